@@ -23,11 +23,7 @@ impl BoardSize {
     /// # Errors
     /// If `n` is over [`BoardSize::MAX`].
     pub fn new(n: u8) -> Result<Self, InvalidBoardSize> {
-        if n <= Self::MAX {
-            Ok(Self(n))
-        } else {
-            Err(InvalidBoardSize(n.to_string()))
-        }
+        if n <= Self::MAX { Ok(Self(n)) } else { Err(InvalidBoardSize(n.to_string())) }
     }
 
     /// The number of rows.

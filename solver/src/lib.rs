@@ -1,7 +1,50 @@
 //! Counting n-queens placements: boards, symmetry, decomposition and kernels.
 //!
+//! A job's [`Plan`] cuts the board into [`Cross`]es and each of those into numbered subproblems ([`Prefixes`]);
+//! a [`Kernel`] counts runs of subproblems. Summed with the crosses' weights, the counts are Q(n):
+//!
+//! ```
+//! use queens_solver::{BoardSize, FreeRows, Kernel, Plan, Prefixes};
+//! use std::num::NonZeroUsize;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let never = AtomicBool::new(false);
+//! let plan = Plan::new(BoardSize::new(8)?, NonZeroUsize::MIN, &never).expect("nobody stops it");
+//! let mut total: u128 = 0;
+//! for planned in plan.crosses() {
+//!     let free = FreeRows::new(plan.n(), &planned.queens(plan.n()));
+//!     let mut prefixes = Prefixes::new(&free, plan.depth());
+//!     let count = Kernel::best().count(&mut prefixes, u64::MAX, &never).expect("nobody stops it");
+//!     total += u128::from(planned.cross().weight()) * u128::from(count.solutions);
+//! }
+//! assert_eq!(total, 92);
+//! # Ok::<(), queens_solver::InvalidBoardSize>(())
+//! ```
+//!
 //! No I/O, no async. The only crate of the project that may hold `unsafe` code.
 
 mod board;
+mod cross;
+mod free_rows;
+mod fundamental;
+mod kernel;
+mod plan;
+mod prefix;
+mod pruning;
+mod published;
+mod span;
+mod symmetric;
+mod symmetry;
+mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};
+pub use cross::Cross;
+pub use free_rows::{FreeRow, FreeRows, State};
+pub use fundamental::fundamental;
+pub use kernel::Kernel;
+pub use plan::{Choice, DECOMPOSITION_VERSION, Plan, PlannedCross, WrongCrosses};
+pub use prefix::Prefixes;
+pub use published::{Published, published};
+pub use span::{Count, EmptySpan, Span};
+pub use symmetric::{half_turn, quarter_turn};
+pub use symmetry::Symmetry;

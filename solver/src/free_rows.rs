@@ -1,0 +1,163 @@
+//! What a cross leaves of the board, and the state of a partial placement on it.
+
+use crate::{BoardSize, Square};
+
+/// The rows a cross leaves free, top to bottom, with their allowed squares.
+///
+/// The queens of the cross stand in no [`State`]: what they attack is missing from the allowed squares, and the
+/// rows they fill are skipped by a larger [`FreeRow::step`]. So all states of one cross at one depth are uniform,
+/// which is what lets the vector kernels treat them alike.
+#[derive(Clone, Debug)]
+pub struct FreeRows {
+    rows: [FreeRow; BoardSize::MAX as usize],
+    len: usize,
+    columns: u32,
+}
+
+/// A row without a cross queen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FreeRow {
+    /// The row's number on the board.
+    pub row: u8,
+    /// How many rows further down the next free row is, 1 to 3; 0 for the last.
+    pub step: u8,
+    /// A bit for each square that no cross queen attacks.
+    pub allowed: u32,
+}
+
+impl FreeRows {
+    /// The rows of a board of size `n` that hold none of the given queens, which must not attack each other.
+    #[must_use]
+    pub fn new(n: BoardSize, queens: &[Square]) -> Self {
+        let mut free = Self { rows: [FreeRow::default(); BoardSize::MAX as usize], len: 0, columns: 0 };
+        for row in 0..n.get() {
+            if queens.iter().any(|queen| queen.row == row) {
+                continue;
+            }
+            let mut allowed = 0;
+            for column in 0..n.get() {
+                let square = Square { row, column };
+                if !queens.iter().any(|queen| queen.attacks(square)) {
+                    allowed |= 1 << column;
+                }
+            }
+            if let Some(last) = free.len.checked_sub(1) {
+                free.rows[last].step = row - free.rows[last].row;
+            }
+            free.rows[free.len] = FreeRow { row, step: 0, allowed };
+            free.len += 1;
+        }
+        free.columns = queens.iter().fold(n.row_mask(), |columns, queen| columns & !(1 << queen.column));
+        free
+    }
+
+    /// The rows, top to bottom.
+    #[must_use]
+    pub fn as_slice(&self) -> &[FreeRow] {
+        &self.rows[..self.len]
+    }
+
+    /// The columns without a cross queen: as many as there are free rows.
+    #[must_use]
+    pub const fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// The number of free rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the cross fills the board.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// What the queens placed in the free rows above attack in one row: a bit is an attacked square.
+///
+/// Going down a row shifts the diagonals by one, so no board is ever stored (Richards 1997).
+///
+/// ```text
+///   n = 6, queens on (row 0, column 0) and (row 1, column 2), seen from row 2; column 0 on the left
+///   columns  1 . 1 . . .      rising  . . 1 1 . .      falling  . 1 . . . .
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct State {
+    /// Columns that hold a queen.
+    pub columns: u32,
+    /// Squares on diagonals whose column rises from row to row.
+    pub rising: u32,
+    /// Squares on diagonals whose column falls from row to row.
+    pub falling: u32,
+}
+
+impl State {
+    /// No queen placed yet.
+    pub const EMPTY: Self = Self { columns: 0, rising: 0, falling: 0 };
+
+    /// The squares of `allowed` that no queen attacks.
+    #[inline(always)]
+    #[must_use]
+    pub const fn free(self, allowed: u32) -> u32 {
+        allowed & !(self.columns | self.rising | self.falling)
+    }
+
+    /// The same queens seen from `step` rows further down.
+    #[inline(always)]
+    #[must_use]
+    pub const fn down(self, step: u8) -> Self {
+        Self { columns: self.columns, rising: self.rising << step, falling: self.falling >> step }
+    }
+
+    /// With one more queen on the square whose bit is `queen`, still seen from the same row.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with(self, queen: u32) -> Self {
+        Self { columns: self.columns | queen, rising: self.rising | queen, falling: self.falling | queen }
+    }
+}
+
+/// The set bits of a mask, lowest first.
+#[inline(always)]
+pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = u32> + Clone {
+    std::iter::from_fn(move || {
+        let lowest = mask & mask.wrapping_neg();
+        mask ^= lowest;
+        (lowest != 0).then_some(lowest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_state_is_what_two_queens_give() {
+        let state = State::EMPTY.with(1).down(1).with(1 << 2).down(1);
+        assert_eq!(state, State { columns: 0b00_0101, rising: 0b00_1100, falling: 0b00_0010 });
+    }
+
+    /// For every cross, the masks say what comparing squares says.
+    #[test]
+    fn rows_and_masks_agree_with_squares() {
+        let n = BoardSize::new(9).expect("a board size");
+        for cross in crate::Cross::all(n) {
+            let free = FreeRows::new(n, cross.queens());
+            assert_eq!(free.len(), 9 - cross.queens().len());
+            assert_eq!(free.columns().count_ones() as usize, free.len());
+            for pair in free.as_slice().windows(2) {
+                assert_eq!(pair[0].row + pair[0].step, pair[1].row);
+            }
+            for row in free.as_slice() {
+                for column in 0..9 {
+                    let square = Square { row: row.row, column };
+                    let attacked = cross.queens().iter().any(|queen| queen.attacks(square));
+                    assert_eq!(row.allowed >> column & 1 == 0, attacked);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The kernels: what a run of consecutive subproblems counts to.
+
+mod portable;
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+
+use crate::{Count, Prefixes};
+
+/// A way to count, chosen once per process. All return the same solutions and the same nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Plain integer code that runs everywhere; the specification of the others.
+    Portable,
+}
+
+impl Kernel {
+    /// The fastest kernel of this processor.
+    #[must_use]
+    pub const fn best() -> Self {
+        Self::Portable
+    }
+
+    /// The name a kernel is chosen and recorded by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+        }
+    }
+
+    /// Counts the next `n_subproblems` subproblems of the walk, or what is left of it, to the end.
+    ///
+    /// Returns `None` if `stop` was set before the end. The walk then stands somewhere inside the run, and
+    /// nothing was counted.
+    #[must_use]
+    pub fn count(self, prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
+        match self {
+            Self::Portable => portable::count(prefixes, n_subproblems, stop),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

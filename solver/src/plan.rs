@@ -1,0 +1,266 @@
+//! The plan of a job: what is counted, in which pieces, and how much work each piece is.
+
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use thiserror::Error;
+
+use crate::work::{self, SplitMix};
+use crate::{BoardSize, Cross, FreeRows, Prefixes, Square, Symmetry};
+
+/// The version of everything that decides what a subproblem number means: crosses and their order, images, depths.
+/// Spans counted under different versions must not be added up.
+pub const DECOMPOSITION_VERSION: u32 = 1;
+
+/// Rows placed below the cross to make a prefix, for each n.
+///
+/// The mean subproblem takes 0.01 to 0.19 s of one AVX-512 thread for n = 21 to 30, less below. (At 31 and 32 it
+/// takes about 1 and 0.5 s: one row more would make planning a matter of core-days.)
+const DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 20
+    1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, // 21 to 32
+];
+
+/// From this n on the image with the smallest tree is looked for; below, looking costs more than it saves.
+const PROBED_FROM: u8 = 18;
+
+/// Random descents for each class of crosses; below [`PROBED_FROM`], where a job takes seconds, fewer will do.
+const DESCENTS: usize = 16_384;
+const DESCENTS_UNPROBED: usize = 256;
+
+/// What is to be counted for one n, and in which pieces.
+///
+/// It depends on n alone: whoever makes it again gets the same plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    n: BoardSize,
+    crosses: Vec<PlannedCross>,
+}
+
+/// One cross of a plan, standing for its orbit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlannedCross {
+    cross: Cross,
+    choice: Choice,
+}
+
+/// What planning decides about a cross: what has to be stored to have the plan again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The image the cross is counted on.
+    pub image: Symmetry,
+    /// The number of subproblems at the plan's depth.
+    pub n_subproblems: u64,
+    /// The estimated work of the whole cross in nodes.
+    pub work: u128,
+}
+
+/// Stored choices that can't belong to a plan of this n.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("a plan for n = {n} has {expected} crosses, not {found}")]
+pub struct WrongCrosses {
+    n: BoardSize,
+    expected: usize,
+    found: usize,
+}
+
+impl Plan {
+    /// Makes the plan for boards of size `n` with `n_threads` threads.
+    ///
+    /// Takes microseconds for small n, a tenth of a second at 20, some core-seconds at 27, core-minutes at 28 and
+    /// core-hours from 30 on, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
+    /// end.
+    #[must_use]
+    pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
+        let crosses = in_counting_order(Cross::all(n));
+        let probes = parallel_map(&crosses, n, n_threads, stop, |cross| Probe::new(n, cross))?;
+        let works = works(n, &crosses, &probes);
+        let planned = crosses.iter().zip(&probes).zip(works).map(|((&cross, probe), work)| {
+            let choice = Choice { image: probe.image, n_subproblems: probe.n_subproblems, work };
+            PlannedCross { cross, choice }
+        });
+        Some(Self { n, crosses: planned.collect() })
+    }
+
+    /// The plan that made these choices, in the order of its crosses.
+    ///
+    /// # Errors
+    /// If their number is not that of the crosses of `n`.
+    pub fn from_choices(n: BoardSize, choices: &[Choice]) -> Result<Self, WrongCrosses> {
+        let crosses = in_counting_order(Cross::all(n));
+        if crosses.len() != choices.len() {
+            return Err(WrongCrosses { n, expected: crosses.len(), found: choices.len() });
+        }
+        let planned = crosses.into_iter().zip(choices);
+        Ok(Self { n, crosses: planned.map(|(cross, &choice)| PlannedCross { cross, choice }).collect() })
+    }
+
+    /// The size of the board.
+    #[must_use]
+    pub const fn n(&self) -> BoardSize {
+        self.n
+    }
+
+    /// Rows placed below the cross to make a prefix.
+    #[must_use]
+    pub const fn depth(&self) -> u8 {
+        DEPTHS[self.n.get() as usize]
+    }
+
+    /// The crosses; a cross's number in a [`Span`](crate::Span) is its place here.
+    ///
+    /// They come in a scattered order (see [`in_counting_order`]), so that any first part of a job is a fair sample
+    /// of it.
+    #[must_use]
+    pub fn crosses(&self) -> &[PlannedCross] {
+        &self.crosses
+    }
+
+    /// The cross with this number, if there is one.
+    #[must_use]
+    pub fn cross(&self, number: u32) -> Option<&PlannedCross> {
+        self.crosses.get(usize::try_from(number).ok()?)
+    }
+
+    /// The estimated work of the whole job in nodes.
+    #[must_use]
+    pub fn work(&self) -> u128 {
+        self.crosses.iter().map(|cross| cross.choice.work).sum()
+    }
+}
+
+impl PlannedCross {
+    /// The cross, as it stands for its orbit.
+    #[must_use]
+    pub const fn cross(&self) -> &Cross {
+        &self.cross
+    }
+
+    /// What planning decided about it.
+    #[must_use]
+    pub const fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// The queens of the image that is counted.
+    #[must_use]
+    pub fn queens(&self, n: BoardSize) -> Vec<Square> {
+        self.cross.image(n, self.choice.image)
+    }
+}
+
+/// What is found out about one cross on its own.
+struct Probe {
+    image: Symmetry,
+    n_subproblems: u64,
+    shape: f64,
+}
+
+impl Probe {
+    fn new(n: BoardSize, cross: &Cross) -> Self {
+        let (image, shape) = match n.get() {
+            0..PROBED_FROM => (Symmetry::IDENTITY, 1.0),
+            PROBED_FROM..=20 => smallest_image(n, cross, 3),
+            _ => smallest_image(n, cross, 4),
+        };
+        let free = FreeRows::new(n, &cross.image(n, image));
+        Self { image, n_subproblems: Prefixes::count(&free, DEPTHS[usize::from(n.get())]), shape }
+    }
+}
+
+/// The image whose tree is narrowest after `levels` levels, and its relative size.
+fn smallest_image(n: BoardSize, cross: &Cross, levels: usize) -> (Symmetry, f64) {
+    let widths = Symmetry::UP_TO_MIRROR
+        .map(|symmetry| work::width(&FreeRows::new(n, &cross.image(n, symmetry)), levels));
+    let mut best = 0;
+    for i in 1..widths.len() {
+        if widths[i] < widths[best] {
+            best = i;
+        }
+    }
+    // The first two images keep rows as rows, the last two exchange them with columns.
+    let crosswise = if best < 2 { [widths[2], widths[3]] } else { [widths[0], widths[1]] };
+    (Symmetry::UP_TO_MIRROR[best], work::shape(widths[best], crosswise))
+}
+
+/// The estimated work of each cross: its shape, scaled so that each class has the mean that random descents find.
+///
+/// Crosses of three queens leave one more row than crosses of four and are several times as large, so that the two
+/// classes are scaled apart.
+fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
+    let n_descents = if n.get() < PROBED_FROM { DESCENTS_UNPROBED } else { DESCENTS };
+    let mut random = SplitMix(u64::from(n.get()));
+    let mut works = vec![0; crosses.len()];
+    for n_queens in [0, 3, 4] {
+        let class: Vec<usize> =
+            (0..crosses.len()).filter(|&i| crosses[i].queens().len() == n_queens).collect();
+        let (mut nodes, mut shapes) = (0.0, 0.0);
+        for &i in class.iter().cycle().take(if class.is_empty() { 0 } else { n_descents }) {
+            let free = FreeRows::new(n, &crosses[i].image(n, probes[i].image));
+            nodes += work::descent(&free, &mut random);
+            shapes += probes[i].shape;
+        }
+        let scale = if shapes > 0.0 { nodes / shapes } else { 0.0 };
+        for i in class {
+            works[i] = whole_nodes(scale * probes[i].shape);
+        }
+    }
+    works
+}
+
+/// At least one node, so that no cross is without weight.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^80")]
+fn whole_nodes(nodes: f64) -> u128 {
+    (nodes.round() as u128).max(1)
+}
+
+/// The crosses in a scattered order: a walk through the lexicographic one with a stride near the golden section.
+///
+/// Neighbours in lexicographic order are alike in work. Scattered, any first part of a job is an even sample of the
+/// whole, so that what was measured so far tells what is left.
+fn in_counting_order(crosses: Vec<Cross>) -> Vec<Cross> {
+    let len = crosses.len();
+    let stride = (len * 618 / 1000..).find(|&stride| gcd(stride, len) <= 1).unwrap_or(1);
+    (0..len).map(|i| crosses[i * stride % len]).collect()
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// `map` over the crosses on several threads, in order; `None` if `stop` was set.
+fn parallel_map<T: Send>(
+    crosses: &[Cross],
+    n: BoardSize,
+    n_threads: NonZeroUsize,
+    stop: &AtomicBool,
+    map: impl Fn(&Cross) -> T + Sync,
+) -> Option<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(cross) = crosses.get(i) else { return done };
+            done.push((i, map(cross)));
+        }
+        done
+    };
+    // Below PROBED_FROM the whole plan takes less than starting a thread.
+    let n_helpers = if n.get() < PROBED_FROM { 0 } else { n_threads.get() - 1 };
+    let mut mapped = thread::scope(|scope| {
+        let helpers: Vec<_> = (0..n_helpers).map(|_| scope.spawn(run)).collect();
+        let mut mapped = run();
+        for helper in helpers {
+            mapped.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        mapped
+    });
+    if mapped.len() < crosses.len() {
+        return None;
+    }
+    mapped.sort_unstable_by_key(|&(i, _)| i);
+    Some(mapped.into_iter().map(|(_, value)| value).collect())
+}

@@ -1,0 +1,117 @@
+//! Spans of subproblems and the counts that belong to them.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A half-open, non-empty range of subproblem numbers of one cross: the unit of leasing, progress and recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    cross: u32,
+    from: u64,
+    to: u64,
+}
+
+/// A range that holds no subproblem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("span {from}..{to} is empty")]
+pub struct EmptySpan {
+    from: u64,
+    to: u64,
+}
+
+impl Span {
+    /// Subproblems `from` (included) to `to` (excluded) of the cross with number `cross` in its plan.
+    ///
+    /// # Errors
+    /// If the range is empty.
+    pub const fn new(cross: u32, from: u64, to: u64) -> Result<Self, EmptySpan> {
+        if from < to { Ok(Self { cross, from, to }) } else { Err(EmptySpan { from, to }) }
+    }
+
+    /// The number of the cross in its plan.
+    #[must_use]
+    pub const fn cross(self) -> u32 {
+        self.cross
+    }
+
+    /// The first subproblem.
+    #[must_use]
+    pub const fn from(self) -> u64 {
+        self.from
+    }
+
+    /// The subproblem after the last.
+    #[must_use]
+    pub const fn to(self) -> u64 {
+        self.to
+    }
+
+    /// The number of subproblems, at least 1.
+    #[must_use]
+    pub const fn n_subproblems(self) -> u64 {
+        self.to - self.from
+    }
+
+    /// The subproblems both spans have, if any.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Option<Self> {
+        if self.cross != other.cross {
+            return None;
+        }
+        Self::new(self.cross, self.from.max(other.from), self.to.min(other.to)).ok()
+    }
+
+    /// The parts before and from subproblem `at` on; one is absent if `at` is not inside.
+    #[must_use]
+    pub fn split_at(self, at: u64) -> (Option<Self>, Option<Self>) {
+        let at = at.clamp(self.from, self.to);
+        (Self::new(self.cross, self.from, at).ok(), Self::new(self.cross, at, self.to).ok())
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cross {} subproblems {}..{}", self.cross, self.from, self.to)
+    }
+}
+
+/// What a span counts to.
+///
+/// A kernel call runs for seconds at most and a processor finds fewer than 10^11 solutions or nodes a second, so
+/// 64 bits hold what one call returns; sums over calls are checked ([`Count::checked_add`]) or 128 bits wide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Completions of the span's prefixes, unweighted.
+    pub solutions: u64,
+    /// Queens placed below the prefixes that the pruning rule let through.
+    pub nodes: u64,
+}
+
+impl Count {
+    /// The sum, unless a part of it outgrows 64 bits.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        Some(Self {
+            solutions: self.solutions.checked_add(other.solutions)?,
+            nodes: self.nodes.checked_add(other.nodes)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_intersect_and_split() {
+        let span = |from, to| Span::new(3, from, to).expect("not empty");
+        assert_eq!(Span::new(0, 4, 4), Err(EmptySpan { from: 4, to: 4 }));
+        assert_eq!(span(2, 9).intersection(span(5, 20)), Some(span(5, 9)));
+        assert_eq!(span(2, 9).intersection(span(9, 20)), None);
+        assert_eq!(span(2, 9).intersection(Span::new(4, 2, 9).expect("not empty")), None);
+        assert_eq!(span(2, 9).split_at(5), (Some(span(2, 5)), Some(span(5, 9))));
+        assert_eq!(span(2, 9).split_at(1), (None, Some(span(2, 9))));
+        assert_eq!(span(2, 9).split_at(9), (Some(span(2, 9)), None));
+    }
+}

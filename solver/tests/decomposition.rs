@@ -1,0 +1,180 @@
+//! The decomposition counts every solution exactly once, however it is cut.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+use queens_solver::{BoardSize, Count, Cross, FreeRows, Kernel, Plan, Prefixes, Square, Symmetry, published};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn size(n: u8) -> BoardSize {
+    BoardSize::new(n).expect("a board size")
+}
+
+/// What subproblems `from..to` at `depth` count to.
+fn count(free: &FreeRows, depth: u8, from: u64, to: u64) -> Count {
+    let mut prefixes = Prefixes::new(free, depth);
+    prefixes.seek(from);
+    Kernel::Portable.count(&mut prefixes, to - from, &NEVER).expect("nobody stops it")
+}
+
+fn plan(n: u8) -> Plan {
+    Plan::new(size(n), NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+}
+
+#[track_caller]
+fn check_total(n: u8) {
+    let plan = plan(n);
+    let mut total = 0;
+    for planned in plan.crosses() {
+        let free = FreeRows::new(size(n), &planned.queens(size(n)));
+        let counted = count(&free, plan.depth(), 0, planned.choice().n_subproblems);
+        total += u128::from(planned.cross().weight()) * u128::from(counted.solutions);
+    }
+    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
+}
+
+#[test]
+fn totals_are_the_published_counts() {
+    for n in 0..=15 {
+        check_total(n);
+    }
+}
+
+#[test]
+fn every_image_of_every_cross_has_the_same_completions() {
+    for n in BoardSize::range(0, 12) {
+        for cross in Cross::all(n) {
+            let counts = Symmetry::ALL
+                .map(|image| count(&FreeRows::new(n, &cross.image(n, image)), 0, 0, 1).solutions);
+            assert!(counts.iter().all(|&c| c == counts[0]), "n = {n}, {cross:?}: {counts:?}");
+        }
+    }
+}
+
+/// At any depth, and cut into single subproblems, a cross has the same solutions; and the nodes of the single
+/// subproblems add up to those of the whole.
+#[test]
+fn solutions_do_not_depend_on_the_depth_nor_nodes_on_the_cutting() {
+    for n in BoardSize::range(0, 11) {
+        for cross in Cross::all(n) {
+            let free = FreeRows::new(n, cross.queens());
+            let whole = count(&free, 0, 0, 1);
+            for depth in 0..=n.get() {
+                let n_subproblems = Prefixes::count(&free, depth);
+                let at_once = count(&free, depth, 0, n_subproblems);
+                assert_eq!(at_once.solutions, whole.solutions, "n = {n}, depth {depth}, {cross:?}");
+                let mut sum = Count::default();
+                let mut prefixes = Prefixes::new(&free, depth);
+                while prefixes.position() < n_subproblems {
+                    let one = Kernel::Portable.count(&mut prefixes, 1, &NEVER).expect("nobody stops it");
+                    sum = sum.checked_add(one).expect("small counts");
+                }
+                assert_eq!(sum, at_once, "n = {n}, depth {depth}, {cross:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_cutting_of_a_span_gives_the_same_sums(
+        n in 8_u8..=14,
+        depth in 1_u8..=4,
+        cross in any::<prop::sample::Index>(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let crosses = Cross::all(size(n));
+        let free = FreeRows::new(size(n), cross.get(&crosses).queens());
+        let n_subproblems = Prefixes::count(&free, depth);
+        prop_assume!(n_subproblems > 0);
+        let mut cuts: Vec<u64> =
+            cuts.iter().map(|cut| cut.index(usize::try_from(n_subproblems).expect("small")) as u64).collect();
+        cuts.extend([0, n_subproblems]);
+        cuts.sort_unstable();
+        let mut sum = Count::default();
+        for pair in cuts.windows(2) {
+            sum = sum.checked_add(count(&free, depth, pair[0], pair[1])).expect("small counts");
+        }
+        prop_assert_eq!(sum, count(&free, depth, 0, n_subproblems));
+    }
+}
+
+/// The largest boards: masks use every bit of their words. Deep prefixes leave little enough to count, and an
+/// independent count over squares says what is right.
+#[test]
+fn deep_subproblems_of_the_largest_boards_are_counted_right() {
+    for n in [30, 31, 32] {
+        for cross in Cross::all(size(n)).iter().step_by(9001) {
+            let free = FreeRows::new(size(n), cross.queens());
+            let mut prefix = cross.queens().to_vec();
+            let mut state = queens_solver::State::EMPTY;
+            // Take the middle free square of each row until ten rows are left or none is free.
+            let rows = free.as_slice();
+            for row in &rows[..rows.len() - 10] {
+                let squares: Vec<u8> = (0..n).filter(|c| state.free(row.allowed) >> c & 1 == 1).collect();
+                let Some(&column) = squares.get(squares.len() / 2) else { break };
+                prefix.push(Square { row: row.row, column });
+                state = state.with(1 << column).down(row.step);
+            }
+            let by_squares = completions(n, &prefix, 0);
+            let placed = FreeRows::new(size(n), &prefix);
+            assert_eq!(count(&placed, 0, 0, 1).solutions, by_squares, "n = {n}, {prefix:?}");
+        }
+    }
+}
+
+fn completions(n: u8, queens: &[Square], from_row: u8) -> u64 {
+    let filled = |row| queens.iter().any(|queen| queen.row == row);
+    let Some(row) = (from_row..n).find(|&row| !filled(row)) else { return 1 };
+    let mut total = 0;
+    for column in 0..n {
+        let square = Square { row, column };
+        if !queens.iter().any(|queen| queen.attacks(square)) {
+            let mut more = queens.to_vec();
+            more.push(square);
+            total += completions(n, &more, row + 1);
+        }
+    }
+    total
+}
+
+#[test]
+fn a_stopped_kernel_says_so_and_a_plan_can_be_stopped() {
+    let stop = AtomicBool::new(true);
+    let free = FreeRows::new(size(12), Cross::all(size(12))[0].queens());
+    assert_eq!(Kernel::Portable.count(&mut Prefixes::new(&free, 2), 10, &stop), None);
+    assert!(Plan::new(size(18), NonZeroUsize::MIN, &stop).is_none());
+}
+
+#[test]
+fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
+    for n in [0, 2, 9, 16, 18, 21] {
+        let threads = NonZeroUsize::new(3).expect("not zero");
+        let plan = plan(n);
+        assert_eq!(Some(&plan), Plan::new(size(n), threads, &NEVER).as_ref(), "n = {n}");
+        let choices: Vec<_> = plan.crosses().iter().map(|planned| *planned.choice()).collect();
+        assert_eq!(Ok(&plan), Plan::from_choices(size(n), &choices).as_ref(), "n = {n}");
+        assert!(
+            Plan::from_choices(size(n), &[&choices[..], &choices[..1.min(choices.len())]].concat()).is_err()
+                || choices.is_empty()
+        );
+    }
+}
+
+/// The estimates are good enough to plan with: the whole within a quarter, parts of the job evenly so.
+#[test]
+fn estimated_work_is_near_the_nodes() {
+    let plan = plan(15);
+    let (mut estimated, mut nodes) = (0, 0);
+    for planned in plan.crosses() {
+        let free = FreeRows::new(plan.n(), &planned.queens(plan.n()));
+        nodes += u128::from(count(&free, 0, 0, 1).nodes);
+        estimated += planned.choice().work;
+    }
+    assert_eq!(estimated, plan.work());
+    assert!(estimated.abs_diff(nodes) * 4 < nodes, "estimated {estimated}, counted {nodes}");
+}
