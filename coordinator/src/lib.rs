@@ -1,0 +1,4 @@
+//! The coordinator of n-queens jobs: ledger, store and scheduling.
+
+pub mod intervals;
+pub mod store;

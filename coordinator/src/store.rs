@@ -1,0 +1,211 @@
+//! What is kept of a coordinator's jobs, and the trait for keeping it.
+
+pub mod memory;
+pub mod sqlite;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_proto::{JobId, LeaseId};
+use queens_solver::{BoardSize, Choice, Count, Span};
+use thiserror::Error;
+
+use crate::intervals::Intervals;
+
+/// Keeps the truth about jobs: their plans and what is recorded of them.
+pub trait Store: Send {
+    /// Everything needed to go on where the last coordinator stopped. Called once, first.
+    ///
+    /// # Errors
+    /// If what is stored can't be read or contradicts itself.
+    fn load(&mut self) -> Result<Stored, StoreError>;
+
+    /// Makes all writes durable, in order, or none of them. May be called again with the same writes after an
+    /// error: every write says what is to be there afterwards, so that repeating one changes nothing.
+    ///
+    /// # Errors
+    /// If the writes could not be made durable (the disk is full, say).
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
+
+    /// What the record of exactly this span counts to, if there is such a record.
+    ///
+    /// # Errors
+    /// If the records can't be read.
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError>;
+}
+
+/// Why a store can't be used or didn't do what it was asked for.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Another process has it open.
+    #[error("data directory '{}' is in use by another process", .0.display())]
+    InUse(PathBuf),
+    /// The directory or a file in it can't be made, read or written.
+    #[error("cannot use data directory '{}': {reason}", path.display())]
+    Unusable {
+        /// The data directory.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// What is stored was made by a newer program, or is not ours.
+    #[error("data directory '{}' was written by another version: {reason}", path.display())]
+    Version {
+        /// The data directory.
+        path: PathBuf,
+        /// Which version, and which is understood.
+        reason: String,
+    },
+    /// What is stored contradicts itself.
+    #[error("data directory '{}' is damaged: {reason}", path.display())]
+    Damaged {
+        /// The data directory.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A read or write failed; it may work later.
+    #[error("cannot write to the store: {0}")]
+    Failed(String),
+}
+
+/// What a store holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stored {
+    /// How often the store has been loaded before. Lease tokens begin with it, so none repeats after a restart.
+    pub epoch: u32,
+    /// All jobs, in the order of their ids.
+    pub jobs: Vec<StoredJob>,
+}
+
+/// A job as a store holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredJob {
+    /// The job itself.
+    pub row: JobRow,
+    /// The choices of its plan, in the order of its crosses; `None` until the plan is made.
+    pub choices: Option<Vec<Choice>>,
+    /// What is recorded of its crosses; crosses without records may be absent.
+    pub coverage: Vec<(u32, Coverage)>,
+}
+
+/// What is said of a job as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRow {
+    /// Its name.
+    pub id: JobId,
+    /// The size of its board.
+    pub n: BoardSize,
+    /// The decomposition its spans mean.
+    pub decomposition: u32,
+    /// Where it stands.
+    pub phase: Phase,
+    /// When it was submitted, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// For how long it has been counted, restarts left out.
+    pub active: Duration,
+    /// Recorded spans that a second count has confirmed.
+    pub n_verified: u64,
+    /// Recorded spans that a second count has contradicted.
+    pub n_disputed: u64,
+}
+
+/// Where a job stands, as far as it is remembered across restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Its plan is being made.
+    Planning,
+    /// It is there to be counted.
+    Active,
+    /// Every subproblem is recorded.
+    Done,
+    /// Somebody gave it up.
+    Cancelled,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Planning, Self::Active, Self::Done, Self::Cancelled];
+
+    /// The name it is stored and shown under.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Active => "active",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What is recorded of one cross.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// The recorded subproblems.
+    pub recorded: Intervals,
+    /// Their solutions, unweighted.
+    pub solutions: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
+/// A counted span: the smallest piece of evidence for a total.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What was counted.
+    pub span: Span,
+    /// What it counts to; neither number exceeds [`MAX_COUNT`].
+    pub count: Count,
+    /// How long one thread took.
+    pub duration: Duration,
+    /// The lease it was counted under.
+    pub lease: LeaseId,
+    /// Who counted it, and with what.
+    pub source: Arc<Source>,
+}
+
+/// The largest solutions or nodes of one record: what a signed 64-bit column holds.
+pub const MAX_COUNT: u64 = i64::MAX as u64;
+
+/// Who counted a span, and with what.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// The worker's name.
+    pub worker: String,
+    /// The version of its program.
+    pub build: String,
+    /// Its kernel.
+    pub kernel: String,
+}
+
+/// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// The job is this; new, or replacing what was said of it.
+    Job(JobRow),
+    /// The job's plan made these choices.
+    Plan {
+        /// The job.
+        job: JobId,
+        /// In the order of the plan's crosses.
+        choices: Vec<Choice>,
+    },
+    /// The span was counted; replaces the record that begins with the same subproblem, which it extends.
+    Record {
+        /// The job.
+        job: JobId,
+        /// The record.
+        record: Record,
+    },
+    /// This is now recorded of a cross.
+    Coverage {
+        /// The job.
+        job: JobId,
+        /// The cross's number in the plan.
+        cross: u32,
+        /// All that is recorded of it.
+        coverage: Coverage,
+    },
+}

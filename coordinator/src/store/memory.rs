@@ -1,0 +1,79 @@
+//! A store that forgets everything with its process.
+
+use std::collections::BTreeMap;
+
+use queens_proto::JobId;
+use queens_solver::{Choice, Count, Span};
+
+use super::{Coverage, JobRow, Record, Store, StoreError, Stored, StoredJob, Write};
+
+/// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    epoch: u32,
+    jobs: BTreeMap<JobId, MemoryJob>,
+}
+
+#[derive(Clone, Debug)]
+struct MemoryJob {
+    row: JobRow,
+    choices: Option<Vec<Choice>>,
+    coverage: BTreeMap<u32, Coverage>,
+    records: BTreeMap<(u32, u64), Record>,
+}
+
+impl MemoryStore {
+    /// All records of a job, in the order of their spans.
+    pub fn records(&self, job: JobId) -> impl Iterator<Item = &Record> {
+        self.jobs.get(&job).into_iter().flat_map(|job| job.records.values())
+    }
+
+    fn job(&mut self, id: JobId) -> Result<&mut MemoryJob, StoreError> {
+        self.jobs.get_mut(&id).ok_or_else(|| StoreError::Failed(format!("there is no job {id}")))
+    }
+}
+
+impl Store for MemoryStore {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        let epoch = self.epoch;
+        self.epoch += 1;
+        let jobs = self.jobs.values().map(|job| StoredJob {
+            row: job.row.clone(),
+            choices: job.choices.clone(),
+            coverage: job.coverage.iter().map(|(&cross, coverage)| (cross, coverage.clone())).collect(),
+        });
+        Ok(Stored { epoch, jobs: jobs.collect() })
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        for write in writes {
+            match write.clone() {
+                Write::Job(row) => {
+                    self.jobs
+                        .entry(row.id)
+                        .and_modify(|job| job.row = row.clone())
+                        .or_insert_with(|| MemoryJob {
+                            row,
+                            choices: None,
+                            coverage: BTreeMap::new(),
+                            records: BTreeMap::new(),
+                        });
+                }
+                Write::Plan { job, choices } => self.job(job)?.choices = Some(choices),
+                Write::Record { job, record } => {
+                    let key = (record.span.cross(), record.span.from());
+                    self.job(job)?.records.insert(key, record);
+                }
+                Write::Coverage { job, cross, coverage } => {
+                    self.job(job)?.coverage.insert(cross, coverage);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+        let record = self.job(job)?.records.get(&(span.cross(), span.from()));
+        Ok(record.filter(|record| record.span == span).map(|record| record.count))
+    }
+}

@@ -1,0 +1,27 @@
+//! The two ends of a worker's session.
+
+use tokio::sync::mpsc;
+
+use crate::{ToCoordinator, ToWorker};
+
+/// How many messages may wait in one direction. A worker with more leases than this gets them in several turns.
+const CAPACITY: usize = 1024;
+
+/// One end of a session: it sends `S` and receives `R`. Dropping it ends the session.
+#[derive(Debug)]
+pub struct Link<S, R> {
+    /// To the other end.
+    pub sender: mpsc::Sender<S>,
+    /// From the other end; `None` once that is gone.
+    pub receiver: mpsc::Receiver<R>,
+}
+
+/// A session inside one process: the worker's end and the coordinator's.
+#[must_use]
+pub fn link() -> (Link<ToCoordinator, ToWorker>, Link<ToWorker, ToCoordinator>) {
+    let (to_coordinator, from_worker) = mpsc::channel(CAPACITY);
+    let (to_worker, from_coordinator) = mpsc::channel(CAPACITY);
+    let worker = Link { sender: to_coordinator, receiver: from_coordinator };
+    let coordinator = Link { sender: to_worker, receiver: from_worker };
+    (worker, coordinator)
+}

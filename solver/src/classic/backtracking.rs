@@ -1,0 +1,40 @@
+//! Backtracking over the list of placed queens, column by column.
+//!
+//! The board is nothing but the list of its queens. A queen is tried on every row of the next column; it is
+//! safe if it is so from each queen of the list; once all rows are tried, the queen before it moves on.
+//! The textbook program: Wirth, "Program development by stepwise refinement", CACM 14, 1971; in this form, with
+//! `safe?` and the list of positions, Abelson and Sussman, SICP, exercise 2.42 (which keeps all partial placements
+//! of a column where this keeps one).
+
+use crate::{BoardSize, Square};
+
+/// Counts the completions of `given`: queens on the board, none attacking another.
+pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+    let is_open = |column: &u8| given.iter().all(|queen| queen.column != *column);
+    let open_columns: Vec<u8> = (0..n.get()).filter(is_open).collect();
+    completions(n, &open_columns, &mut given.to_vec())
+}
+
+/// Counts the ways to add a queen in each of the open columns. Leaves the list of the placed as it was.
+fn completions(n: BoardSize, open_columns: &[u8], placed: &mut Vec<Square>) -> u64 {
+    let Some((&column, later_columns)) = open_columns.split_first() else {
+        return 1;
+    };
+    let mut count = 0;
+    for row in 0..n.get() {
+        let queen = Square { row, column };
+        if placed.iter().all(|other| is_safe(queen, *other)) {
+            placed.push(queen);
+            count += completions(n, later_columns, placed);
+            placed.pop();
+        }
+    }
+    count
+}
+
+/// Whether two queens in different columns leave each other in peace.
+fn is_safe(queen: Square, other: Square) -> bool {
+    let rows = queen.row.abs_diff(other.row);
+    let columns = queen.column.abs_diff(other.column);
+    rows != 0 && rows != columns
+}
