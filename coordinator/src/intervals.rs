@@ -25,9 +25,10 @@ impl Intervals {
 
     /// Whether all of `range` is in the set.
     pub fn contains(&self, range: &Range<u64>) -> bool {
-        range.is_empty() || self.0[self.first_ending_after(range.start)..]
-            .first()
-            .is_some_and(|held| held.start <= range.start && range.end <= held.end)
+        range.is_empty()
+            || self.0[self.first_ending_after(range.start)..]
+                .first()
+                .is_some_and(|held| held.start <= range.start && range.end <= held.end)
     }
 
     /// Whether any of `range` is in the set.
@@ -168,7 +169,9 @@ mod tests {
 
     #[test]
     fn only_its_own_text_is_read() {
-        for text in ["1", "1..", "..2", "2..1", "1..1", "1..3 2..5", "1..3 3..5", "a..b", "0..5 9..7", "-1..4"] {
+        for text in
+            ["1", "1..", "..2", "2..1", "1..1", "1..3 2..5", "1..3 3..5", "a..b", "0..5 9..7", "-1..4"]
+        {
             assert_eq!(text.parse::<Intervals>(), Err(InvalidIntervals), "'{text}'");
         }
     }

@@ -9,4 +9,4 @@ mod message;
 
 pub use id::{JobId, LeaseId, WorkerId};
 pub use link::{Link, link};
-pub use message::{Delta, Held, Hello, Lease, LeasedSpan, Outcome, Report, ToCoordinator, ToWorker};
+pub use message::{Delta, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};

@@ -4,8 +4,8 @@ use tokio::sync::mpsc;
 
 use crate::{ToCoordinator, ToWorker};
 
-/// How many messages may wait in one direction. A worker with more leases than this gets them in several turns.
-const CAPACITY: usize = 1024;
+/// How many messages may wait in one direction: two leases for each thread of a very large machine fit in.
+const CAPACITY: usize = 8192;
 
 /// One end of a session: it sends `S` and receives `R`. Dropping it ends the session.
 #[derive(Debug)]

@@ -119,16 +119,3 @@ pub struct LeasedSpan {
     /// The image of its cross.
     pub image: Symmetry,
 }
-
-/// What became of a reported span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// It was new and is part of the total.
-    Recorded,
-    /// It repeated a recorded span and agreed with it.
-    Verified,
-    /// It repeated a recorded span and disagreed with it; the total is unchanged and the job has a dispute.
-    Disputed,
-    /// It overlapped what is recorded, or its job is over: it was dropped.
-    Discarded,
-}

@@ -29,6 +29,14 @@ impl Kernel {
         }
     }
 
+    /// Nodes per second to expect of one thread of a present-day machine, before anything is measured.
+    #[must_use]
+    pub const fn typical_rate(self) -> f64 {
+        match self {
+            Self::Portable => 7e7,
+        }
+    }
+
     /// Counts the next `n_subproblems` subproblems of the walk, or what is left of it, to the end.
     ///
     /// Returns `None` if `stop` was set before the end. The walk then stands somewhere inside the run, and

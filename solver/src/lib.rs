@@ -24,6 +24,7 @@
 //! No I/O, no async. The only crate of the project that may hold `unsafe` code.
 
 mod board;
+pub mod classic;
 mod cross;
 mod free_rows;
 mod fundamental;
@@ -42,7 +43,9 @@ pub use cross::Cross;
 pub use free_rows::{FreeRow, FreeRows, State};
 pub use fundamental::fundamental;
 pub use kernel::Kernel;
-pub use plan::{Choice, DECOMPOSITION_VERSION, Plan, PlannedCross, WrongCrosses};
+pub use plan::{
+    Choice, DECOMPOSITION_VERSION, Plan, PlannedCross, WrongCrosses, crosses_in_counting_order, depth,
+};
 pub use prefix::Prefixes;
 pub use published::{Published, published};
 pub use span::{Count, EmptySpan, Span};

@@ -66,6 +66,26 @@ pub struct WrongCrosses {
     found: usize,
 }
 
+/// The crosses of a board of size `n` in the order of every plan for it: a cross's number in a
+/// [`Span`](crate::Span) is its place here.
+///
+/// The order is a walk through the lexicographic one with a stride near the golden section. Neighbours in
+/// lexicographic order are alike in work; scattered, any first part of a job is an even sample of the whole, so that
+/// what was measured so far tells what is left.
+#[must_use]
+pub fn crosses_in_counting_order(n: BoardSize) -> Vec<Cross> {
+    let crosses = Cross::all(n);
+    let len = crosses.len();
+    let stride = (len * 618 / 1000..).find(|&stride| gcd(stride, len) <= 1).unwrap_or(1);
+    (0..len).map(|i| crosses[i * stride % len]).collect()
+}
+
+/// The rows placed below a cross to make a prefix, in every plan for boards of size `n`.
+#[must_use]
+pub const fn depth(n: BoardSize) -> u8 {
+    DEPTHS[n.get() as usize]
+}
+
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
@@ -74,7 +94,7 @@ impl Plan {
     /// end.
     #[must_use]
     pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
-        let crosses = in_counting_order(Cross::all(n));
+        let crosses = crosses_in_counting_order(n);
         let probes = parallel_map(&crosses, n, n_threads, stop, |cross| Probe::new(n, cross))?;
         let works = works(n, &crosses, &probes);
         let planned = crosses.iter().zip(&probes).zip(works).map(|((&cross, probe), work)| {
@@ -89,7 +109,7 @@ impl Plan {
     /// # Errors
     /// If their number is not that of the crosses of `n`.
     pub fn from_choices(n: BoardSize, choices: &[Choice]) -> Result<Self, WrongCrosses> {
-        let crosses = in_counting_order(Cross::all(n));
+        let crosses = crosses_in_counting_order(n);
         if crosses.len() != choices.len() {
             return Err(WrongCrosses { n, expected: crosses.len(), found: choices.len() });
         }
@@ -106,13 +126,10 @@ impl Plan {
     /// Rows placed below the cross to make a prefix.
     #[must_use]
     pub const fn depth(&self) -> u8 {
-        DEPTHS[self.n.get() as usize]
+        depth(self.n)
     }
 
-    /// The crosses; a cross's number in a [`Span`](crate::Span) is its place here.
-    ///
-    /// They come in a scattered order (see [`in_counting_order`]), so that any first part of a job is a fair sample
-    /// of it.
+    /// The crosses, in [counting order](crosses_in_counting_order).
     #[must_use]
     pub fn crosses(&self) -> &[PlannedCross] {
         &self.crosses
@@ -166,7 +183,7 @@ impl Probe {
             _ => smallest_image(n, cross, 4),
         };
         let free = FreeRows::new(n, &cross.image(n, image));
-        Self { image, n_subproblems: Prefixes::count(&free, DEPTHS[usize::from(n.get())]), shape }
+        Self { image, n_subproblems: Prefixes::count(&free, depth(n)), shape }
     }
 }
 
@@ -214,16 +231,6 @@ fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^80")]
 fn whole_nodes(nodes: f64) -> u128 {
     (nodes.round() as u128).max(1)
-}
-
-/// The crosses in a scattered order: a walk through the lexicographic one with a stride near the golden section.
-///
-/// Neighbours in lexicographic order are alike in work. Scattered, any first part of a job is an even sample of the
-/// whole, so that what was measured so far tells what is left.
-fn in_counting_order(crosses: Vec<Cross>) -> Vec<Cross> {
-    let len = crosses.len();
-    let stride = (len * 618 / 1000..).find(|&stride| gcd(stride, len) <= 1).unwrap_or(1);
-    (0..len).map(|i| crosses[i * stride % len]).collect()
 }
 
 fn gcd(a: usize, b: usize) -> usize {

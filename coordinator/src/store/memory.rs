@@ -49,15 +49,9 @@ impl Store for MemoryStore {
         for write in writes {
             match write.clone() {
                 Write::Job(row) => {
-                    self.jobs
-                        .entry(row.id)
-                        .and_modify(|job| job.row = row.clone())
-                        .or_insert_with(|| MemoryJob {
-                            row,
-                            choices: None,
-                            coverage: BTreeMap::new(),
-                            records: BTreeMap::new(),
-                        });
+                    self.jobs.entry(row.id).and_modify(|job| job.row = row.clone()).or_insert_with(|| {
+                        MemoryJob { row, choices: None, coverage: BTreeMap::new(), records: BTreeMap::new() }
+                    });
                 }
                 Write::Plan { job, choices } => self.job(job)?.choices = Some(choices),
                 Write::Record { job, record } => {

@@ -1,0 +1,111 @@
+//! A store in a directory on disk: an SQLite database and a lock.
+//!
+//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in
+//! `schema.sql` and, the same words, in the database itself. Whoever writes to it by hand can't break the count
+//! unseen: [`load`](Store::load) doubts everything it reads, and [`audit`] adds up the records again.
+
+mod audit;
+mod directory;
+mod fault;
+mod read;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::Path;
+
+use queens_proto::JobId;
+use queens_solver::{Count, Span};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use self::directory::Directory;
+use self::fault::Fault;
+use self::read::sql_integer;
+use self::write::Sources;
+use super::{Store, StoreError, Stored, Write};
+
+pub use self::audit::{JobAudit, audit};
+
+/// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
+///
+/// Durations are kept in whole milliseconds (jobs) and microseconds (records), rounded down.
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Closed before the directory is let go.
+    connection: Connection,
+    directory: Directory,
+    sources: Sources,
+}
+
+impl SqliteStore {
+    /// Opens the store in the directory `dir`; makes both if they are not there. No other process can open it
+    /// until this is dropped. Other files in the directory are left alone.
+    ///
+    /// # Errors
+    /// If the directory can't be used, is in use, or what is in it is not for this program; then nothing in it is
+    /// changed.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let directory = Directory::take(dir)?;
+        Ok(Self { connection: directory.connect()?, directory, sources: Sources::new() })
+    }
+
+    fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &mut Sources) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let sources = &mut self.sources;
+        let done = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(Fault::from)
+            .and_then(|transaction| {
+                let result = work(&transaction, sources)?;
+                transaction.commit()?;
+                Ok(result)
+            });
+        done.map_err(|fault| {
+            self.sources.clear();
+            fault.of(self.directory.path())
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        self.transact(|transaction, _| {
+            let epoch = read::epoch(transaction)?;
+            let jobs = read::jobs(transaction)?;
+            transaction.execute("UPDATE epoch SET n_loads = n_loads + 1", [])?;
+            Ok(Stored { epoch, jobs })
+        })
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        self.transact(|transaction, sources| {
+            writes.iter().try_for_each(|write| write::apply(transaction, sources, write))
+        })
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+        find(&self.connection, job, span).map_err(|fault| fault.of(self.directory.path()))
+    }
+}
+
+fn find(connection: &Connection, job: JobId, span: Span) -> Result<Option<Count>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT record.solutions, record.nodes FROM job LEFT JOIN record
+         ON record.job = job.id AND cross = ?2 AND first = ?3 AND until = ?4
+         WHERE job.id = ?1",
+    )?;
+    let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else { return Ok(None) };
+    let mut rows = statement.query(params![sql_integer("job", job.0)?, span.cross(), from, to])?;
+    let Some(row) = rows.next()? else { return Err(write::no_job(job)) };
+    if row.get_ref("solutions")? == ValueRef::Null {
+        return Ok(None);
+    }
+    let place = format!("record of job {job}, {span}");
+    let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
+    Ok(Some(Count { solutions, nodes }))
+}

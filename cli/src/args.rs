@@ -1,0 +1,93 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread;
+
+use clap::builder::FalseyValueParser;
+use clap::{Parser, Subcommand, ValueEnum};
+use queens_solver::{BoardSize, Kernel};
+
+/// Counts the ways to place n queens on an n×n board so that none attacks another.
+#[derive(Debug, Parser)]
+#[command(name = "queens", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Count(CountArgs),
+}
+
+/// Counts all placements of N queens and, up to rotation and reflection, the fundamental ones.
+///
+/// The answer goes to stdout, progress and messages to stderr. Exit status: 0 counted, 1 failed, interrupted or in
+/// contradiction to the published count, 2 wrong usage.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct CountArgs {
+    /// Size of the board, 0 to 32
+    #[arg(value_name = "N", allow_negative_numbers = true)]
+    pub(crate) n: BoardSize,
+
+    /// Counting threads; by default one for each processor
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value_t = default_threads(), allow_negative_numbers = true)]
+    pub(crate) threads: NonZeroUsize,
+
+    /// What to count with: the fastest kernel of this processor, or one by name
+    #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
+    pub(crate) kernel: KernelChoice,
+
+    /// Directory to keep what is counted in: interrupted and run again, the count goes on where it was
+    /// [default: none, nothing is kept]
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// How to print the answer
+    #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Output,
+
+    /// Show no progress bar [default: a bar is shown when stderr is a terminal]
+    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new())]
+    pub(crate) no_progress: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelChoice {
+    /// The fastest this processor has
+    Auto,
+    /// Plain integer code, runs everywhere
+    Portable,
+}
+
+impl KernelChoice {
+    pub(crate) fn kernel(self) -> Kernel {
+        match self {
+            Self::Auto => Kernel::best(),
+            Self::Portable => Kernel::Portable,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people
+    Text,
+    /// One JSON object; counts are strings, as they outgrow doubles
+    Json,
+}
+
+/// More threads than any machine has processors; a bound so that a typing error starts no million.
+const MOST_THREADS: usize = 4096;
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MOST_THREADS);
+    threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
+}
+
+fn default_threads() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}

@@ -1,0 +1,187 @@
+//! The running coordinator and the handles to it.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use queens_proto::{Hello, JobId, Link, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Plan};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use crate::event_loop::EventLoop;
+use crate::ledger::{JobStatus, Refusal, RestoreError, UnknownJob, WorkerStatus};
+use crate::store::{Store, StoreError};
+
+/// Commands that may wait; whoever sends more waits too.
+const QUEUE: usize = 4096;
+
+/// A coordinator's state as of a moment ago.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// All jobs, in the order of submission.
+    pub jobs: Vec<JobStatus>,
+    /// All workers that are connected or may come back.
+    pub workers: Vec<WorkerStatus>,
+    /// Why reports are not acknowledged at present, if they are not.
+    pub store_error: Option<String>,
+}
+
+impl Snapshot {
+    /// The job with this id.
+    #[must_use]
+    pub fn job(&self, id: JobId) -> Option<&JobStatus> {
+        self.jobs.iter().find(|job| job.id == id)
+    }
+}
+
+/// Why a coordinator could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// Its store can't be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What is stored can't be gone on with.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// Its thread could not be started.
+    #[error("failed to start the coordinator's thread: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// The coordinator has stopped; nothing more will come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the coordinator has stopped")]
+pub struct Stopped;
+
+/// A running coordinator. Stops when told to.
+#[derive(Debug)]
+pub struct Coordinator {
+    handle: Handle,
+    stop: CancellationToken,
+    thread: JoinHandle<()>,
+}
+
+/// A way to talk to a running coordinator; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    commands: mpsc::Sender<Command>,
+    snapshots: watch::Receiver<Arc<Snapshot>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Command {
+    Submit { n: BoardSize, reply: oneshot::Sender<JobId> },
+    Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
+    Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
+    Report { worker: WorkerId, session: u64, report: Report, reply: oneshot::Sender<Result<(), Refusal>> },
+    Goodbye { worker: WorkerId, session: u64 },
+    Disconnect { worker: WorkerId, session: u64 },
+    Planned { job: JobId, plan: Plan },
+}
+
+impl Coordinator {
+    /// Starts a coordinator on what `store` holds. Plans are made with `n_threads` threads.
+    ///
+    /// # Errors
+    /// If what is stored can't be read or gone on with.
+    pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
+        let (commands, queue) = mpsc::channel(QUEUE);
+        let stop = CancellationToken::new();
+        let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), stop.clone())?;
+        let snapshots = event_loop.snapshots();
+        let thread = event_loop.spawn()?;
+        Ok(Self { handle: Handle { commands, snapshots }, stop, thread })
+    }
+
+    /// A handle to talk to it.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Lets it end what it is writing and stop. Sessions are closed; what was not acknowledged is not recorded.
+    pub fn stop(self) {
+        self.stop.cancel();
+        if self.thread.join().is_err() {
+            error!("the coordinator's thread panicked");
+        }
+    }
+}
+
+impl Handle {
+    /// Submits a job; it is durable when its id is returned.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped.
+    pub async fn submit(&self, n: BoardSize) -> Result<JobId, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Submit { n, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// Gives a job up.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if there is no such job.
+    pub async fn cancel(&self, job: JobId) -> Result<Result<(), UnknownJob>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Cancel { job, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// The present state, and a way to wait for changes.
+    #[must_use]
+    pub fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.snapshots.clone()
+    }
+
+    /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
+    /// the coordinator stops or closes it.
+    ///
+    /// # Errors
+    /// If the worker is refused.
+    pub async fn serve(&self, link: Link<ToWorker, ToCoordinator>) -> Result<(), Refusal> {
+        let Link { sender, mut receiver } = link;
+        let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else { return Err(Refusal::NoHello) };
+        let worker = hello.worker;
+        let (reply, answer) = oneshot::channel();
+        let connect = Command::Connect { hello, to_worker: sender, reply };
+        if self.send(connect).await.is_err() {
+            return Ok(());
+        }
+        let Ok(session) = answer.await else { return Ok(()) };
+        let session = session?;
+        let end = loop {
+            match receiver.recv().await {
+                Some(ToCoordinator::Report(report)) => {
+                    let (reply, answer) = oneshot::channel();
+                    let report = Command::Report { worker, session, report, reply };
+                    if self.send(report).await.is_err() {
+                        return Ok(());
+                    }
+                    match answer.await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(refusal)) => break Err(refusal),
+                        Err(_) => return Ok(()),
+                    }
+                }
+                Some(ToCoordinator::Goodbye) => {
+                    self.send(Command::Goodbye { worker, session }).await.unwrap_or(());
+                    return Ok(());
+                }
+                Some(ToCoordinator::Hello(_)) => break Err(Refusal::SecondHello),
+                None => break Ok(()),
+            }
+        };
+        self.send(Command::Disconnect { worker, session }).await.unwrap_or(());
+        end
+    }
+
+    async fn send(&self, command: Command) -> Result<(), Stopped> {
+        self.commands.send(command).await.map_err(|_| Stopped)
+    }
+}

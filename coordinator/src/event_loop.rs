@@ -1,0 +1,288 @@
+//! The thread that owns the ledger and its store.
+//!
+//! Commands come in through a bounded queue. The thread takes all that wait, plays them to the ledger, makes the
+//! resulting writes durable in one transaction and only then sends messages and answers. Everybody else sees
+//! [`Snapshot`]s and never waits for the ledger.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use queens_proto::{Hello, Report, ToWorker, WorkerId};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error, info, warn};
+
+use crate::coordinator::{Command, Snapshot, StartError};
+use crate::ledger::{Effects, JobState, JobStatus, Ledger, Outcome, Refusal};
+use crate::planners::Planners;
+use crate::store::{Store, StoreError, Write};
+
+/// Commands made durable in one transaction, at most.
+const BATCH: usize = 1024;
+
+/// How often time passes for the ledger while something is counted: an idle thread waits this long for the tail of
+/// somebody else's lease. Snapshots come as often, and whenever a job begins or ends.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The same while nothing is counted: silent workers still have to be noticed.
+const IDLE_TICK: Duration = Duration::from_secs(1);
+
+/// How long to wait before writing again what could not be written.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The state of the coordinator's thread.
+pub(crate) struct EventLoop {
+    ledger: Ledger,
+    store: Box<dyn Store>,
+    queue: mpsc::Receiver<Command>,
+    planners: Planners,
+    sessions: HashMap<WorkerId, Session>,
+    n_sessions: u64,
+    /// Answers that wait until the writes are durable.
+    answers: Vec<Box<dyn FnOnce() + Send>>,
+    started: Instant,
+    ticked: Instant,
+    publisher: watch::Sender<Arc<Snapshot>>,
+    published: Instant,
+    stop: CancellationToken,
+}
+
+/// The open session of a worker. A worker that connects again gets a new number, and the end of its old session does
+/// not matter any more.
+struct Session {
+    number: u64,
+    to_worker: mpsc::Sender<ToWorker>,
+}
+
+impl EventLoop {
+    /// Takes over what `store` holds.
+    pub(crate) fn new(
+        mut store: Box<dyn Store>,
+        n_threads: NonZeroUsize,
+        queue: mpsc::Receiver<Command>,
+        commands: mpsc::WeakSender<Command>,
+        stop: CancellationToken,
+    ) -> Result<Self, StartError> {
+        let ledger = Ledger::restore(store.load()?)?;
+        let snapshot = Snapshot { jobs: ledger.jobs(), ..Snapshot::default() };
+        Ok(Self {
+            ledger,
+            store,
+            queue,
+            planners: Planners::new(n_threads, commands),
+            sessions: HashMap::new(),
+            n_sessions: 0,
+            answers: Vec::new(),
+            started: Instant::now(),
+            ticked: Instant::now(),
+            publisher: watch::Sender::new(Arc::new(snapshot)),
+            published: Instant::now(),
+            stop,
+        })
+    }
+
+    pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.publisher.subscribe()
+    }
+
+    pub(crate) fn spawn(self) -> Result<JoinHandle<()>, StartError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let thread = thread::Builder::new().name("ledger".into());
+        Ok(thread.spawn(move || runtime.block_on(self.run()))?)
+    }
+
+    async fn run(mut self) {
+        self.carry_out().await;
+        while self.step().await {
+            self.carry_out().await;
+            self.publish();
+        }
+        self.planners.stop_all();
+    }
+
+    /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
+    async fn step(&mut self) -> bool {
+        let next_tick = self.ticked + self.tick_interval();
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return false,
+            command = self.queue.recv() => {
+                let Some(command) = command else { return false };
+                self.apply(command);
+                for _ in 1..BATCH {
+                    let Ok(command) = self.queue.try_recv() else { break };
+                    self.apply(command);
+                }
+            }
+            () = tokio::time::sleep_until(next_tick.into()), if self.ledger.has_workers() => {
+                self.ticked = Instant::now();
+                self.ledger.tick(self.started.elapsed());
+            }
+        }
+        true
+    }
+
+    fn apply(&mut self, command: Command) {
+        let now = self.started.elapsed();
+        match command {
+            Command::Submit { n, reply } => {
+                let job = self.ledger.submit(n, unix_ms());
+                info!(%job, %n, "job submitted");
+                self.answers.push(Box::new(move || _ = reply.send(job)));
+            }
+            Command::Cancel { job, reply } => {
+                let result = self.ledger.cancel(now, job);
+                self.planners.stop(job);
+                self.answers.push(Box::new(move || _ = reply.send(result)));
+            }
+            Command::Connect { hello, to_worker, reply } => {
+                _ = reply.send(self.connect(now, hello, to_worker));
+            }
+            Command::Report { worker, session, report, reply } => {
+                _ = reply.send(self.report(now, worker, session, &report));
+            }
+            Command::Goodbye { worker, session } => {
+                if self.close(worker, session) {
+                    self.ledger.goodbye(now, worker);
+                    info!(%worker, "worker left");
+                }
+            }
+            Command::Disconnect { worker, session } => {
+                if self.close(worker, session) {
+                    self.ledger.disconnect(now, worker);
+                    warn!(%worker, "connection to worker lost");
+                }
+            }
+            Command::Planned { job, plan } => {
+                info!(%job, crosses = plan.crosses().len(), work = %plan.work(), "job planned");
+                self.planners.stop(job);
+                self.ledger.planned(now, job, plan);
+            }
+        }
+    }
+
+    fn connect(
+        &mut self,
+        now: Duration,
+        hello: Hello,
+        to_worker: mpsc::Sender<ToWorker>,
+    ) -> Result<u64, Refusal> {
+        let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
+        self.ledger.connect(now, hello)?;
+        self.n_sessions += 1;
+        self.sessions.insert(worker, Session { number: self.n_sessions, to_worker });
+        info!(%worker, name, kernel, "worker connected");
+        Ok(self.n_sessions)
+    }
+
+    fn report(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        session: u64,
+        report: &Report,
+    ) -> Result<(), Refusal> {
+        if !self.is_open(worker, session) {
+            return Err(Refusal::Unknown(worker));
+        }
+        let outcomes = self.ledger.report(now, worker, report)?;
+        for (delta, outcome) in report.deltas.iter().zip(outcomes) {
+            if outcome != Outcome::Recorded {
+                debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
+            }
+        }
+        Ok(())
+    }
+
+    fn is_open(&self, worker: WorkerId, session: u64) -> bool {
+        self.sessions.get(&worker).is_some_and(|open| open.number == session)
+    }
+
+    /// Forgets a session, unless the worker has begun another since.
+    fn close(&mut self, worker: WorkerId, session: u64) -> bool {
+        let open = self.is_open(worker, session);
+        if open {
+            self.sessions.remove(&worker);
+        }
+        open
+    }
+
+    /// Does what the ledger wants done: first makes it durable, then tells.
+    async fn carry_out(&mut self) {
+        loop {
+            let Effects { writes, comparisons, messages, plans } = self.ledger.take_effects();
+            if !self.write(&writes).await {
+                return;
+            }
+            for answer in self.answers.drain(..) {
+                answer();
+            }
+            messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
+            plans.into_iter().for_each(|(job, n)| self.planners.start(job, n));
+            if comparisons.is_empty() {
+                return;
+            }
+            for comparison in &comparisons {
+                match self.store.find(comparison.job, comparison.span) {
+                    Ok(recorded) => self.ledger.compared(comparison, recorded),
+                    Err(error) => error!(%error, span = %comparison.span, "cannot compare a repeated span"),
+                }
+            }
+        }
+    }
+
+    /// Writes until it works; `false` if the coordinator is told to stop before. Nothing else happens meanwhile: no
+    /// report is acknowledged, workers wait, and what they hold is not lost.
+    async fn write(&mut self, writes: &[Write]) -> bool {
+        while let Err(error) = self.commit(writes) {
+            error!(%error, "nothing is acknowledged until the store can be written again");
+            self.publisher.send_modify(|snapshot| {
+                Arc::make_mut(snapshot).store_error = Some(error.to_string());
+            });
+            tokio::select! {
+                () = self.stop.cancelled() => return false,
+                () = tokio::time::sleep(RETRY) => {}
+            }
+        }
+        true
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if writes.is_empty() { Ok(()) } else { self.store.commit(writes) }
+    }
+
+    /// Never waits: a worker that doesn't read what it is sent loses its session.
+    fn send(&mut self, worker: WorkerId, message: ToWorker) {
+        let Some(session) = self.sessions.get(&worker) else { return };
+        if let Err(error) = session.to_worker.try_send(message) {
+            warn!(%worker, %error, "worker does not read what it is sent");
+            self.sessions.remove(&worker);
+            self.ledger.disconnect(self.started.elapsed(), worker);
+        }
+    }
+
+    fn tick_interval(&self) -> Duration {
+        if self.ledger.has_leases() { TICK } else { IDLE_TICK }
+    }
+
+    fn publish(&mut self) {
+        let jobs = self.ledger.jobs();
+        let is_over = |job: &JobStatus| matches!(job.state, JobState::Done | JobState::Cancelled);
+        let begun_and_ended =
+            |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| is_over(job)).count());
+        let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
+        if changed || self.published.elapsed() >= self.tick_interval() {
+            self.published = Instant::now();
+            let snapshot = Snapshot { jobs, workers: self.ledger.workers(), store_error: None };
+            self.publisher.send_replace(Arc::new(snapshot));
+        }
+    }
+}
+
+fn unix_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+}

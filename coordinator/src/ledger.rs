@@ -1,0 +1,309 @@
+//! The ledger: which spans are recorded, who holds the others, and what is handed out next.
+//!
+//! A pure state machine. What happens comes in as method calls with the time as a [`Duration`] since some start; what
+//! is to be done about it comes out as [`Effects`]. It does no I/O and knows no clock, so that any history can be
+//! played to it.
+//!
+//! Invariants:
+//! - each span is added to a total exactly once;
+//! - a report is acknowledged by a message in the same [`Effects`] as its writes, and whoever carries those out does
+//!   the writes first: what is acknowledged is durable;
+//! - leases are hints about who works on what. Losing all of them costs repeated work, never a count.
+
+mod free;
+mod job;
+mod lease;
+mod schedule;
+mod session;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_proto::{JobId, LeaseId, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, WrongCrosses};
+use thiserror::Error;
+
+use crate::store::{Coverage, JobRow, Phase, Record, Stored, StoredJob, Write};
+use job::{Counting, Job};
+use lease::LiveLease;
+use schedule::Power;
+use session::Member;
+
+pub use job::Progress;
+pub use session::{Outcome, Refusal};
+pub use status::{JobState, JobStatus, WorkerStatus};
+
+/// The state of all jobs, workers and leases of one coordinator.
+#[derive(Debug)]
+pub struct Ledger {
+    now: Duration,
+    jobs: BTreeMap<JobId, Job>,
+    /// Jobs that are being counted, in the order they are served.
+    active: BTreeSet<JobId>,
+    workers: BTreeMap<WorkerId, Member>,
+    /// Workers that hold fewer leases than they may.
+    hungry: BTreeSet<WorkerId>,
+    leases: BTreeMap<LeaseId, LiveLease>,
+    next_lease: u64,
+    /// As of the last tick or arrival.
+    power: Power,
+    changes: Changes,
+}
+
+/// What a ledger wants done, in this order: the writes made durable; then messages sent and plans made.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// To be made durable, all or nothing.
+    pub writes: Vec<Write>,
+    /// To be looked up, and the answers given to [`Ledger::compared`].
+    pub comparisons: Vec<Comparison>,
+    /// To be sent once the writes are durable.
+    pub messages: Vec<(WorkerId, ToWorker)>,
+    /// Plans to be made, and given to [`Ledger::planned`].
+    pub plans: Vec<(JobId, BoardSize)>,
+}
+
+/// A reported span that lies wholly in recorded ones: if it repeats a record exactly, they must agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The job.
+    pub job: JobId,
+    /// What was counted again.
+    pub span: Span,
+    /// What it counted to this time.
+    pub count: Count,
+}
+
+/// What has changed since the effects were last taken.
+#[derive(Debug, Default)]
+struct Changes {
+    rows: BTreeSet<JobId>,
+    choices: Vec<(JobId, Vec<Choice>)>,
+    records: BTreeMap<(JobId, u32, u64), Record>,
+    coverage: BTreeSet<(JobId, u32)>,
+    comparisons: Vec<Comparison>,
+    messages: Vec<(WorkerId, ToWorker)>,
+    plans: Vec<(JobId, BoardSize)>,
+}
+
+/// Stored jobs that this ledger can't go on with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    /// The numbers of its subproblems mean something else here.
+    #[error(
+        "job {job} was counted with decomposition version {found}, this program has version {DECOMPOSITION_VERSION}"
+    )]
+    Decomposition {
+        /// The job.
+        job: JobId,
+        /// The version it was counted with.
+        found: u32,
+    },
+    /// Its plan is not one of this program's.
+    #[error("the plan of job {job} is not this program's: {reason}")]
+    Plan {
+        /// The job.
+        job: JobId,
+        /// What is wrong with it.
+        reason: WrongCrosses,
+    },
+    /// A record lies outside its plan.
+    #[error("job {job} has records outside cross {cross} of its plan")]
+    Coverage {
+        /// The job.
+        job: JobId,
+        /// The cross.
+        cross: u32,
+    },
+}
+
+/// A job that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("there is no job {0}")]
+pub struct UnknownJob(pub JobId);
+
+impl Ledger {
+    /// A ledger that goes on where `stored` left off, without workers.
+    ///
+    /// # Errors
+    /// If a job was made under another decomposition or contradicts its plan.
+    pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
+        let mut ledger = Self {
+            now: Duration::ZERO,
+            jobs: BTreeMap::new(),
+            active: BTreeSet::new(),
+            workers: BTreeMap::new(),
+            hungry: BTreeSet::new(),
+            leases: BTreeMap::new(),
+            next_lease: u64::from(stored.epoch) << 32,
+            power: Power::default(),
+            changes: Changes::default(),
+        };
+        for stored in stored.jobs {
+            ledger.restore_job(stored)?;
+        }
+        Ok(ledger)
+    }
+
+    fn restore_job(&mut self, stored: StoredJob) -> Result<(), RestoreError> {
+        let StoredJob { row, choices, coverage } = stored;
+        let job = row.id;
+        if row.decomposition != DECOMPOSITION_VERSION {
+            return Err(RestoreError::Decomposition { job, found: row.decomposition });
+        }
+        let mut counting = None;
+        if let Some(choices) = choices {
+            let plan =
+                Plan::from_choices(row.n, &choices).map_err(|reason| RestoreError::Plan { job, reason })?;
+            let mut all = vec![Coverage::default(); plan.crosses().len()];
+            for (cross, coverage) in coverage {
+                let n_subproblems = plan.cross(cross).map_or(0, |cross| cross.choice().n_subproblems);
+                let end = coverage.recorded.ranges().last().map_or(0, |range| range.end);
+                match all.get_mut(cross as usize) {
+                    Some(slot) if end <= n_subproblems => *slot = coverage,
+                    _ => return Err(RestoreError::Coverage { job, cross }),
+                }
+            }
+            counting = Some(Counting::new(Arc::new(plan), all));
+        }
+        match row.phase {
+            Phase::Planning => self.changes.plans.push((job, row.n)),
+            Phase::Active => _ = self.active.insert(job),
+            Phase::Done | Phase::Cancelled => {}
+        }
+        self.jobs.insert(job, Job { row, counting, leases_by_worker: BTreeMap::new() });
+        Ok(())
+    }
+
+    /// A new job for boards of size `n`; `created_ms` is the time in milliseconds since 1970.
+    pub fn submit(&mut self, n: BoardSize, created_ms: u64) -> JobId {
+        let id = JobId(self.jobs.last_key_value().map_or(1, |(last, _)| last.0 + 1));
+        let row = JobRow {
+            id,
+            n,
+            decomposition: DECOMPOSITION_VERSION,
+            phase: Phase::Planning,
+            created_ms,
+            active: Duration::ZERO,
+            n_verified: 0,
+            n_disputed: 0,
+        };
+        self.jobs.insert(id, Job { row, counting: None, leases_by_worker: BTreeMap::new() });
+        self.changes.rows.insert(id);
+        self.changes.plans.push((id, n));
+        id
+    }
+
+    /// A job's plan is made. Does nothing if the job is not waiting for one.
+    pub fn planned(&mut self, now: Duration, id: JobId, plan: Plan) {
+        self.advance(now);
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.row.phase == Phase::Planning) else { return };
+        let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
+        let coverage = vec![Coverage::default(); plan.crosses().len()];
+        job.counting = Some(Counting::new(Arc::new(plan), coverage));
+        job.row.phase = Phase::Active;
+        self.active.insert(id);
+        self.changes.rows.insert(id);
+        self.changes.choices.push((id, choices));
+        self.finish_if_complete(id);
+        self.feed();
+    }
+
+    /// Gives a job up. What is recorded of it stays.
+    ///
+    /// # Errors
+    /// If there is no such job. A job that is over stays what it is.
+    pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), UnknownJob> {
+        self.advance(now);
+        let job = self.jobs.get(&id).ok_or(UnknownJob(id))?;
+        if matches!(job.row.phase, Phase::Planning | Phase::Active) {
+            self.close(id, Phase::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// The answer to a [`Comparison`]: what the record of exactly this span counts to, if there is one.
+    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Count>) {
+        let (Some(job), Some(recorded)) = (self.jobs.get_mut(&comparison.job), recorded) else { return };
+        if recorded == comparison.count {
+            job.row.n_verified += 1;
+        } else {
+            job.row.n_disputed += 1;
+        }
+        self.changes.rows.insert(comparison.job);
+    }
+
+    /// Lets time pass: silent workers are given up, and the tails of running leases go to idle threads.
+    pub fn tick(&mut self, now: Duration) {
+        self.advance(now);
+        self.give_up_silent_workers();
+        self.power = Power::of(self.workers.values());
+        self.feed();
+        self.share_tails();
+    }
+
+    /// Whether there are workers: if not, nothing happens without an event, and there is no need to tick.
+    #[must_use]
+    pub fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
+    /// Whether something is being counted.
+    #[must_use]
+    pub fn has_leases(&self) -> bool {
+        !self.leases.is_empty()
+    }
+
+    /// What is to be done since the last call.
+    pub fn take_effects(&mut self) -> Effects {
+        let changes = std::mem::take(&mut self.changes);
+        let mut writes = Vec::new();
+        writes.extend(
+            changes.rows.iter().filter_map(|id| self.jobs.get(id)).map(|job| Write::Job(job.row.clone())),
+        );
+        writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));
+        writes.extend(changes.records.into_iter().map(|((job, ..), record)| Write::Record { job, record }));
+        writes.extend(changes.coverage.into_iter().filter_map(|(id, cross)| {
+            let coverage = self.jobs.get(&id)?.counting.as_ref()?.coverage.get(cross as usize)?.clone();
+            Some(Write::Coverage { job: id, cross, coverage })
+        }));
+        Effects { writes, comparisons: changes.comparisons, messages: changes.messages, plans: changes.plans }
+    }
+
+    /// Moves the clock and counts the time in which jobs are being worked on.
+    fn advance(&mut self, now: Duration) {
+        let passed = now.saturating_sub(self.now);
+        self.now = self.now.max(now);
+        for id in &self.active {
+            if let Some(job) = self.jobs.get_mut(id).filter(|job| !job.leases_by_worker.is_empty()) {
+                job.row.active += passed;
+            }
+        }
+    }
+
+    fn finish_if_complete(&mut self, id: JobId) {
+        let complete = |job: &Job| job.counting.as_ref().is_some_and(Counting::is_complete);
+        if self.active.contains(&id) && self.jobs.get(&id).is_some_and(complete) {
+            self.close(id, Phase::Done);
+        }
+    }
+
+    /// Ends a job and all its leases.
+    fn close(&mut self, id: JobId, phase: Phase) {
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.row.phase = phase;
+        }
+        self.active.remove(&id);
+        self.changes.rows.insert(id);
+        let held: Vec<LeaseId> =
+            self.leases.values().filter(|lease| lease.job == id).map(|lease| lease.id).collect();
+        for lease in held {
+            if let Some(lease) = self.end_lease(lease) {
+                self.changes.messages.push((lease.worker, ToWorker::Cancel(lease.id)));
+            }
+        }
+        self.feed();
+    }
+}

@@ -1,0 +1,153 @@
+//! One job: its plan, what is recorded of it, and what is free to be leased.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use queens_proto::WorkerId;
+use queens_solver::{Count, Plan, Span};
+
+use super::free::FreeSpans;
+use crate::store::{Coverage, JobRow};
+
+/// A job with its plan.
+///
+/// Invariant: each subproblem is recorded, or free, or held under a live lease. (It may be recorded *and* held: a
+/// late report of a lost lease can come first.)
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) row: JobRow,
+    pub(crate) counting: Option<Counting>,
+    /// How many leases of the job each worker holds; workers without any are absent.
+    pub(crate) leases_by_worker: BTreeMap<WorkerId, usize>,
+}
+
+/// What there is once the plan is made.
+#[derive(Clone, Debug)]
+pub(crate) struct Counting {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) coverage: Vec<Coverage>,
+    pub(crate) free: FreeSpans,
+    pub(crate) progress: Progress,
+}
+
+/// Sums over all crosses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Σ weight × solutions of what is recorded: when all is, the number of solutions of the board.
+    pub solutions: u128,
+    /// Nodes of what is recorded.
+    pub nodes: u128,
+    /// The subproblems of the job.
+    pub n_subproblems: u128,
+    /// Those that are recorded.
+    pub n_recorded: u128,
+    /// The estimated work of the job in nodes.
+    pub work: u128,
+    /// The estimated work of what is recorded.
+    pub work_recorded: u128,
+}
+
+/// How a reported span lies to what is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overlap {
+    None,
+    Partial,
+    Whole,
+}
+
+impl Counting {
+    /// A job of which `coverage` is recorded and all else free.
+    pub(crate) fn new(plan: Arc<Plan>, coverage: Vec<Coverage>) -> Self {
+        let mut counting = Self { plan, coverage, free: FreeSpans::default(), progress: Progress::default() };
+        for (number, planned) in (0..).zip(counting.plan.crosses()) {
+            let recorded = &counting.coverage[number as usize];
+            let all = planned.choice().n_subproblems;
+            for gap in recorded.recorded.gaps(0..all) {
+                if let Ok(span) = Span::new(number, gap.start, gap.end) {
+                    counting.free.insert(span);
+                }
+            }
+            let progress = &mut counting.progress;
+            progress.solutions += u128::from(planned.cross().weight()) * recorded.solutions;
+            progress.nodes += recorded.nodes;
+            progress.n_subproblems += u128::from(all);
+            progress.n_recorded += u128::from(recorded.recorded.len());
+            progress.work += planned.choice().work;
+            progress.work_recorded += work_recorded(planned.choice().work, recorded.recorded.len(), all);
+        }
+        counting
+    }
+
+    /// Whether the span lies in a cross of the plan.
+    pub(crate) fn has(&self, span: Span) -> bool {
+        self.plan.cross(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
+    }
+
+    /// How `span`, which must lie in the plan, meets what is recorded.
+    pub(crate) fn overlap(&self, span: Span) -> Overlap {
+        let recorded = &self.coverage[span.cross() as usize].recorded;
+        let range = span.from()..span.to();
+        if !recorded.intersects(&range) {
+            Overlap::None
+        } else if recorded.contains(&range) {
+            Overlap::Whole
+        } else {
+            Overlap::Partial
+        }
+    }
+
+    /// Adds a span of which nothing is recorded yet.
+    pub(crate) fn record(&mut self, span: Span, count: Count) {
+        assert_eq!(self.overlap(span), Overlap::None, "a span is added to a total once");
+        let planned = &self.plan.crosses()[span.cross() as usize];
+        let coverage = &mut self.coverage[span.cross() as usize];
+        let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
+        let before = coverage.recorded.len();
+        coverage.recorded.insert(span.from()..span.to());
+        // Sums of 64-bit counts, of which there are fewer than 2^64: none can outgrow 128 bits.
+        coverage.solutions += u128::from(count.solutions);
+        coverage.nodes += u128::from(count.nodes);
+        let progress = &mut self.progress;
+        progress.solutions += u128::from(planned.cross().weight()) * u128::from(count.solutions);
+        progress.nodes += u128::from(count.nodes);
+        progress.n_recorded += u128::from(span.n_subproblems());
+        progress.work_recorded -= work_recorded(work, before, all);
+        progress.work_recorded += work_recorded(work, before + span.n_subproblems(), all);
+        self.free.take(span);
+    }
+
+    /// Makes free what of `span` is not recorded. Nobody else may hold any of it.
+    pub(crate) fn release(&mut self, span: Span) {
+        for gap in self.coverage[span.cross() as usize].recorded.gaps(span.from()..span.to()) {
+            if let Ok(gap) = Span::new(span.cross(), gap.start, gap.end) {
+                // A span that was released and leased again may come back twice.
+                self.free.take(gap);
+                self.free.insert(gap);
+            }
+        }
+    }
+
+    /// The estimated work of a span in nodes.
+    pub(crate) fn work(&self, span: Span) -> u128 {
+        self.plan.cross(span.cross()).map_or(0, |planned| {
+            work_recorded(planned.choice().work, span.n_subproblems(), planned.choice().n_subproblems)
+        })
+    }
+
+    /// How many of a cross's subproblems come to about `work` nodes.
+    pub(crate) fn n_subproblems_of(&self, cross: u32, work: u128) -> u64 {
+        self.plan.cross(cross).map_or(0, |planned| {
+            let all = u128::from(planned.choice().n_subproblems);
+            u64::try_from(work.saturating_mul(all) / planned.choice().work.max(1)).unwrap_or(u64::MAX)
+        })
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.progress.n_recorded == self.progress.n_subproblems
+    }
+}
+
+/// The share `part` of `all` has in `work`. No product here reaches 2^128: work stays below 2^80.
+fn work_recorded(work: u128, part: u64, all: u64) -> u128 {
+    if all == 0 { 0 } else { work * u128::from(part) / u128::from(all) }
+}

@@ -1,0 +1,383 @@
+//! Workers: who is connected, what they report, and what becomes of their leases when they go.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
+use thiserror::Error;
+
+use super::job::Overlap;
+use super::schedule::Power;
+use super::{Comparison, Ledger, LiveLease};
+use crate::store::{MAX_COUNT, Phase, Record, Source};
+
+/// A worker not heard of for this long has its leases taken back.
+pub(super) const SILENCE: Duration = Duration::from_secs(15);
+
+/// The same for a worker whose connection is gone: long enough to come back after a hiccup.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// A worker of this coordinator.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) source: Arc<Source>,
+    pub(crate) n_threads: u32,
+    pub(crate) connected: bool,
+    /// When its last message came, or when its connection was lost.
+    pub(crate) heard: Duration,
+    /// In the order it counts them: the first `n_threads` are running.
+    pub(crate) leases: BTreeSet<LeaseId>,
+    pub(crate) rate: Rate,
+    /// Spans recorded from its reports.
+    pub(crate) n_recorded: u64,
+}
+
+/// The speed of one thread of a worker: estimated work over time, of about the last half minute of each thread.
+///
+/// Measured in *estimated* nodes, because that is what leases are sized in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    work: f64,
+    seconds: f64,
+    memory_seconds: f64,
+}
+
+impl Rate {
+    /// A guess to start from, which the first second of measurement outweighs.
+    pub(crate) fn guess(nodes_per_second: f64, n_threads: u32) -> Self {
+        let usable = nodes_per_second.is_finite() && nodes_per_second >= 1.0;
+        let nodes_per_second = if usable { nodes_per_second } else { 1e7 };
+        Self { work: nodes_per_second * 0.1, seconds: 0.1, memory_seconds: 30.0 * f64::from(n_threads) }
+    }
+
+    fn add(&mut self, work: f64, duration: Duration) {
+        self.work += work;
+        self.seconds += duration.as_secs_f64();
+        if self.seconds > self.memory_seconds {
+            self.work /= 2.0;
+            self.seconds /= 2.0;
+        }
+    }
+
+    /// Whether there is hardly a measurement yet.
+    pub(crate) fn is_guess(self) -> bool {
+        self.seconds < 0.12
+    }
+
+    /// Estimated nodes per second.
+    pub(crate) fn get(self) -> f64 {
+        (self.work / self.seconds).max(1.0)
+    }
+}
+
+/// What became of a reported span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It was new and is part of the total.
+    Recorded,
+    /// All of it was recorded before; it is compared, should it repeat a record exactly. The total is unchanged.
+    Repeated,
+    /// It overlapped what is recorded, or its job is given up: it was dropped.
+    Discarded,
+}
+
+/// Why a worker is not listened to. Its session is to be closed with this reason; nothing it said was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// It numbers subproblems differently.
+    #[error(
+        "worker has decomposition version {found}, this coordinator needs version {DECOMPOSITION_VERSION}"
+    )]
+    Decomposition {
+        /// The worker's version.
+        found: u32,
+    },
+    /// It can't count.
+    #[error("worker offers no threads")]
+    NoThreads,
+    /// It began with something else.
+    #[error("the first message of a session has to be a hello")]
+    NoHello,
+    /// It said hello in the middle of a session.
+    #[error("a second hello in one session")]
+    SecondHello,
+    /// It reports without having said hello, or after it was given up.
+    #[error("worker {0} is not known here and has to say hello first")]
+    Unknown(WorkerId),
+    /// It reports on a job that does not exist.
+    #[error("report on job {0}, which does not exist")]
+    UnknownJob(JobId),
+    /// It reports subproblems that do not exist.
+    #[error("report on {span}, which job {job} does not have")]
+    UnknownSpan {
+        /// The job.
+        job: JobId,
+        /// What it reported on.
+        span: Span,
+    },
+    /// It reports more solutions or nodes than a span can have.
+    #[error("report on {0} with impossible counts")]
+    ImpossibleCount(Span),
+}
+
+impl Ledger {
+    /// A worker opens a session. It keeps those of its leases that nobody else has taken over.
+    ///
+    /// # Errors
+    /// If it can't be used here.
+    pub fn connect(&mut self, now: Duration, hello: Hello) -> Result<(), Refusal> {
+        if hello.decomposition != DECOMPOSITION_VERSION {
+            return Err(Refusal::Decomposition { found: hello.decomposition });
+        }
+        if hello.n_threads == 0 {
+            return Err(Refusal::NoThreads);
+        }
+        self.advance(now);
+        let worker = hello.worker;
+        let known = self.workers.remove(&worker);
+        let member = Member {
+            source: Arc::new(Source { worker: hello.name, build: hello.build, kernel: hello.kernel }),
+            n_threads: hello.n_threads,
+            connected: true,
+            heard: self.now,
+            leases: BTreeSet::new(),
+            rate: known.as_ref().map_or(Rate::guess(hello.rate, hello.n_threads), |known| known.rate),
+            n_recorded: known.as_ref().map_or(0, |known| known.n_recorded),
+        };
+        self.workers.insert(worker, member);
+        // What it held and holds no more is free; what it holds and should not, it is told to give up.
+        for lease in known.map(|known| known.leases).unwrap_or_default() {
+            self.end_lease(lease);
+        }
+        for held in hello.held {
+            self.adopt(worker, held);
+        }
+        self.hungry.insert(worker);
+        self.power = Power::of(self.workers.values());
+        self.feed();
+        Ok(())
+    }
+
+    /// Lets a worker go on with what is still free of a lease it holds.
+    fn adopt(&mut self, worker: WorkerId, held: Held) {
+        let counting = (self.active.contains(&held.job))
+            .then(|| self.jobs.get_mut(&held.job)?.counting.as_mut())
+            .flatten();
+        let known = self.leases.contains_key(&held.lease);
+        let (Some(counting), false) = (counting, known) else {
+            return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
+        };
+        let (mut kept, mut lost) = (VecDeque::new(), Vec::new());
+        for span in held.spans {
+            if !counting.has(span) {
+                lost.push(span);
+                continue;
+            }
+            let mut at = span.from();
+            for free in counting.free.take(span) {
+                lost.extend(Span::new(span.cross(), at, free.from()));
+                at = free.to();
+                kept.push_back(free);
+            }
+            lost.extend(Span::new(span.cross(), at, span.to()));
+        }
+        if kept.is_empty() {
+            return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
+        }
+        let work = kept.iter().map(|&span| counting.work(span)).sum();
+        if !lost.is_empty() {
+            self.changes.messages.push((worker, ToWorker::Shorten { lease: held.lease, spans: lost }));
+        }
+        let lease = LiveLease {
+            id: held.lease,
+            job: held.job,
+            worker,
+            spans: kept,
+            work,
+            open: None,
+            heard: self.now,
+        };
+        self.hold(lease);
+    }
+
+    /// A worker reports. All of it is acknowledged, whatever became of its parts.
+    ///
+    /// # Errors
+    /// If it makes no sense; then none of it is recorded.
+    pub fn report(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        report: &Report,
+    ) -> Result<Vec<Outcome>, Refusal> {
+        self.advance(now);
+        let member = self.workers.get_mut(&worker).ok_or(Refusal::Unknown(worker))?;
+        member.heard = self.now;
+        let source = member.source.clone();
+        for delta in &report.deltas {
+            self.check(delta)?;
+        }
+        let mut outcomes = Vec::with_capacity(report.deltas.len());
+        let mut touched = BTreeSet::new();
+        for delta in &report.deltas {
+            outcomes.push(self.record(worker, delta, &source));
+            touched.insert(delta.job);
+        }
+        let reported = report.deltas.iter().map(|delta| delta.lease);
+        let emptied = reported.filter(|id| self.leases.get(id).is_some_and(|lease| lease.spans.is_empty()));
+        for id in emptied.chain(report.finished.iter().copied()).collect::<Vec<_>>() {
+            if self.leases.get(&id).is_some_and(|lease| lease.worker == worker) {
+                self.end_lease(id);
+            }
+        }
+        self.changes.messages.push((worker, ToWorker::Acknowledge { sequence: report.sequence }));
+        touched.into_iter().for_each(|job| self.finish_if_complete(job));
+        self.feed();
+        Ok(outcomes)
+    }
+
+    fn check(&self, delta: &Delta) -> Result<(), Refusal> {
+        let job = self.jobs.get(&delta.job).ok_or(Refusal::UnknownJob(delta.job))?;
+        // A job without a plan has had no leases, so that there can be no honest report on it.
+        if !job.counting.as_ref().is_some_and(|counting| counting.has(delta.span)) {
+            return Err(Refusal::UnknownSpan { job: delta.job, span: delta.span });
+        }
+        if delta.count.solutions > MAX_COUNT || delta.count.nodes > MAX_COUNT {
+            return Err(Refusal::ImpossibleCount(delta.span));
+        }
+        Ok(())
+    }
+
+    /// Records one delta that was checked.
+    fn record(&mut self, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> Outcome {
+        let Some(job) = self.jobs.get_mut(&delta.job) else { return Outcome::Discarded };
+        let Some(counting) = job.counting.as_mut() else { return Outcome::Discarded };
+        let work = counting.work(delta.span);
+        if let Some(lease) = self.leases.get_mut(&delta.lease).filter(|lease| lease.is_of(worker, delta.job))
+        {
+            lease.remove(delta.span);
+            lease.work = lease.work.saturating_sub(work);
+            lease.heard = self.now;
+        }
+        if job.row.phase == Phase::Cancelled {
+            return Outcome::Discarded;
+        }
+        match counting.overlap(delta.span) {
+            Overlap::Partial => Outcome::Discarded,
+            Overlap::Whole => {
+                let comparison = Comparison { job: delta.job, span: delta.span, count: delta.count };
+                self.changes.comparisons.push(comparison);
+                Outcome::Repeated
+            }
+            Overlap::None => {
+                counting.record(delta.span, delta.count);
+                if let Some(member) = self.workers.get_mut(&worker) {
+                    member.rate.add(work as f64, delta.duration);
+                    member.n_recorded += 1;
+                }
+                self.write_record(worker, delta, source);
+                Outcome::Recorded
+            }
+        }
+    }
+
+    /// Extends the lease's open record if the delta goes on where that ended, or begins a new one.
+    fn write_record(&mut self, worker: WorkerId, delta: &Delta, source: &Arc<Source>) {
+        let delta_record = Record {
+            span: delta.span,
+            count: delta.count,
+            duration: delta.duration,
+            lease: delta.lease,
+            source: source.clone(),
+        };
+        let mut lease = self.leases.get_mut(&delta.lease).filter(|lease| lease.is_of(worker, delta.job));
+        let open = lease.as_mut().and_then(|lease| lease.open.take());
+        let record = open.and_then(|open| merged(&open, &delta_record)).unwrap_or(delta_record);
+        if let Some(lease) = lease {
+            lease.open = Some(record.clone());
+        }
+        self.changes.rows.insert(delta.job);
+        self.changes.coverage.insert((delta.job, delta.span.cross()));
+        self.changes.records.insert((delta.job, record.span.cross(), record.span.from()), record);
+    }
+
+    /// A worker's connection is gone. It keeps its leases for a while, in case it comes back.
+    pub fn disconnect(&mut self, now: Duration, worker: WorkerId) {
+        self.advance(now);
+        self.hungry.remove(&worker);
+        if let Some(member) = self.workers.get_mut(&worker) {
+            member.connected = false;
+            member.heard = self.now;
+        }
+    }
+
+    /// A worker has left for good.
+    pub fn goodbye(&mut self, now: Duration, worker: WorkerId) {
+        self.advance(now);
+        self.give_up(worker);
+        self.feed();
+    }
+
+    pub(super) fn give_up_silent_workers(&mut self) {
+        let now = self.now;
+        let patience = |member: &Member| if member.connected { SILENCE } else { GRACE };
+        let silent = self.workers.iter().filter(|(_, member)| now >= member.heard + patience(member));
+        for worker in silent.map(|(&worker, _)| worker).collect::<Vec<_>>() {
+            self.give_up(worker);
+        }
+    }
+
+    fn give_up(&mut self, worker: WorkerId) {
+        self.hungry.remove(&worker);
+        for lease in self.workers.remove(&worker).map(|member| member.leases).unwrap_or_default() {
+            self.end_lease(lease);
+        }
+    }
+
+    /// Adds a lease whose spans are neither free nor held by anybody else.
+    pub(super) fn hold(&mut self, lease: LiveLease) {
+        if let Some(member) = self.workers.get_mut(&lease.worker) {
+            member.leases.insert(lease.id);
+        }
+        if let Some(job) = self.jobs.get_mut(&lease.job) {
+            *job.leases_by_worker.entry(lease.worker).or_default() += 1;
+        }
+        self.leases.insert(lease.id, lease);
+    }
+
+    /// Ends a lease: what it has left is free.
+    pub(super) fn end_lease(&mut self, id: LeaseId) -> Option<LiveLease> {
+        let lease = self.leases.remove(&id)?;
+        if let Some(member) = self.workers.get_mut(&lease.worker) {
+            member.leases.remove(&id);
+            if member.connected {
+                self.hungry.insert(lease.worker);
+            }
+        }
+        let job = self.jobs.get_mut(&lease.job)?;
+        if let Entry::Occupied(mut n_leases) = job.leases_by_worker.entry(lease.worker) {
+            *n_leases.get_mut() -= 1;
+            if *n_leases.get() == 0 {
+                n_leases.remove();
+            }
+        }
+        if let Some(counting) = job.counting.as_mut() {
+            lease.spans.iter().for_each(|&span| counting.release(span));
+        }
+        Some(lease)
+    }
+}
+
+/// Both records as one, if the second begins where the first ends and the sums fit.
+fn merged(first: &Record, second: &Record) -> Option<Record> {
+    let adjacent = first.span.cross() == second.span.cross() && first.span.to() == second.span.from();
+    let count: Count = first.count.checked_add(second.count)?;
+    if !adjacent || first.source != second.source || count.solutions > MAX_COUNT || count.nodes > MAX_COUNT {
+        return None;
+    }
+    let span = Span::new(first.span.cross(), first.span.from(), second.span.to()).ok()?;
+    Some(Record { span, count, duration: first.duration + second.duration, ..second.clone() })
+}

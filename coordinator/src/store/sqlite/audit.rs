@@ -1,0 +1,179 @@
+//! Adding up a directory's records again, without trusting what was added up while counting.
+
+use std::path::Path;
+
+use queens_proto::JobId;
+use queens_solver::{DECOMPOSITION_VERSION, Plan};
+use rusqlite::{Connection, Transaction};
+
+use super::directory::Directory;
+use super::fault::Fault;
+use super::read::{self, integer, sql_integer};
+use crate::intervals::Intervals;
+use crate::store::{Coverage, JobRow, Phase, StoreError, StoredJob};
+
+/// What the records of a job prove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobAudit {
+    /// The job.
+    pub job: JobRow,
+    /// The number of its records.
+    pub n_records: u64,
+    /// The subproblems they cover.
+    pub n_recorded: u128,
+    /// The subproblems of its plan; `None` if it has no plan yet.
+    pub n_subproblems: Option<u128>,
+    /// Their solutions, weighted: the total, once every subproblem is recorded.
+    pub total: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
+impl JobAudit {
+    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.n_subproblems == Some(self.n_recorded)
+    }
+}
+
+/// Proves, from the records alone, what each job of the directory has counted.
+///
+/// The records of each cross must be disjoint, lie inside it, and cover and add up to what the coordinator goes by.
+/// Reads every record; memory is bounded by the plan and the gaps of one cross.
+///
+/// # Errors
+/// If there is no database in the directory, another process uses it, or something contradicts something.
+pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
+    let dir = Directory::take_existing(dir)?;
+    let connection = dir.connect()?;
+    audit_all(&connection).map_err(|fault| fault.of(dir.path()))
+}
+
+fn audit_all(connection: &Connection) -> Result<Vec<JobAudit>, Fault> {
+    // One transaction, so that all is read from one state, whoever else writes.
+    let transaction = connection.unchecked_transaction()?;
+    check_file(&transaction)?;
+    read::jobs(&transaction)?.iter().map(|job| audit_job(&transaction, job)).collect()
+}
+
+/// Whether SQLite finds fault with the file, its constraints included. That every record belongs to a cross of a
+/// plan is one of them; otherwise the audit would not meet the record.
+fn check_file(transaction: &Transaction<'_>) -> Result<(), Fault> {
+    let verdict: String = transaction.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Err(Fault::Damaged(verdict));
+    }
+    let mut statement = transaction.prepare("PRAGMA foreign_key_check")?;
+    let mut orphans = statement.query([])?;
+    match orphans.next()? {
+        None => Ok(()),
+        Some(row) => {
+            let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+            Err(Fault::Damaged(format!("a row of table {table} belongs to a missing row of table {parent}")))
+        }
+    }
+}
+
+fn audit_job(connection: &Connection, stored: &StoredJob) -> Result<JobAudit, Fault> {
+    let job = &stored.row;
+    let mut audit =
+        JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
+    if let Some(choices) = &stored.choices {
+        if job.decomposition != DECOMPOSITION_VERSION {
+            let (id, found) = (job.id, job.decomposition);
+            return Err(Fault::Version(format!(
+                "job {id} is cut by decomposition {found}, this program knows {DECOMPOSITION_VERSION}"
+            )));
+        }
+        let plan = Plan::from_choices(job.n, choices)
+            .map_err(|error| Fault::Damaged(format!("job {}: {error}", job.id)))?;
+        audit.n_subproblems = Some(0);
+        let mut coverage = stored.coverage.iter().peekable();
+        for (number, planned) in (0_u32..).zip(plan.crosses()) {
+            let n_subproblems = planned.choice().n_subproblems;
+            let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
+            let found = Tally::of(connection, job.id, number, n_subproblems)?;
+            found
+                .compare(claimed.unwrap_or(&Coverage::default()))
+                .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
+            audit.n_records += found.n_records;
+            audit.n_recorded += u128::from(found.sum.recorded.len());
+            audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(n_subproblems));
+            audit.total += u128::from(planned.cross().weight()) * found.sum.solutions;
+            audit.nodes += found.sum.nodes;
+        }
+    }
+    if job.phase == Phase::Done && !audit.is_complete() {
+        let expected = audit.n_subproblems.unwrap_or_default();
+        return Err(Fault::Damaged(format!(
+            "job {} is done, but of {expected} subproblems {} are recorded",
+            job.id, audit.n_recorded
+        )));
+    }
+    Ok(audit)
+}
+
+/// The records of one cross, added up.
+#[derive(Default)]
+struct Tally {
+    n_records: u64,
+    sum: Coverage,
+}
+
+impl Tally {
+    fn of(connection: &Connection, job: JobId, cross: u32, n_subproblems: u64) -> Result<Self, Fault> {
+        let mut statement = connection.prepare_cached(
+            "SELECT first, until, solutions, nodes FROM record WHERE job = ?1 AND cross = ?2 ORDER BY first",
+        )?;
+        let mut rows = statement.query((sql_integer("job", job.0)?, cross))?;
+        let mut tally = Self::default();
+        let mut end = 0;
+        while let Some(row) = rows.next()? {
+            let place = format_args!("record of job {job}, cross {cross}");
+            let first: u64 = integer(row, "first", &place)?;
+            let until: u64 = integer(row, "until", &place)?;
+            let problem = if until <= first {
+                Some("is empty".to_owned())
+            } else if until > n_subproblems {
+                Some(format!("goes past its {n_subproblems} subproblems"))
+            } else if first < end {
+                Some(format!("overlaps the record before it, which ends at {end}"))
+            } else {
+                None
+            };
+            if let Some(problem) = problem {
+                return Err(Fault::Damaged(format!("{place}: {first}..{until} {problem}")));
+            }
+            end = until;
+            tally.n_records += 1;
+            tally.sum.recorded.insert(first..until);
+            tally.sum.solutions += u128::from(integer::<u64>(row, "solutions", &place)?);
+            tally.sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
+        }
+        Ok(tally)
+    }
+
+    fn compare(&self, claimed: &Coverage) -> Result<(), String> {
+        let Coverage { recorded, solutions, nodes } = &self.sum;
+        if *recorded != claimed.recorded {
+            let only = |these: &Intervals, others: &Intervals| {
+                let mut rest = these.clone();
+                others.ranges().iter().for_each(|range| rest.remove(range));
+                rest.to_string()
+            };
+            return Err(format!(
+                "subproblems without a record: '{}', records not in the coverage: '{}'",
+                only(&claimed.recorded, recorded),
+                only(recorded, &claimed.recorded)
+            ));
+        }
+        let sums = [("solutions", *solutions, claimed.solutions), ("nodes", *nodes, claimed.nodes)];
+        match sums.into_iter().find(|(_, found, claimed)| found != claimed) {
+            None => Ok(()),
+            Some((what, found, claimed)) => {
+                Err(format!("its records have {found} {what}, its coverage has {claimed}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A data directory: whose it is, and that one process at a time has it.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::Fault;
+use super::schema::{self, APPLICATION_ID, VERSION};
+use crate::store::StoreError;
+
+pub(super) const DATABASE: &str = "queens.db";
+const UNFINISHED: &str = "queens.db.new";
+const LOCK: &str = "lock";
+
+/// A data directory that no other process uses as long as this lives.
+#[derive(Debug)]
+pub(super) struct Directory {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Directory {
+    /// Takes the directory at `path`, making it first if need be.
+    pub(super) fn take(path: &Path) -> Result<Self, StoreError> {
+        // Looked at first, so that nothing at all happens to a directory that is not for us.
+        look_at_database(path)?;
+        fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
+        Self::lock(path)
+    }
+
+    /// Takes the directory at `path` if there is a database in it.
+    pub(super) fn take_existing(path: &Path) -> Result<Self, StoreError> {
+        if look_at_database(path)? { Self::lock(path) } else { Err(unusable(path, &no_database())) }
+    }
+
+    fn lock(path: &Path) -> Result<Self, StoreError> {
+        let file = File::options().create(true).truncate(false).write(true).open(path.join(LOCK));
+        let file = file.map_err(|error| unusable(path, &named(LOCK, &error)))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => Err(unusable(path, &named(LOCK, &error))),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the database of the directory, making it first if there is none.
+    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+        if !look_at_database(&self.path)? {
+            self.create_database()?;
+        }
+        let mut connection =
+            open_file(&self.path.join(DATABASE)).map_err(|fault| fault.of_opening(&self.path))?;
+        self.check_version(&connection)?;
+        set_up(&mut connection).map_err(|fault| fault.of_opening(&self.path))?;
+        Ok(connection)
+    }
+
+    /// The version again, as SQLite sees it: that of the file's header is out of date if a newer program has changed
+    /// the schema and died before its log was copied into the file.
+    fn check_version(&self, connection: &Connection) -> Result<(), StoreError> {
+        let check = || -> Result<i32, Fault> {
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            let version = schema::version(connection)?;
+            if (1..=VERSION).contains(&version) {
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+            }
+            Ok(version)
+        };
+        known_version(&self.path, check().map_err(|fault| fault.of_opening(&self.path))?)
+    }
+
+    /// Makes the database under another name first, so that [`DATABASE`] is complete whenever it is there.
+    fn create_database(&self) -> Result<(), StoreError> {
+        let log = format!("{DATABASE}-wal");
+        if self.path.join(&log).exists() {
+            // SQLite would take it for the log of the new database.
+            let reason = format!("there is a '{log}' but no '{DATABASE}'");
+            return Err(StoreError::Damaged { path: self.path.clone(), reason });
+        }
+        let unfinished = self.path.join(UNFINISHED);
+        let made = remove_unfinished(&self.path)
+            .and_then(|()| make_database(&unfinished))
+            .map_err(|fault| fault.of_opening(&self.path))
+            .and_then(|()| {
+                let renamed = fs::rename(&unfinished, self.path.join(DATABASE));
+                // The new name, too, must outlive a power failure.
+                renamed
+                    .and_then(|()| File::open(&self.path)?.sync_all())
+                    .map_err(|error| unusable(&self.path, &error))
+            });
+        if made.is_err() {
+            // The reason why it could not be made says more than why it can't be removed.
+            let _ = remove_unfinished(&self.path);
+        }
+        made
+    }
+}
+
+/// Whether there is a database of ours in `dir`; an error if it is not for this program to touch.
+///
+/// Reads the header of the file itself, because SQLite would tidy up after a crash as soon as it reads.
+fn look_at_database(dir: &Path) -> Result<bool, StoreError> {
+    let mut header = Vec::with_capacity(100);
+    let read = File::open(dir.join(DATABASE)).and_then(|file| file.take(100).read_to_end(&mut header));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(unusable(dir, &named(DATABASE, &error))),
+        Ok(_) => {}
+    }
+    // https://www.sqlite.org/fileformat2.html#the_database_header
+    let word = |at: usize| header.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+    let (true, Some(version), Some(application)) =
+        (header.starts_with(b"SQLite format 3\0"), word(60), word(68))
+    else {
+        let reason = format!("'{DATABASE}' is no SQLite database");
+        return Err(StoreError::Damaged { path: dir.to_owned(), reason });
+    };
+    let application = u32::from_be_bytes(application);
+    if application != APPLICATION_ID {
+        let reason = format!(
+            "'{DATABASE}' belongs to another program (application id {application:#010x}, not {APPLICATION_ID:#010x})"
+        );
+        return Err(StoreError::Version { path: dir.to_owned(), reason });
+    }
+    known_version(dir, i32::from_be_bytes(version)).map(|()| true)
+}
+
+fn known_version(dir: &Path, version: i32) -> Result<(), StoreError> {
+    let path = dir.to_owned();
+    match version {
+        1..=VERSION => Ok(()),
+        ..=0 => {
+            Err(StoreError::Damaged { path, reason: format!("'{DATABASE}' has schema version {version}") })
+        }
+        _ => Err(StoreError::Version {
+            path,
+            reason: format!(
+                "'{DATABASE}' has schema version {version}, this program knows those up to {VERSION}"
+            ),
+        }),
+    }
+}
+
+fn make_database(file: &Path) -> Result<(), Fault> {
+    let mut connection = open_file(file)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    schema::migrate(&mut connection, schema::STEPS)?;
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+fn open_file(file: &Path) -> Result<Connection, Fault> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // A relative path that begins with "file:" would be taken for a URI.
+    let file = std::path::absolute(file).map_err(|error| Fault::Refused(error.to_string()))?;
+    Ok(Connection::open_with_flags(file, flags)?)
+}
+
+fn set_up(connection: &mut Connection) -> Result<(), Fault> {
+    // SQLite opens a file it may not write for reading, without a word.
+    if connection.is_readonly("main")? {
+        return Err(Fault::Refused(format!("'{DATABASE}' can't be written")));
+    }
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(Fault::Refused(format!(
+            "its file system has no shared memory for SQLite (log '{mode}')"
+        )));
+    }
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    schema::migrate(connection, schema::STEPS)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    Ok(())
+}
+
+fn remove_unfinished(dir: &Path) -> Result<(), Fault> {
+    for file in [UNFINISHED.to_owned(), format!("{UNFINISHED}-journal")] {
+        match fs::remove_file(dir.join(&file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Fault::Refused(named(&file, &error).to_string()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn named(file: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("'{file}': {error}"))
+}
+
+fn no_database() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("there is no '{DATABASE}' in it"))
+}
+
+fn unusable(dir: &Path, error: &io::Error) -> StoreError {
+    StoreError::Unusable { path: dir.to_owned(), reason: error.to_string() }
+}

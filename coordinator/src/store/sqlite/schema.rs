@@ -1,0 +1,72 @@
+//! The tables, and how a database of an older version gets them.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::fault::Fault;
+
+/// What `file queens.db` shows, and what tells our databases from others.
+pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
+
+/// The version of the tables this program works on: that many [`STEPS`].
+pub(super) const VERSION: i32 = 1;
+
+/// Each takes the tables one version further, beginning with none.
+pub(super) const STEPS: &[&str] = &[include_str!("schema.sql")];
+
+/// The version of the tables: how many steps have been taken.
+pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Takes the steps that have not been taken, all or none.
+pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Fault> {
+    let n_taken = version(connection)?;
+    let rest = usize::try_from(n_taken).ok().and_then(|n_taken| steps.get(n_taken..)).unwrap_or_default();
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (version, step) in (n_taken + 1..).zip(rest) {
+        transaction.execute_batch(step)?;
+        transaction.pragma_update(None, "user_version", version)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: [&str; 2] = ["CREATE TABLE a (x); INSERT INTO a VALUES (1);", "ALTER TABLE a ADD COLUMN y;"];
+
+    fn state(connection: &Connection) -> (i32, i32) {
+        let columns =
+            connection.query_row("SELECT count(*) FROM pragma_table_info('a')", [], |row| row.get(0));
+        (version(connection).expect("readable"), columns.expect("readable"))
+    }
+
+    #[test]
+    fn version_is_the_number_of_steps() {
+        assert_eq!(usize::try_from(VERSION), Ok(STEPS.len()));
+    }
+
+    #[test]
+    fn an_old_database_takes_the_missing_steps_only() {
+        let mut connection = Connection::open_in_memory().expect("memory");
+        migrate(&mut connection, &TWO[..1]).expect("first step");
+        assert_eq!(state(&connection), (1, 1));
+        for _ in 0..2 {
+            migrate(&mut connection, &TWO).expect("second step");
+            assert_eq!(state(&connection), (2, 2));
+        }
+    }
+
+    #[test]
+    fn a_failing_step_takes_back_those_before_it() {
+        let mut connection = Connection::open_in_memory().expect("memory");
+        let steps = [TWO[0], TWO[1], "ALTER TABLE b ADD COLUMN z;"];
+        migrate(&mut connection, &TWO[..1]).expect("first step");
+        assert!(migrate(&mut connection, &steps).is_err());
+        assert_eq!(state(&connection), (1, 1));
+    }
+}

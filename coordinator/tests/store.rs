@@ -1,0 +1,381 @@
+//! The store on disk does what the store in memory does, keeps it whatever happens, and doubts what it reads.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, fs, process};
+
+use proptest::prelude::*;
+use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::store::sqlite::{SqliteStore, audit};
+use queens_coordinator::store::{
+    Coverage, JobRow, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
+};
+use queens_proto::{JobId, LeaseId};
+use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// Subproblems of every cross, unless a test says otherwise.
+const N_SUBPROBLEMS: u64 = 100;
+
+fn job(id: u64, n: u8) -> JobRow {
+    JobRow {
+        id: JobId(id),
+        n: BoardSize::new(n).expect("a board size"),
+        decomposition: 1,
+        phase: Phase::Active,
+        created_ms: 1_800_000_000_000,
+        active: Duration::from_millis(1500),
+        n_verified: 0,
+        n_disputed: 0,
+    }
+}
+
+fn choices(n_crosses: usize) -> Vec<Choice> {
+    vec![
+        Choice { image: Symmetry::UP_TO_MIRROR[1], n_subproblems: N_SUBPROBLEMS, work: u128::MAX };
+        n_crosses
+    ]
+}
+
+fn record(span: (u32, u64, u64), count: (u64, u64), worker: &str) -> Record {
+    let source = Source { worker: worker.into(), build: "0.1.0".into(), kernel: "portable".into() };
+    Record {
+        span: Span::new(span.0, span.1, span.2).expect("not empty"),
+        count: Count { solutions: count.0, nodes: count.1 },
+        duration: Duration::from_micros(70_001),
+        lease: LeaseId(1 << 32),
+        source: Arc::new(source),
+    }
+}
+
+fn record_of(job: u64, span: (u32, u64, u64), count: (u64, u64), worker: &str) -> Write {
+    Write::Record { job: JobId(job), record: record(span, count, worker) }
+}
+
+fn coverage_of(job: u64, cross: u32, recorded: &str, sums: (u128, u128)) -> Write {
+    let recorded = recorded.parse().expect("ranges");
+    let coverage = Coverage { recorded, solutions: sums.0, nodes: sums.1 };
+    Write::Coverage { job: JobId(job), cross, coverage }
+}
+
+/// Job 1 with some records and the coverage they add up to.
+fn sample() -> Vec<Write> {
+    vec![
+        Write::Job(job(1, 6)),
+        Write::Plan { job: JobId(1), choices: choices(6) },
+        record_of(1, (0, 0, 20), (5, 50), "anna"),
+        record_of(1, (0, 20, 40), (6, 60), "bert"),
+        coverage_of(1, 0, "0..40", (11, 110)),
+        record_of(1, (2, 30, 40), (MAX_COUNT, 7), "anna"),
+        record_of(1, (2, 60, 61), (MAX_COUNT, 0), "anna"),
+        coverage_of(1, 2, "30..40 60..61", (2 * u128::from(MAX_COUNT), 7)),
+    ]
+}
+
+fn new_dir() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn open(dir: &Path) -> SqliteStore {
+    SqliteStore::open(dir).expect("opens")
+}
+
+fn sample_dir() -> TempDir {
+    let dir = new_dir();
+    open(dir.path()).commit(&sample()).expect("commits");
+    dir
+}
+
+fn database(dir: &Path) -> Connection {
+    Connection::open(dir.join("queens.db")).expect("opens")
+}
+
+/// What is stored, without counting as a load.
+fn stored(dir: &Path) -> Stored {
+    let copy = copy(dir);
+    open(copy.path()).load().expect("loads")
+}
+
+fn copy(dir: &Path) -> TempDir {
+    let copy = new_dir();
+    for (name, bytes) in files(dir).into_iter().filter(|(name, _)| !name.ends_with("-shm")) {
+        fs::write(copy.path().join(name), bytes).expect("writes");
+    }
+    copy
+}
+
+/// The files below `dir`, by name.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+    entries
+        .filter(|path| path.is_file())
+        .map(|path| {
+            let name = path.file_name().expect("has a name").to_string_lossy().into_owned();
+            (name, fs::read(&path).expect("readable"))
+        })
+        .collect()
+}
+
+/// Every record as the tables tell it.
+fn records(dir: &Path, job: u64) -> Vec<Record> {
+    let connection = database(dir);
+    let mut statement = connection
+        .prepare(
+            "SELECT cross, first, until, solutions, nodes, duration_us, lease, worker, build, kernel
+             FROM record JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first",
+        )
+        .expect("the tables are there");
+    let rows = statement.query_map([i64::try_from(job).expect("small")], |row| {
+        let number =
+            |column| row.get::<_, i64>(column).map(|value| u64::try_from(value).expect("not negative"));
+        Ok(Record {
+            span: Span::new(row.get(0)?, number(1)?, number(2)?).expect("not empty"),
+            count: Count { solutions: number(3)?, nodes: number(4)? },
+            duration: Duration::from_micros(number(5)?),
+            lease: LeaseId(number(6)?),
+            source: Arc::new(Source { worker: row.get(7)?, build: row.get(8)?, kernel: row.get(9)? }),
+        })
+    });
+    rows.expect("readable").map(|row| row.expect("a record")).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Commit(Vec<Write>),
+    Load,
+    Reopen,
+}
+
+fn any_write() -> impl Strategy<Value = Write> {
+    let size = 1_u64..=2;
+    let count = || prop_oneof![0..50_u64, Just(MAX_COUNT)];
+    let row = (size.clone(), 0_u8..=32, 0_usize..4, 0..=MAX_COUNT, 0..1_000_000_u64);
+    let jobs = row.prop_map(|(id, n, phase, created_ms, active_ms)| {
+        let active = Duration::from_millis(active_ms);
+        let counts = (created_ms / 3, created_ms / 2);
+        let phase = Phase::ALL[phase];
+        Write::Job(JobRow {
+            phase,
+            created_ms,
+            active,
+            n_verified: counts.0,
+            n_disputed: counts.1,
+            ..job(id, n)
+        })
+    });
+    let choice =
+        (0_u8..8, N_SUBPROBLEMS..=MAX_COUNT, any::<u128>()).prop_map(|(image, n_subproblems, work)| Choice {
+            image: Symmetry::from_index(image).expect("one of eight"),
+            n_subproblems,
+            work,
+        });
+    let plans = (size.clone(), prop::collection::vec(choice, 0..4))
+        .prop_map(|(id, choices)| Write::Plan { job: JobId(id), choices });
+    let records = (size.clone(), 0_u32..4, 0..6_u64, 1..4_u64, count(), count(), "[ab]").prop_map(
+        |(id, cross, from, len, solutions, nodes, worker)| {
+            record_of(id, (cross, from, from + len), (solutions, nodes), &worker)
+        },
+    );
+    let ranges = prop::sample::select(vec!["", "0..1", "3..100", "0..7 9..12 50..100"]);
+    let coverages = (size, 0_u32..4, ranges, any::<u128>(), any::<u128>()).prop_map(
+        |(id, cross, recorded, solutions, nodes)| coverage_of(id, cross, recorded, (solutions, nodes)),
+    );
+    prop_oneof![jobs, plans, records, coverages]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let commit = prop::collection::vec(any_write(), 0..5).prop_map(Step::Commit);
+    prop_oneof![8 => commit, 1 => Just(Step::Load), 1 => Just(Step::Reopen)]
+}
+
+/// Whether a job or cross that `write` builds on is missing, or one that it takes away is in use.
+fn is_refused(model: &MemoryStore, write: &Write) -> bool {
+    let stored = model.clone().load().expect("a store in memory");
+    let find = |id: JobId| stored.jobs.iter().find(|job| job.row.id == id);
+    let lacks = |id, cross| find(id).and_then(|job| job.choices.as_ref()?.get(cross as usize)).is_none();
+    match write {
+        Write::Job(_) => false,
+        Write::Plan { job, choices } => find(*job).is_none_or(|found| {
+            let used = found.coverage.iter().map(|(cross, _)| *cross);
+            let mut used = used.chain(model.records(*job).map(|record| record.span.cross()));
+            used.any(|cross| cross as usize >= choices.len())
+        }),
+        Write::Record { job, record } => lacks(*job, record.span.cross()),
+        Write::Coverage { job, cross, .. } => lacks(*job, *cross),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn behaves_like_the_store_in_memory(steps in prop::collection::vec(any_step(), 1..20)) {
+        let dir = new_dir();
+        let mut store = open(dir.path());
+        let mut model = MemoryStore::default();
+        // Most random writes build on nothing without these.
+        let first = [Write::Job(job(1, 6)), Write::Plan { job: JobId(1), choices: choices(3) }];
+        for step in [Step::Commit(first.into())].into_iter().chain(steps).chain([Step::Reopen, Step::Load]) {
+            match step {
+                Step::Commit(writes) => {
+                    let mut after = model.clone();
+                    let refused = writes.iter().any(|write| {
+                        is_refused(&after, write) || after.commit(std::slice::from_ref(write)).is_err()
+                    });
+                    let result = store.commit(&writes);
+                    prop_assert_eq!(result.is_err(), refused, "{:?}", result);
+                    if !refused {
+                        model = after;
+                    }
+                }
+                Step::Load => prop_assert_eq!(store.load().expect("loads"), model.load().expect("loads")),
+                Step::Reopen => {
+                    drop(store);
+                    store = open(dir.path());
+                }
+            }
+        }
+        for id in 1..=2 {
+            let expected: Vec<Record> = model.records(JobId(id)).cloned().collect();
+            prop_assert_eq!(records(dir.path(), id), expected);
+            for (cross, from, len) in (0..4).flat_map(|c| (0..6).flat_map(move |f| (1..4).map(move |l| (c, f, l)))) {
+                let span = Span::new(cross, from, from + len).expect("not empty");
+                prop_assert_eq!(store.find(JobId(id), span).ok(), model.find(JobId(id), span).ok());
+            }
+        }
+    }
+}
+
+#[test]
+fn writes_can_be_repeated() {
+    let dir = sample_dir();
+    let mut store = open(dir.path());
+    let before = stored(dir.path());
+    store.commit(&sample()).expect("commits");
+    assert_eq!(stored(dir.path()), before);
+    assert_eq!(records(dir.path(), 1).len(), 4);
+}
+
+/// A commit that fails leaves nothing behind, and those after it work.
+#[test]
+fn failing_commits_change_nothing() {
+    #[track_caller]
+    fn check(bad: Write, expected: &str) {
+        let dir = sample_dir();
+        let mut store = open(dir.path());
+        let before = (stored(dir.path()), records(dir.path(), 1));
+        // The row of a new worker goes with the transaction, and its number goes to the next new worker.
+        let carol = record_of(1, (4, 0, 1), (1, 1), "carol");
+        let result = store.commit(&[carol.clone(), Write::Job(job(7, 8)), bad]);
+        assert!(
+            matches!(&result, Err(StoreError::Failed(reason)) if reason == expected),
+            "{expected} expected, not {result:?}"
+        );
+        assert_eq!((stored(dir.path()), records(dir.path(), 1)), before);
+        store.commit(&[record_of(1, (3, 0, 1), (1, 1), "dora"), carol]).expect("commits");
+        let workers: Vec<_> =
+            records(dir.path(), 1).iter().map(|record| record.source.worker.clone()).collect();
+        assert_eq!(workers, ["anna", "bert", "anna", "anna", "dora", "carol"]);
+    }
+    let huge = MAX_COUNT + 1;
+    check(Write::Plan { job: JobId(2), choices: choices(3) }, "there is no job 2");
+    check(record_of(2, (0, 0, 1), (1, 1), "anna"), "job 2 has no cross 0");
+    check(coverage_of(1, 999, "0..1", (0, 0)), "job 1 has no cross 999");
+    check(
+        Write::Plan { job: JobId(1), choices: choices(2) },
+        "job 1 has records of crosses past the 2 of its plan",
+    );
+    check(
+        record_of(1, (1, 0, 1), (huge, 1), "anna"),
+        "number of solutions 9223372036854775808 is over 2^63 - 1",
+    );
+    check(record_of(1, (1, 0, 1), (1, huge), "anna"), "number of nodes 9223372036854775808 is over 2^63 - 1");
+    check(record_of(1, (1, 0, huge), (1, 1), "anna"), "subproblem 9223372036854775808 is over 2^63 - 1");
+    check(Write::Job(job(huge, 8)), "job 9223372036854775808 is over 2^63 - 1");
+}
+
+/// The files as they are after a crash: after any commit, and cut off anywhere in the log.
+#[test]
+fn every_copy_is_the_state_after_some_commit() {
+    let dir = new_dir();
+    let mut store = open(dir.path());
+    store.commit(&sample()).expect("commits");
+    let mut states = vec![stored(dir.path())];
+    for i in 1..5 {
+        let writes = [
+            record_of(1, (5, i - 1, i), (2, 3), &format!("worker {i}")),
+            coverage_of(1, 5, &format!("0..{i}"), (0, 0)),
+        ];
+        store.commit(&writes).expect("commits");
+        states.push(stored(dir.path()));
+        assert_ne!(states[states.len() - 2..][0], states[states.len() - 1]);
+    }
+    let log = fs::read(dir.path().join("queens.db-wal")).expect("the log is there while the store is open");
+    let mut last = 0;
+    for len in (0..log.len()).step_by(512).chain([log.len()]) {
+        let cut = copy(dir.path());
+        fs::write(cut.path().join("queens.db-wal"), &log[..len]).expect("writes");
+        let state = open(cut.path()).load().expect("loads");
+        // Before the first commit there is nothing.
+        let i = states.iter().position(|other| *other == state).map_or(0, |i| i + 1);
+        assert!(i >= last && (i > 0 || state.jobs.is_empty()), "log cut to {len} bytes");
+        last = i;
+    }
+    assert_eq!(last, states.len());
+}
+
+#[test]
+fn a_copy_made_inside_a_transaction_is_the_state_before_it() {
+    let dir = sample_dir();
+    let _store = open(dir.path());
+    let before = stored(dir.path());
+    let size = |dir: &Path| fs::metadata(dir.join("queens.db-wal")).map_or(0, |file| file.len());
+    let size_before = size(dir.path());
+    let other = database(dir.path());
+    other
+        .execute_batch(
+            "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE job SET n_verified = 5;
+             WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 9999)
+             INSERT INTO record SELECT 1, 5, i, i + 1, 1, 1, 1, 1, 1 FROM i;",
+        )
+        .expect("writes");
+    assert!(size(dir.path()) > size_before, "part of the transaction is in the log");
+    assert_eq!(stored(dir.path()), before);
+}
+
+/// Opens the directory for its parent, which runs it with `DIRECTORY` set, and dies with it open.
+fn open_and_die(dir: &Path) -> ! {
+    let store = SqliteStore::open(dir);
+    process::exit(match &store {
+        Ok(_) => 40,
+        Err(StoreError::InUse(_)) => 41,
+        Err(_) => 42,
+    })
+}
+
+#[test]
+fn only_one_process_has_it() {
+    const DIRECTORY: &str = "QUEENS_TEST_DIRECTORY";
+    if let Some(dir) = env::var_os(DIRECTORY) {
+        open_and_die(Path::new(&dir));
+    }
+    let dir = new_dir();
+    let other_process = || {
+        let mut child = Command::new(env::current_exe().expect("this test"));
+        child.args(["--exact", "only_one_process_has_it"]).env(DIRECTORY, dir.path());
+        child.output().expect("runs").status.code()
+    };
+    let store = open(dir.path());
+    let before = files(dir.path());
+    assert!(matches!(SqliteStore::open(dir.path()), Err(StoreError::InUse(_))));
+    assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
+    assert_eq!(other_process(), Some(41));
+    assert_eq!(files(dir.path()), before);
+    drop(store);
+    assert_eq!(other_process(), Some(40));
+    assert_eq!(open(dir.path()).load().expect("loads").epoch, 0);
+}

@@ -1,0 +1,172 @@
+//! One session with a coordinator.
+
+use std::time::Duration;
+
+use queens_proto::{Delta, Held, Hello, LeaseId, Link, Report, ToCoordinator, ToWorker};
+use queens_solver::DECOMPOSITION_VERSION;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use crate::{End, Worker};
+
+/// How often a worker reports when no lease ends: what a crash loses, and how often it is heard of.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Deltas in one report, which keeps it far below what gRPC accepts.
+const MOST_DELTAS: usize = 4096;
+
+/// Reports that may wait to be acknowledged. Beyond that, what is counted is kept until some are.
+const MOST_UNACKNOWLEDGED: usize = 16;
+
+/// How long a leaving worker waits for its threads and for its last acknowledgement.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Holds a session until the link breaks or the worker has left.
+pub(crate) async fn run(
+    worker: &mut Worker,
+    link: Link<ToCoordinator, ToWorker>,
+    drain: &CancellationToken,
+) -> End {
+    let mut session = Session { worker, link };
+    let mut interval = tokio::time::interval(REPORT_INTERVAL);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    if session.greet().await.is_none() {
+        return End::LinkLost;
+    }
+    loop {
+        let desk = session.worker.desk.clone();
+        let lives = tokio::select! {
+            () = drain.cancelled() => break,
+            message = session.link.receiver.recv() => match message {
+                Some(ToWorker::Drain) => break,
+                Some(message) => {
+                    session.hear(message);
+                    Some(())
+                }
+                None => None,
+            },
+            () = desk.lease_ended.notified() => session.report(false).await,
+            _ = interval.tick() => session.report(true).await,
+        };
+        if lives.is_none() {
+            return End::LinkLost;
+        }
+    }
+    session.leave().await;
+    End::Drained
+}
+
+struct Session<'a> {
+    worker: &'a mut Worker,
+    link: Link<ToCoordinator, ToWorker>,
+}
+
+/// Its methods return `None` when the link is broken.
+impl Session<'_> {
+    /// Says who the worker is and what it holds, and repeats what was not acknowledged.
+    async fn greet(&mut self) -> Option<()> {
+        let worker = &self.worker;
+        let config = &worker.config;
+        let unacknowledged = worker.unacknowledged.iter().flat_map(|report| &report.deltas);
+        let hello = Hello {
+            worker: worker.id,
+            name: config.name.clone(),
+            build: env!("CARGO_PKG_VERSION").to_owned(),
+            kernel: config.kernel.name().to_owned(),
+            n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
+            rate: config.kernel.typical_rate(),
+            decomposition: DECOMPOSITION_VERSION,
+            held: with_unacknowledged(worker.desk.held(), unacknowledged),
+        };
+        self.send(ToCoordinator::Hello(hello)).await?;
+        for report in self.worker.unacknowledged.clone() {
+            self.send(ToCoordinator::Report(report)).await?;
+        }
+        Some(())
+    }
+
+    fn hear(&mut self, message: ToWorker) {
+        debug!(?message, "heard");
+        let desk = &self.worker.desk;
+        match message {
+            ToWorker::Lease(lease) => desk.add(lease),
+            ToWorker::Shorten { lease, spans } => desk.shorten(lease, &spans),
+            ToWorker::Cancel(lease) => desk.cancel(lease),
+            ToWorker::Acknowledge { sequence } => {
+                self.worker.unacknowledged.retain(|report| report.sequence > sequence);
+            }
+            // The session ends before it comes here.
+            ToWorker::Drain => {}
+        }
+    }
+
+    /// Reports what was counted since the last time; if there is nothing to report, only when `always`.
+    async fn report(&mut self, always: bool) -> Option<()> {
+        if self.worker.unacknowledged.len() >= MOST_UNACKNOWLEDGED {
+            return Some(());
+        }
+        let (deltas, mut finished) = self.worker.desk.collect();
+        if deltas.is_empty() && finished.is_empty() {
+            return if always { self.send_report(Vec::new(), Vec::new()).await } else { Some(()) };
+        }
+        let mut parts: Vec<&[Delta]> = deltas.chunks(MOST_DELTAS).collect();
+        // Leases are finished by the last part, when all that was counted of them is reported.
+        let last = parts.pop().unwrap_or_default();
+        for part in parts {
+            self.send_report(part.to_vec(), Vec::new()).await?;
+        }
+        self.send_report(last.to_vec(), std::mem::take(&mut finished)).await
+    }
+
+    async fn send_report(&mut self, deltas: Vec<Delta>, finished: Vec<LeaseId>) -> Option<()> {
+        let report = Report { sequence: self.worker.next_sequence, deltas, finished };
+        self.worker.next_sequence += 1;
+        self.worker.unacknowledged.push(report.clone());
+        self.send(ToCoordinator::Report(report)).await
+    }
+
+    /// Stops counting, reports what is counted, waits until that is acknowledged and says goodbye.
+    async fn leave(&mut self) {
+        let deadline = Instant::now() + FAREWELL;
+        if tokio::time::timeout_at(deadline, self.settle()).await.is_err() {
+            let n_reports = self.worker.unacknowledged.len();
+            warn!(n_reports, "leaving although the last reports are not acknowledged");
+        }
+    }
+
+    async fn settle(&mut self) -> Option<()> {
+        let desk = self.worker.desk.clone();
+        loop {
+            // Leases may still arrive until the goodbye.
+            desk.cancel_all();
+            self.report(false).await?;
+            if desk.is_empty() && self.worker.unacknowledged.is_empty() {
+                return self.send(ToCoordinator::Goodbye).await;
+            }
+            tokio::select! {
+                message = self.link.receiver.recv() => self.hear(message?),
+                () = desk.lease_ended.notified() => {}
+            }
+        }
+    }
+
+    async fn send(&self, message: ToCoordinator) -> Option<()> {
+        self.link.sender.send(message).await.ok()
+    }
+}
+
+/// What a worker holds together with what it has reported but not seen acknowledged: a coordinator that was
+/// restarted may know neither.
+fn with_unacknowledged<'a>(
+    mut held: Vec<Held>,
+    unacknowledged: impl Iterator<Item = &'a Delta>,
+) -> Vec<Held> {
+    for delta in unacknowledged {
+        match held.iter_mut().find(|held| held.lease == delta.lease) {
+            Some(held) => held.spans.insert(0, delta.span),
+            None => held.push(Held { lease: delta.lease, job: delta.job, spans: vec![delta.span] }),
+        }
+    }
+    held
+}
