@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
+use queens_solver::classic::Method;
 use queens_solver::{BoardSize, Count, Cross, FreeRows, Kernel, Plan, Prefixes, Square, Symmetry, published};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -177,4 +178,46 @@ fn estimated_work_is_near_the_nodes() {
     }
     assert_eq!(estimated, plan.work());
     assert!(estimated.abs_diff(nodes) * 4 < nodes, "estimated {estimated}, counted {nodes}");
+}
+
+/// The queens of every subproblem, found by comparing squares, in the order of their numbers.
+fn prefixes_by_squares(free: &FreeRows, queens: &[Square], depth: usize) -> Vec<Vec<Square>> {
+    let mut prefixes = vec![queens.to_vec()];
+    for row in free.as_slice().iter().take(depth) {
+        let squares = (0..32).map(|column| Square { row: row.row, column });
+        let squares: Vec<Square> = squares.filter(|square| row.allowed >> square.column & 1 == 1).collect();
+        prefixes = prefixes
+            .iter()
+            .flat_map(|prefix| {
+                let safe =
+                    squares.iter().filter(|square| !prefix.iter().any(|queen| queen.attacks(**square)));
+                safe.map(|&square| [prefix.as_slice(), &[square]].concat())
+            })
+            .collect();
+    }
+    prefixes
+}
+
+#[test]
+fn every_subproblem_counts_to_what_the_textbook_counters_say() {
+    for n in BoardSize::range(0, 9) {
+        for cross in Cross::all(n) {
+            let free = FreeRows::new(n, cross.queens());
+            for depth in 0..=2_u8 {
+                let prefixes = prefixes_by_squares(&free, cross.queens(), depth.into());
+                assert_eq!(prefixes.len() as u64, Prefixes::count(&free, depth.min(n.get())), "n = {n}");
+                for (number, queens) in (0..).zip(&prefixes) {
+                    let counted = count(&free, depth, number, number + 1).solutions;
+                    for method in Method::ALL {
+                        // Below the plan's depth, every permutation of nine columns for each of them takes minutes.
+                        if method == Method::Permutations && n.get() > 7 && depth > 0 {
+                            continue;
+                        }
+                        let expected = method.count(n, queens).expect("within the method's limits");
+                        assert_eq!(counted, expected, "n = {n}, {} on {queens:?}", method.name());
+                    }
+                }
+            }
+        }
+    }
 }

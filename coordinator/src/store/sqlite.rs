@@ -2,7 +2,7 @@
 //!
 //! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in
 //! `schema.sql` and, the same words, in the database itself. Whoever writes to it by hand can't break the count
-//! unseen: [`load`](Store::load) doubts everything it reads, and [`audit`] adds up the records again.
+//! unseen: [`load`](Store::load) doubts everything it reads, and [`audit()`] adds up the records again.
 
 mod audit;
 mod directory;

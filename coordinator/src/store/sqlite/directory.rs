@@ -25,15 +25,15 @@ pub(super) struct Directory {
 impl Directory {
     /// Takes the directory at `path`, making it first if need be.
     pub(super) fn take(path: &Path) -> Result<Self, StoreError> {
-        // Looked at first, so that nothing at all happens to a directory that is not for us.
-        look_at_database(path)?;
+        // A directory that is not for us stays as it is.
+        look_before_locking(path)?;
         fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
         Self::lock(path)
     }
 
     /// Takes the directory at `path` if there is a database in it.
     pub(super) fn take_existing(path: &Path) -> Result<Self, StoreError> {
-        if look_at_database(path)? { Self::lock(path) } else { Err(unusable(path, &no_database())) }
+        if look_before_locking(path)? { Self::lock(path) } else { Err(unusable(path, &no_database())) }
     }
 
     fn lock(path: &Path) -> Result<Self, StoreError> {
@@ -103,14 +103,24 @@ impl Directory {
     }
 }
 
+/// As [`look_at_database`], unless the directory may be in use: to close a file of a database takes all locks on it
+/// from this process, also those of a connection (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+fn look_before_locking(dir: &Path) -> Result<bool, StoreError> {
+    if dir.join(LOCK).exists() { Ok(dir.join(DATABASE).exists()) } else { look_at_database(dir) }
+}
+
 /// Whether there is a database of ours in `dir`; an error if it is not for this program to touch.
 ///
-/// Reads the header of the file itself, because SQLite would tidy up after a crash as soon as it reads.
+/// Reads the header of the file itself, because SQLite would tidy up after a crash as soon as it reads, and
+/// opens it for writing, because SQLite would silently do without.
 fn look_at_database(dir: &Path) -> Result<bool, StoreError> {
     let mut header = Vec::with_capacity(100);
-    let read = File::open(dir.join(DATABASE)).and_then(|file| file.take(100).read_to_end(&mut header));
+    let file = File::options().read(true).write(true).open(dir.join(DATABASE));
+    let read = file.and_then(|file| file.take(100).read_to_end(&mut header));
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        // Then `dir` itself is meant.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(unusable(dir, &error)),
         Err(error) => return Err(unusable(dir, &named(DATABASE, &error))),
         Ok(_) => {}
     }
@@ -164,10 +174,6 @@ fn open_file(file: &Path) -> Result<Connection, Fault> {
 }
 
 fn set_up(connection: &mut Connection) -> Result<(), Fault> {
-    // SQLite opens a file it may not write for reading, without a word.
-    if connection.is_readonly("main")? {
-        return Err(Fault::Refused(format!("'{DATABASE}' can't be written")));
-    }
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
         return Err(Fault::Refused(format!(

@@ -12,6 +12,7 @@ CREATE TABLE epoch (
 INSERT INTO epoch VALUES (1, 0);
 
 CREATE TABLE job (
+    -- What is counted: Q(n), each job with a plan of its own.
     id            INTEGER PRIMARY KEY CHECK (id >= 0),
     n             INTEGER NOT NULL CHECK (n BETWEEN 0 AND 32),     -- rows and columns of the board
     decomposition INTEGER NOT NULL CHECK (decomposition >= 0),     -- version of the rules by which it is cut
@@ -23,8 +24,8 @@ CREATE TABLE job (
     n_crosses     INTEGER CHECK (n_crosses >= 0)                   -- its rows in plan_cross; NULL: no plan yet
 ) STRICT;
 
--- What planning decided about each cross.
 CREATE TABLE plan_cross (
+    -- What planning decided about each cross.
     job           INTEGER NOT NULL REFERENCES job (id),
     number        INTEGER NOT NULL CHECK (number >= 0),            -- its place in the plan, from 0
     image         INTEGER NOT NULL CHECK (image BETWEEN 0 AND 7),  -- turned or mirrored board it is counted on
@@ -33,8 +34,8 @@ CREATE TABLE plan_cross (
     PRIMARY KEY (job, number)
 ) STRICT, WITHOUT ROWID;
 
--- The sum of each cross's records: all that a starting coordinator reads of them.
 CREATE TABLE coverage (
+    -- The sum of each cross's records: all that a starting coordinator reads of them.
     job       INTEGER NOT NULL,
     cross     INTEGER NOT NULL,
     recorded  TEXT NOT NULL,                                       -- subproblems, e.g. "0..20 30..40", ends excluded
@@ -44,8 +45,8 @@ CREATE TABLE coverage (
     FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
 ) STRICT, WITHOUT ROWID;
 
--- Who counted, and with what. Records share these rows.
 CREATE TABLE source (
+    -- Who counted, and with what. Records share these rows.
     id     INTEGER PRIMARY KEY,
     worker TEXT NOT NULL,                                          -- the worker's name
     build  TEXT NOT NULL,                                          -- version of its program
@@ -53,9 +54,9 @@ CREATE TABLE source (
     UNIQUE (worker, build, kernel)
 ) STRICT;
 
--- The evidence: spans counted once, which never overlap. The total of a job is the sum of
--- solutions times the weight of the cross.
 CREATE TABLE record (
+    -- The evidence: spans counted once, which never overlap. The total of a job is the sum of
+    -- solutions times the weight of the cross.
     job         INTEGER NOT NULL,
     cross       INTEGER NOT NULL,
     first       INTEGER NOT NULL CHECK (first >= 0),               -- first subproblem
