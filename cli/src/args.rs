@@ -2,11 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::thread;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use queens_solver::{BoardSize, Kernel};
+use queens_process::{default_threads, threads};
+use queens_solver::{BoardSize, KernelChoice};
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 #[derive(Debug, Parser)]
@@ -37,7 +37,7 @@ pub(crate) struct CountArgs {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     pub(crate) threads: NonZeroUsize,
 
-    /// What to count with: the fastest kernel of this processor, or one by name
+    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
 
@@ -56,38 +56,9 @@ pub(crate) struct CountArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelChoice {
-    /// The fastest this processor has
-    Auto,
-    /// Plain integer code, runs everywhere
-    Portable,
-}
-
-impl KernelChoice {
-    pub(crate) fn kernel(self) -> Kernel {
-        match self {
-            Self::Auto => Kernel::best(),
-            Self::Portable => Kernel::Portable,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// For people
     Text,
     /// One JSON object; counts are strings, as they outgrow doubles
     Json,
-}
-
-/// More threads than any machine has processors; a bound so that a typing error starts no million.
-const MOST_THREADS: usize = 4096;
-
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MOST_THREADS);
-    threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
-}
-
-fn default_threads() -> NonZeroUsize {
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

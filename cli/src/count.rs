@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
-use queens_coordinator::ledger::{JobState, JobStatus};
 use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::{Coordinator, Handle};
-use queens_proto::{JobId, link};
+use queens_process::cancel_on_signal;
+use queens_proto::{JobId, JobState, JobStatus, link};
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 use queens_worker::{Config, Worker};
 use serde::Serialize;
@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{CountArgs, Output};
 use crate::progress::Progress;
-use crate::signals::cancel_on_signal;
 
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use queens_coordinator::ledger::JobStatus;
+use queens_proto::JobStatus;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Parts of a bar: the share of the work is shown to a tenth of a percent.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use queens_proto::{Hello, JobId, Link, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_proto::{Hello, JobId, JobStatus, Link, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus};
 use queens_solver::{BoardSize, Plan};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::ledger::{JobStatus, Refusal, RestoreError, UnknownJob, WorkerStatus};
+use crate::ledger::{Refusal, RestoreError, UnknownJob};
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
@@ -101,6 +101,11 @@ impl Coordinator {
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// Returns when its thread has ended without being told to.
+    pub async fn stopped(&self) {
+        self.handle.commands.closed().await;
     }
 
     /// Lets it end what it is writing and stop. Sessions are closed; what was not acknowledged is not recorded.

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_proto::{Hello, Report, ToWorker, WorkerId};
+use queens_proto::{Hello, JobStatus, Report, ToWorker, WorkerId};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
 use crate::coordinator::{Command, Snapshot, StartError};
-use crate::ledger::{Effects, JobState, JobStatus, Ledger, Outcome, Refusal};
+use crate::ledger::{Effects, Ledger, Outcome, Refusal};
 use crate::planners::Planners;
 use crate::store::{Store, StoreError, Write};
 
@@ -270,9 +270,8 @@ impl EventLoop {
 
     fn publish(&mut self) {
         let jobs = self.ledger.jobs();
-        let is_over = |job: &JobStatus| matches!(job.state, JobState::Done | JobState::Cancelled);
         let begun_and_ended =
-            |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| is_over(job)).count());
+            |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| job.state.is_over()).count());
         let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
         if changed || self.published.elapsed() >= self.tick_interval() {
             self.published = Instant::now();

@@ -31,9 +31,7 @@ use lease::LiveLease;
 use schedule::Power;
 use session::Member;
 
-pub use job::Progress;
 pub use session::{Outcome, Refusal};
-pub use status::{JobState, JobStatus, WorkerStatus};
 
 /// The state of all jobs, workers and leases of one coordinator.
 #[derive(Debug)]

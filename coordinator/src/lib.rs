@@ -5,6 +5,7 @@
 
 mod coordinator;
 mod event_loop;
+pub mod grpc;
 pub mod intervals;
 pub mod ledger;
 mod planners;

@@ -1,12 +1,17 @@
-//! What coordinators and workers say to each other.
+//! What coordinators, workers and operators say to each other.
 //!
-//! The messages are domain types, checked when they are made. A [`Link`] carries them between a coordinator and a
-//! worker in one process; across processes the same messages travel by gRPC.
+//! The messages are domain types, checked when they are made. A [`Link`] carries those of a worker's session between
+//! the two ends in one process; across processes the same messages travel by gRPC as [`pb`] types, and [`convert`]
+//! is where the one becomes the other.
 
+pub mod convert;
 mod id;
 mod link;
 mod message;
+pub mod pb;
+mod status;
 
 pub use id::{JobId, LeaseId, WorkerId};
 pub use link::{Link, link};
 pub use message::{Delta, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};
+pub use status::{JobState, JobStatus, Progress, WorkerStatus};

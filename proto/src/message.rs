@@ -60,6 +60,14 @@ pub struct Report {
     pub finished: Vec<LeaseId>,
 }
 
+impl Report {
+    /// Whether it is no more than a sign of life, which is not acknowledged.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.deltas.is_empty() && self.finished.is_empty()
+    }
+}
+
 /// A span counted to its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {

@@ -3,7 +3,10 @@
 mod portable;
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
+
+use thiserror::Error;
 
 use crate::{Count, Prefixes};
 
@@ -45,6 +48,35 @@ impl Kernel {
     pub fn count(self, prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),
+        }
+    }
+}
+
+/// What a user asks for: a kernel by name, or the fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelChoice(Option<Kernel>);
+
+impl KernelChoice {
+    /// The kernel that was asked for, or the fastest of this processor.
+    #[must_use]
+    pub fn kernel(self) -> Kernel {
+        self.0.unwrap_or_else(Kernel::best)
+    }
+}
+
+/// A name that is no kernel's, or that of a kernel that can't run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected auto or portable")]
+pub struct InvalidKernel;
+
+impl FromStr for KernelChoice {
+    type Err = InvalidKernel;
+
+    fn from_str(text: &str) -> Result<Self, InvalidKernel> {
+        match text {
+            "auto" => Ok(Self(None)),
+            "portable" => Ok(Self(Some(Kernel::Portable))),
+            _ => Err(InvalidKernel),
         }
     }
 }

@@ -42,7 +42,7 @@ pub use board::{BoardSize, InvalidBoardSize, Square};
 pub use cross::Cross;
 pub use free_rows::{FreeRow, FreeRows, State};
 pub use fundamental::fundamental;
-pub use kernel::Kernel;
+pub use kernel::{InvalidKernel, Kernel, KernelChoice};
 pub use plan::{
     Choice, DECOMPOSITION_VERSION, Plan, PlannedCross, WrongCrosses, crosses_in_counting_order, depth,
 };

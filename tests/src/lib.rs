@@ -1,1 +1,16 @@
-//! What the whole-system tests share.
+//! What the whole-system tests share: the real binaries, what they do when run, and what they leave on disk.
+
+pub mod chance;
+pub mod data_dir;
+pub mod process;
+
+mod binary;
+
+use std::io::{self, Write};
+
+pub use self::binary::binary;
+
+/// Says that something could not be tested here; not through `eprintln!`, which the test harness swallows.
+pub fn skipped(what: &str) {
+    _ = writeln!(io::stderr(), "skipped: {what}");
+}

@@ -5,6 +5,7 @@
 
 mod counting;
 mod desk;
+pub mod remote;
 mod session;
 
 use std::collections::hash_map::RandomState;

@@ -10,8 +10,11 @@ use tracing::{debug, warn};
 
 use crate::{End, Worker};
 
-/// How often a worker reports when no lease ends: what a crash loses, and how often it is heard of.
+/// How often a worker reports when no lease ends: what a crash loses.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a worker without leases says that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// Deltas in one report, which keeps it far below what gRPC accepts.
 const MOST_DELTAS: usize = 4096;
@@ -28,7 +31,7 @@ pub(crate) async fn run(
     link: Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
 ) -> End {
-    let mut session = Session { worker, link };
+    let mut session = Session { worker, link, sent: Instant::now() };
     let mut interval = tokio::time::interval(REPORT_INTERVAL);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     if session.greet().await.is_none() {
@@ -46,8 +49,8 @@ pub(crate) async fn run(
                 }
                 None => None,
             },
-            () = desk.lease_ended.notified() => session.report(false).await,
-            _ = interval.tick() => session.report(true).await,
+            () = desk.lease_ended.notified() => session.report().await,
+            _ = interval.tick() => session.report_or_live().await,
         };
         if lives.is_none() {
             return End::LinkLost;
@@ -60,6 +63,8 @@ pub(crate) async fn run(
 struct Session<'a> {
     worker: &'a mut Worker,
     link: Link<ToCoordinator, ToWorker>,
+    /// When the last message went out.
+    sent: Instant,
 }
 
 /// Its methods return `None` when the link is broken.
@@ -101,14 +106,25 @@ impl Session<'_> {
         }
     }
 
-    /// Reports what was counted since the last time; if there is nothing to report, only when `always`.
-    async fn report(&mut self, always: bool) -> Option<()> {
+    /// Reports what was counted since the last time, or at least that the worker is alive.
+    async fn report_or_live(&mut self) -> Option<()> {
+        let reported = self.worker.next_sequence;
+        self.report().await?;
+        let patience = if self.worker.desk.is_empty() { SIGN_OF_LIFE } else { REPORT_INTERVAL };
+        if self.worker.next_sequence == reported && self.sent.elapsed() + REPORT_INTERVAL / 2 >= patience {
+            self.send_report(Vec::new(), Vec::new()).await?;
+        }
+        Some(())
+    }
+
+    /// Reports what was counted since the last time, if anything was.
+    async fn report(&mut self) -> Option<()> {
         if self.worker.unacknowledged.len() >= MOST_UNACKNOWLEDGED {
             return Some(());
         }
-        let (deltas, mut finished) = self.worker.desk.collect();
+        let (deltas, finished) = self.worker.desk.collect();
         if deltas.is_empty() && finished.is_empty() {
-            return if always { self.send_report(Vec::new(), Vec::new()).await } else { Some(()) };
+            return Some(());
         }
         let mut parts: Vec<&[Delta]> = deltas.chunks(MOST_DELTAS).collect();
         // Leases are finished by the last part, when all that was counted of them is reported.
@@ -116,13 +132,15 @@ impl Session<'_> {
         for part in parts {
             self.send_report(part.to_vec(), Vec::new()).await?;
         }
-        self.send_report(last.to_vec(), std::mem::take(&mut finished)).await
+        self.send_report(last.to_vec(), finished).await
     }
 
     async fn send_report(&mut self, deltas: Vec<Delta>, finished: Vec<LeaseId>) -> Option<()> {
         let report = Report { sequence: self.worker.next_sequence, deltas, finished };
         self.worker.next_sequence += 1;
-        self.worker.unacknowledged.push(report.clone());
+        if !report.is_empty() {
+            self.worker.unacknowledged.push(report.clone());
+        }
         self.send(ToCoordinator::Report(report)).await
     }
 
@@ -140,7 +158,7 @@ impl Session<'_> {
         loop {
             // Leases may still arrive until the goodbye.
             desk.cancel_all();
-            self.report(false).await?;
+            self.report().await?;
             if desk.is_empty() && self.worker.unacknowledged.is_empty() {
                 return self.send(ToCoordinator::Goodbye).await;
             }
@@ -151,7 +169,8 @@ impl Session<'_> {
         }
     }
 
-    async fn send(&self, message: ToCoordinator) -> Option<()> {
+    async fn send(&mut self, message: ToCoordinator) -> Option<()> {
+        self.sent = Instant::now();
         self.link.sender.send(message).await.ok()
     }
 }

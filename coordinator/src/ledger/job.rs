@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use queens_proto::WorkerId;
+use queens_proto::{Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use super::free::FreeSpans;
@@ -28,23 +28,6 @@ pub(crate) struct Counting {
     pub(crate) coverage: Vec<Coverage>,
     pub(crate) free: FreeSpans,
     pub(crate) progress: Progress,
-}
-
-/// Sums over all crosses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Σ weight × solutions of what is recorded: when all is, the number of solutions of the board.
-    pub solutions: u128,
-    /// Nodes of what is recorded.
-    pub nodes: u128,
-    /// The subproblems of the job.
-    pub n_subproblems: u128,
-    /// Those that are recorded.
-    pub n_recorded: u128,
-    /// The estimated work of the job in nodes.
-    pub work: u128,
-    /// The estimated work of what is recorded.
-    pub work_recorded: u128,
 }
 
 /// How a reported span lies to what is recorded.

@@ -203,7 +203,7 @@ impl Ledger {
         self.hold(lease);
     }
 
-    /// A worker reports. All of it is acknowledged, whatever became of its parts.
+    /// A worker reports. All of it is acknowledged, whatever became of its parts; a mere sign of life is not.
     ///
     /// # Errors
     /// If it makes no sense; then none of it is recorded.
@@ -233,7 +233,9 @@ impl Ledger {
                 self.end_lease(id);
             }
         }
-        self.changes.messages.push((worker, ToWorker::Acknowledge { sequence: report.sequence }));
+        if !report.is_empty() {
+            self.changes.messages.push((worker, ToWorker::Acknowledge { sequence: report.sequence }));
+        }
         touched.into_iter().for_each(|job| self.finish_if_complete(job));
         self.feed();
         Ok(outcomes)

@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Directory {
@@ -40,7 +40,7 @@ impl Directory {
         let file = File::options().create(true).truncate(false).write(true).open(path.join(LOCK));
         let file = file.map_err(|error| unusable(path, &named(LOCK, &error)))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
+            Ok(()) => Ok(Self { path: path.to_owned(), lock: file }),
             Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.to_owned())),
             Err(TryLockError::Error(error)) => Err(unusable(path, &named(LOCK, &error))),
         }
@@ -103,8 +103,17 @@ impl Directory {
     }
 }
 
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // Closing the file would leave the lock to a child that was forked a moment ago and still has the file.
+        // If it can't be unlocked, closing it is the best there is.
+        let _ = self.lock.unlock();
+    }
+}
+
 /// As [`look_at_database`], unless the directory may be in use: to close a file of a database takes all locks on it
-/// from this process, also those of a connection (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+/// from this process, also those of a connection (<https://www.sqlite.org/howtocorrupt.html>, 2.2). No test shows
+/// it: the SQLite built in makes up for it, the older ones an onlooker may have do not.
 fn look_before_locking(dir: &Path) -> Result<bool, StoreError> {
     if dir.join(LOCK).exists() { Ok(dir.join(DATABASE).exists()) } else { look_at_database(dir) }
 }

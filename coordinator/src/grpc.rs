@@ -1,0 +1,249 @@
+//! The coordinator's gRPC services: sessions of workers, and what operators ask for.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use queens_proto::convert::InvalidMessage;
+use queens_proto::pb::jobs_server::{Jobs, JobsServer};
+use queens_proto::pb::workers_server::{Workers, WorkersServer};
+use queens_proto::{JobId, JobStatus, ToCoordinator, ToWorker, link, pb};
+use queens_solver::BoardSize;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::warn;
+
+use crate::ledger::{Refusal, UnknownJob};
+use crate::{Handle, Stopped};
+
+/// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
+/// a connection whose other end has vanished would stay open for ever.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Messages to a worker that may wait for its connection to take them.
+const OUTGOING: usize = 64;
+
+/// The largest message accepted: a worker with many threads that connects again names all spans it holds.
+const LARGEST_MESSAGE: usize = 16 << 20;
+
+/// Serves on `listener` until `stop` is cancelled and all sessions have ended.
+///
+/// # Errors
+/// If the server fails.
+pub async fn serve(
+    listener: TcpListener,
+    handle: Handle,
+    stop: CancellationToken,
+) -> Result<(), tonic::transport::Error> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<WorkersServer<WorkersService>>().await;
+    health.set_serving::<JobsServer<JobsService>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(pb::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1();
+    let reflection = match reflection {
+        Ok(reflection) => Some(reflection),
+        Err(error) => {
+            warn!(%error, "no reflection service");
+            None
+        }
+    };
+    let workers = WorkersServer::new(WorkersService { handle: handle.clone() });
+    Server::builder()
+        .tcp_nodelay(true)
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE))
+        .add_service(health_service)
+        .add_optional_service(reflection)
+        .add_service(workers.max_decoding_message_size(LARGEST_MESSAGE))
+        .add_service(JobsServer::new(JobsService { handle }))
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+        .await
+}
+
+struct WorkersService {
+    handle: Handle,
+}
+
+#[tonic::async_trait]
+impl Workers for WorkersService {
+    type SessionStream = ReceiverStream<Result<pb::CoordinatorMessage, Status>>;
+
+    async fn session(
+        &self,
+        request: Request<Streaming<pb::WorkerMessage>>,
+    ) -> Result<Response<Self::SessionStream>, Status> {
+        let (outgoing, stream) = mpsc::channel(OUTGOING);
+        tokio::spawn(run_session(self.handle.clone(), request.into_inner(), outgoing));
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+}
+
+/// Carries one session between the wire and the event loop, until either side ends it.
+async fn run_session(
+    handle: Handle,
+    incoming: Streaming<pb::WorkerMessage>,
+    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
+) {
+    let (worker_end, coordinator_end) = link();
+    let mut served = tokio::spawn(async move { handle.serve(coordinator_end).await });
+    tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
+    let gone = outgoing.clone();
+    let reason = tokio::select! {
+        // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
+        invalid = receive(incoming, worker_end.sender) => invalid.map(|invalid| invalid_message(&invalid)),
+        () = gone.closed() => None,
+        served = &mut served => served.ok().and_then(Result::err).map(|refusal| refused(&refusal)),
+    };
+    if let Some(status) = reason {
+        warn!(reason = status.message(), "worker refused");
+        _ = outgoing.send(Err(status)).await;
+    }
+}
+
+/// Takes messages off the wire until it ends, or returns why one of them made no sense.
+async fn receive(
+    mut incoming: Streaming<pb::WorkerMessage>,
+    to_coordinator: mpsc::Sender<ToCoordinator>,
+) -> Option<InvalidMessage> {
+    while let Ok(Some(message)) = incoming.message().await {
+        match ToCoordinator::try_from(message) {
+            Ok(message) => to_coordinator.send(message).await.ok()?,
+            Err(invalid) => return Some(invalid),
+        }
+    }
+    None
+}
+
+/// Puts messages on the wire until the event loop closes the session or the wire is gone.
+async fn forward(
+    mut to_worker: mpsc::Receiver<ToWorker>,
+    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
+) {
+    while let Some(message) = to_worker.recv().await {
+        if outgoing.send(Ok(message.into())).await.is_err() {
+            return;
+        }
+    }
+}
+
+struct JobsService {
+    handle: Handle,
+}
+
+type JobStream = Pin<Box<dyn Stream<Item = Result<pb::Job, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Jobs for JobsService {
+    type WatchStream = JobStream;
+
+    async fn submit(
+        &self,
+        request: Request<pb::SubmitRequest>,
+    ) -> Result<Response<pb::SubmitResponse>, Status> {
+        let n = BoardSize::try_from(request.into_inner().n);
+        let n = n.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let job = self.handle.submit(n).await.map_err(stopped)?;
+        Ok(Response::new(pb::SubmitResponse { job: job.0 }))
+    }
+
+    async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
+        let snapshot = self.handle.snapshots().borrow().clone();
+        let jobs = snapshot.jobs.iter().cloned().map(pb::Job::from).collect();
+        Ok(Response::new(pb::ListResponse { jobs }))
+    }
+
+    async fn get(&self, request: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
+        let job = find(&self.handle, JobId(request.into_inner().job))?;
+        Ok(Response::new(job.into()))
+    }
+
+    async fn watch(&self, request: Request<pb::GetRequest>) -> Result<Response<JobStream>, Status> {
+        let job = JobId(request.into_inner().job);
+        find(&self.handle, job)?;
+        let (sender, stream) = mpsc::channel(1);
+        tokio::spawn(watch(self.handle.clone(), job, sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<pb::CancelRequest>,
+    ) -> Result<Response<pb::CancelResponse>, Status> {
+        let job = JobId(request.into_inner().job);
+        let cancelled = self.handle.cancel(job).await.map_err(stopped)?;
+        cancelled.map_err(|UnknownJob(job)| unknown_job(job))?;
+        Ok(Response::new(pb::CancelResponse {}))
+    }
+
+    async fn list_workers(
+        &self,
+        _: Request<pb::ListWorkersRequest>,
+    ) -> Result<Response<pb::ListWorkersResponse>, Status> {
+        let snapshot = self.handle.snapshots().borrow().clone();
+        let workers = snapshot.workers.iter().cloned().map(pb::Worker::from).collect();
+        Ok(Response::new(pb::ListWorkersResponse { workers }))
+    }
+}
+
+/// Sends the job now and at every change, until it is over or nobody listens.
+async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, Status>>) {
+    let mut snapshots = handle.snapshots();
+    let mut sent = None;
+    loop {
+        let job = snapshots.borrow_and_update().job(id).cloned();
+        let Some(job) = job else { return };
+        let over = job.state.is_over();
+        if sent.as_ref() != Some(&job) {
+            if sender.send(Ok(job.clone().into())).await.is_err() {
+                return;
+            }
+            sent = Some(job);
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            changed = snapshots.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+    }
+}
+
+fn find(handle: &Handle, id: JobId) -> Result<JobStatus, Status> {
+    handle.snapshots().borrow().job(id).cloned().ok_or_else(|| unknown_job(id))
+}
+
+fn unknown_job(id: JobId) -> Status {
+    Status::not_found(format!("there is no job {id}"))
+}
+
+fn stopped(_: Stopped) -> Status {
+    Status::unavailable("the coordinator is stopping")
+}
+
+/// A refusal that trying again does not change is a failed precondition, for workers to give up on.
+fn refused(refusal: &Refusal) -> Status {
+    let message = refusal.to_string();
+    match refusal {
+        Refusal::Decomposition { .. } | Refusal::NoThreads => Status::failed_precondition(message),
+        Refusal::Unknown(_) => Status::aborted(message),
+        Refusal::NoHello
+        | Refusal::SecondHello
+        | Refusal::UnknownJob(_)
+        | Refusal::UnknownSpan { .. }
+        | Refusal::ImpossibleCount(_) => Status::invalid_argument(message),
+    }
+}
+
+fn invalid_message(invalid: &InvalidMessage) -> Status {
+    match invalid {
+        InvalidMessage::Protocol { .. } => Status::failed_precondition(invalid.to_string()),
+        _ => Status::invalid_argument(invalid.to_string()),
+    }
+}

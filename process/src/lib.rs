@@ -1,0 +1,106 @@
+//! What every program of the project does alike: arguments, error messages, logs and signals.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::process::{self, ExitCode};
+use std::thread;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
+/// mistake was made and named in one line on stderr.
+///
+/// # Errors
+/// If the process is to end.
+pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
+    A::try_parse().map_err(|error| usage(&error, A::command().get_name()))
+}
+
+fn usage(error: &clap::Error, program: &str) -> ExitCode {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            _ = io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            _ = io::stderr().write_all(text.as_bytes());
+            ExitCode::from(2)
+        }
+        _ => {
+            let first: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+            let first = first.join(" ");
+            let what = first.strip_prefix("error: ").unwrap_or(&first);
+            complain(&format!("{what} (see '{program} --help')"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints one line that says what went wrong to stderr.
+pub fn complain(what: &str) {
+    _ = writeln!(io::stderr(), "error: {}", what.replace('\n', " "));
+}
+
+/// Writes logs to `writer`: what `default` lets through, or the filter in the environment variable `QUEENS_LOG`
+/// (`warn`, `info`, `debug`, or one for each module).
+pub fn log<W>(default: &str, writer: W)
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let filter = EnvFilter::try_from_env("QUEENS_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let ansi = io::IsTerminal::is_terminal(&io::stderr());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(ansi)
+        .with_target(false)
+        .init();
+}
+
+/// Cancels `stop` at the first Ctrl-C or SIGTERM and ends the process at the second.
+///
+/// # Errors
+/// If the signals can't be listened to.
+pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        for first in [true, false] {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if first {
+                stop.cancel();
+            } else {
+                complain("stopped at once by a second signal");
+                process::exit(1);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// More threads than any machine has processors; a bound so that a typing error starts no million.
+const MOST_THREADS: usize = 4096;
+
+/// Reads a number of counting threads.
+///
+/// # Errors
+/// If the text is no number from 1 to 4096.
+pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MOST_THREADS);
+    threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
+}
+
+/// One thread for each processor.
+#[must_use]
+pub fn default_threads() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}

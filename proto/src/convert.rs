@@ -1,0 +1,442 @@
+//! Messages to and from their form on the wire.
+//!
+//! Whatever comes from a network is checked here for what can be checked without knowing any job: sizes, ranges,
+//! characters, counts. What depends on a job's plan, such as whether a span lies in its cross, the ledger checks.
+
+use std::time::Duration;
+
+use queens_solver::{BoardSize, Count, EmptySpan, InvalidBoardSize, Span, Symmetry};
+use thiserror::Error;
+
+use crate::pb::{self, coordinator_message, worker_message};
+use crate::{
+    Delta, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, LeasedSpan, Progress, Report,
+    ToCoordinator, ToWorker, WorkerId, WorkerStatus,
+};
+
+/// The version of the protocol that this program speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// The oldest version it understands.
+pub const OLDEST_PROTOCOL: u32 = 1;
+
+/// The longest name, build or kernel, in characters.
+const LONGEST_NAME: usize = 100;
+
+/// The most threads of a worker.
+const MOST_THREADS: u32 = 65_536;
+
+/// The most spans or deltas in one message.
+const MOST_SPANS: usize = 8192;
+
+/// The most leases a worker can say it holds.
+const MOST_HELD: usize = 2 * MOST_THREADS as usize;
+
+/// A message that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvalidMessage {
+    /// It comes from a program too old or too new.
+    #[error(
+        "protocol version {found} is not supported: this program supports {OLDEST_PROTOCOL} to {PROTOCOL}"
+    )]
+    Protocol {
+        /// The version it is in.
+        found: u32,
+    },
+    /// A part that has to be there is not.
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    /// A span holds nothing.
+    #[error(transparent)]
+    EmptySpan(#[from] EmptySpan),
+    /// A board is too large.
+    #[error(transparent)]
+    BoardSize(#[from] InvalidBoardSize),
+    /// A number is outside its range.
+    #[error("{what} is {found}, expected {expected}")]
+    OutOfRange {
+        /// What the number is of.
+        what: &'static str,
+        /// What it is.
+        found: String,
+        /// What it can be.
+        expected: String,
+    },
+    /// A text can't be shown.
+    #[error("{0} has to be 1 to {LONGEST_NAME} printable characters")]
+    Text(&'static str),
+}
+
+/// A whole number in `range`, or an error that names it.
+fn in_range<T: TryFrom<u64> + Into<u64>>(
+    what: &'static str,
+    found: u64,
+    most: T,
+) -> Result<T, InvalidMessage> {
+    let most: u64 = most.into();
+    let error =
+        || InvalidMessage::OutOfRange { what, found: found.to_string(), expected: format!("at most {most}") };
+    if found > most {
+        return Err(error());
+    }
+    T::try_from(found).map_err(|_| error())
+}
+
+fn at_most(what: &'static str, found: usize, most: usize) -> Result<(), InvalidMessage> {
+    in_range(what, found as u64, most as u64).map(|_| ())
+}
+
+fn text(what: &'static str, text: String) -> Result<String, InvalidMessage> {
+    let length = text.chars().take(LONGEST_NAME + 1).count();
+    let fits = (1..=LONGEST_NAME).contains(&length) && !text.chars().any(char::is_control);
+    if fits { Ok(text) } else { Err(InvalidMessage::Text(what)) }
+}
+
+/// A decimal number of at most 39 digits.
+fn decimal(what: &'static str, text: &str) -> Result<u128, InvalidMessage> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let error = || InvalidMessage::OutOfRange {
+        what,
+        found: format!("'{}'", text.chars().take(50).collect::<String>()),
+        expected: "a decimal number below 2^128".to_owned(),
+    };
+    text.parse().ok().filter(|_| digits).ok_or_else(error)
+}
+
+/// A rate or time: finite and not negative.
+fn amount(what: &'static str, found: f64) -> Result<f64, InvalidMessage> {
+    if found.is_finite() && found >= 0.0 {
+        return Ok(found);
+    }
+    let expected = "a finite number from 0".to_owned();
+    Err(InvalidMessage::OutOfRange { what, found: found.to_string(), expected })
+}
+
+impl From<Span> for pb::Span {
+    fn from(span: Span) -> Self {
+        Self { cross: span.cross(), from: span.from(), to: span.to() }
+    }
+}
+
+impl TryFrom<pb::Span> for Span {
+    type Error = InvalidMessage;
+
+    fn try_from(span: pb::Span) -> Result<Self, InvalidMessage> {
+        Ok(Self::new(span.cross, span.from, span.to)?)
+    }
+}
+
+fn spans(spans: Vec<pb::Span>) -> Result<Vec<Span>, InvalidMessage> {
+    spans.into_iter().map(Span::try_from).collect()
+}
+
+impl From<ToCoordinator> for pb::WorkerMessage {
+    fn from(message: ToCoordinator) -> Self {
+        use worker_message::Message;
+        let message = match message {
+            ToCoordinator::Hello(hello) => Message::Hello(hello.into()),
+            ToCoordinator::Report(report) => Message::Report(report.into()),
+            ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<pb::WorkerMessage> for ToCoordinator {
+    type Error = InvalidMessage;
+
+    fn try_from(message: pb::WorkerMessage) -> Result<Self, InvalidMessage> {
+        use worker_message::Message;
+        Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
+            Message::Hello(hello) => Self::Hello(hello.try_into()?),
+            Message::Report(report) => Self::Report(report.try_into()?),
+            Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
+        })
+    }
+}
+
+impl From<Hello> for pb::Hello {
+    fn from(hello: Hello) -> Self {
+        let held = |held: Held| pb::HeldLease {
+            lease: held.lease.0,
+            job: held.job.0,
+            spans: held.spans.into_iter().map(pb::Span::from).collect(),
+        };
+        Self {
+            protocol: PROTOCOL,
+            decomposition: hello.decomposition,
+            worker: hello.worker.0,
+            name: hello.name,
+            build: hello.build,
+            kernel: hello.kernel,
+            threads: hello.n_threads,
+            nodes_per_second: hello.rate,
+            held: hello.held.into_iter().map(held).collect(),
+        }
+    }
+}
+
+impl TryFrom<pb::Hello> for Hello {
+    type Error = InvalidMessage;
+
+    fn try_from(hello: pb::Hello) -> Result<Self, InvalidMessage> {
+        if !(OLDEST_PROTOCOL..=PROTOCOL).contains(&hello.protocol) {
+            return Err(InvalidMessage::Protocol { found: hello.protocol });
+        }
+        at_most("the number of held leases", hello.held.len(), MOST_HELD)?;
+        let held = |held: pb::HeldLease| -> Result<Held, InvalidMessage> {
+            Ok(Held { lease: LeaseId(held.lease), job: JobId(held.job), spans: spans(held.spans)? })
+        };
+        Ok(Self {
+            worker: WorkerId(hello.worker),
+            name: text("the worker's name", hello.name)?,
+            build: text("the worker's build", hello.build)?,
+            kernel: text("the worker's kernel", hello.kernel)?,
+            n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
+            rate: amount("the worker's rate", hello.nodes_per_second)?,
+            decomposition: hello.decomposition,
+            held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<Report> for pb::Report {
+    fn from(report: Report) -> Self {
+        Self {
+            sequence: report.sequence,
+            deltas: report.deltas.into_iter().map(pb::Delta::from).collect(),
+            finished: report.finished.into_iter().map(|lease| lease.0).collect(),
+        }
+    }
+}
+
+impl TryFrom<pb::Report> for Report {
+    type Error = InvalidMessage;
+
+    fn try_from(report: pb::Report) -> Result<Self, InvalidMessage> {
+        at_most("the number of deltas", report.deltas.len(), MOST_SPANS)?;
+        at_most("the number of finished leases", report.finished.len(), MOST_HELD)?;
+        Ok(Self {
+            sequence: report.sequence,
+            deltas: report.deltas.into_iter().map(Delta::try_from).collect::<Result<_, _>>()?,
+            finished: report.finished.into_iter().map(LeaseId).collect(),
+        })
+    }
+}
+
+impl From<Delta> for pb::Delta {
+    fn from(delta: Delta) -> Self {
+        Self {
+            job: delta.job.0,
+            lease: delta.lease.0,
+            span: Some(delta.span.into()),
+            solutions: delta.count.solutions,
+            nodes: delta.count.nodes,
+            duration_us: u64::try_from(delta.duration.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl TryFrom<pb::Delta> for Delta {
+    type Error = InvalidMessage;
+
+    fn try_from(delta: pb::Delta) -> Result<Self, InvalidMessage> {
+        const MOST: u64 = i64::MAX as u64;
+        Ok(Self {
+            job: JobId(delta.job),
+            lease: LeaseId(delta.lease),
+            span: delta.span.ok_or(InvalidMessage::Missing("a delta's span"))?.try_into()?,
+            count: Count {
+                solutions: in_range("the number of solutions", delta.solutions, MOST)?,
+                nodes: in_range("the number of nodes", delta.nodes, MOST)?,
+            },
+            duration: Duration::from_micros(in_range("the duration", delta.duration_us, MOST)?),
+        })
+    }
+}
+
+impl From<ToWorker> for pb::CoordinatorMessage {
+    fn from(message: ToWorker) -> Self {
+        use coordinator_message::Message;
+        let message = match message {
+            ToWorker::Lease(lease) => Message::Lease(lease.into()),
+            ToWorker::Shorten { lease, spans } => Message::Shorten(pb::Shorten {
+                lease: lease.0,
+                spans: spans.into_iter().map(pb::Span::from).collect(),
+            }),
+            ToWorker::Cancel(lease) => Message::Cancel(pb::CancelLease { lease: lease.0 }),
+            ToWorker::Drain => Message::Drain(pb::Drain {}),
+            ToWorker::Acknowledge { sequence } => Message::Acknowledge(pb::Acknowledge { sequence }),
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<pb::CoordinatorMessage> for ToWorker {
+    type Error = InvalidMessage;
+
+    fn try_from(message: pb::CoordinatorMessage) -> Result<Self, InvalidMessage> {
+        use coordinator_message::Message;
+        Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
+            Message::Lease(lease) => Self::Lease(lease.try_into()?),
+            Message::Shorten(shorten) => {
+                Self::Shorten { lease: LeaseId(shorten.lease), spans: spans(shorten.spans)? }
+            }
+            Message::Cancel(cancel) => Self::Cancel(LeaseId(cancel.lease)),
+            Message::Drain(pb::Drain {}) => Self::Drain,
+            Message::Acknowledge(pb::Acknowledge { sequence }) => Self::Acknowledge { sequence },
+        })
+    }
+}
+
+impl From<Lease> for pb::Lease {
+    fn from(lease: Lease) -> Self {
+        let span = |leased: LeasedSpan| pb::LeasedSpan {
+            span: Some(leased.span.into()),
+            image: leased.image.index().into(),
+        };
+        Self {
+            lease: lease.id.0,
+            job: lease.job.0,
+            n: lease.n.get().into(),
+            spans: lease.spans.into_iter().map(span).collect(),
+        }
+    }
+}
+
+impl TryFrom<pb::Lease> for Lease {
+    type Error = InvalidMessage;
+
+    fn try_from(lease: pb::Lease) -> Result<Self, InvalidMessage> {
+        at_most("the number of leased spans", lease.spans.len(), MOST_SPANS)?;
+        let span = |leased: pb::LeasedSpan| -> Result<LeasedSpan, InvalidMessage> {
+            let index: u8 = in_range("the image", leased.image.into(), 7_u8)?;
+            Ok(LeasedSpan {
+                span: leased.span.ok_or(InvalidMessage::Missing("a leased span"))?.try_into()?,
+                image: Symmetry::from_index(index).ok_or(InvalidMessage::Missing("an image"))?,
+            })
+        };
+        Ok(Self {
+            id: LeaseId(lease.lease),
+            job: JobId(lease.job),
+            n: BoardSize::try_from(lease.n)?,
+            spans: lease.spans.into_iter().map(span).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<JobState> for pb::JobState {
+    fn from(state: JobState) -> Self {
+        match state {
+            JobState::Planning => Self::Planning,
+            JobState::Queued => Self::Queued,
+            JobState::Running => Self::Running,
+            JobState::Paused => Self::Paused,
+            JobState::Done => Self::Done,
+            JobState::Cancelled => Self::Cancelled,
+            JobState::Failed => Self::Failed,
+        }
+    }
+}
+
+fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
+    match pb::JobState::try_from(state) {
+        Ok(pb::JobState::Planning) => Ok(JobState::Planning),
+        Ok(pb::JobState::Queued) => Ok(JobState::Queued),
+        Ok(pb::JobState::Running) => Ok(JobState::Running),
+        Ok(pb::JobState::Paused) => Ok(JobState::Paused),
+        Ok(pb::JobState::Done) => Ok(JobState::Done),
+        Ok(pb::JobState::Cancelled) => Ok(JobState::Cancelled),
+        Ok(pb::JobState::Failed) => Ok(JobState::Failed),
+        Ok(pb::JobState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a job's state")),
+    }
+}
+
+impl From<JobStatus> for pb::Job {
+    fn from(job: JobStatus) -> Self {
+        Self {
+            job: job.id.0,
+            n: job.n.get().into(),
+            state: pb::JobState::from(job.state).into(),
+            solutions: job.progress.solutions.to_string(),
+            nodes: job.progress.nodes.to_string(),
+            subproblems: job.progress.n_subproblems.to_string(),
+            recorded: job.progress.n_recorded.to_string(),
+            work: job.progress.work.to_string(),
+            work_recorded: job.progress.work_recorded.to_string(),
+            active_ms: millis(job.active),
+            seconds_left: job.seconds_left,
+            workers: job.n_workers,
+            verified: job.n_verified,
+            disputed: job.n_disputed,
+            created_ms: job.created_ms,
+        }
+    }
+}
+
+impl TryFrom<pb::Job> for JobStatus {
+    type Error = InvalidMessage;
+
+    fn try_from(job: pb::Job) -> Result<Self, InvalidMessage> {
+        let progress = Progress {
+            solutions: decimal("the number of solutions", &job.solutions)?,
+            nodes: decimal("the number of nodes", &job.nodes)?,
+            n_subproblems: decimal("the number of subproblems", &job.subproblems)?,
+            n_recorded: decimal("the number of recorded subproblems", &job.recorded)?,
+            work: decimal("the estimated work", &job.work)?,
+            work_recorded: decimal("the recorded work", &job.work_recorded)?,
+        };
+        Ok(Self {
+            id: JobId(job.job),
+            n: BoardSize::try_from(job.n)?,
+            state: job_state(job.state)?,
+            progress,
+            active: Duration::from_millis(job.active_ms),
+            seconds_left: job.seconds_left.map(|left| amount("the time left", left)).transpose()?,
+            n_workers: job.workers,
+            n_verified: job.verified,
+            n_disputed: job.disputed,
+            created_ms: job.created_ms,
+        })
+    }
+}
+
+impl From<WorkerStatus> for pb::Worker {
+    fn from(worker: WorkerStatus) -> Self {
+        Self {
+            worker: worker.id.0,
+            name: worker.name,
+            build: worker.build,
+            kernel: worker.kernel,
+            threads: worker.n_threads,
+            connected: worker.connected,
+            silent_ms: millis(worker.silent),
+            nodes_per_second: worker.rate,
+            leases: worker.n_leases,
+            recorded: worker.n_recorded,
+        }
+    }
+}
+
+impl TryFrom<pb::Worker> for WorkerStatus {
+    type Error = InvalidMessage;
+
+    fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            id: WorkerId(worker.worker),
+            name: text("the worker's name", worker.name)?,
+            build: text("the worker's build", worker.build)?,
+            kernel: text("the worker's kernel", worker.kernel)?,
+            n_threads: worker.threads,
+            connected: worker.connected,
+            silent: Duration::from_millis(worker.silent_ms),
+            rate: amount("the worker's rate", worker.nodes_per_second)?,
+            n_leases: worker.leases,
+            n_recorded: worker.recorded,
+        })
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,127 @@
+//! What is told of jobs and workers.
+
+use std::time::Duration;
+
+use queens_solver::BoardSize;
+
+use crate::{JobId, WorkerId};
+
+/// Sums over all crosses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Σ weight × solutions of what is recorded: when all is, the number of solutions of the board.
+    pub solutions: u128,
+    /// Nodes of what is recorded.
+    pub nodes: u128,
+    /// The subproblems of the job.
+    pub n_subproblems: u128,
+    /// Those that are recorded.
+    pub n_recorded: u128,
+    /// The estimated work of the job in nodes.
+    pub work: u128,
+    /// The estimated work of what is recorded.
+    pub work_recorded: u128,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobState {
+    /// Its plan is being made.
+    Planning,
+    /// It waits for a worker.
+    Queued,
+    /// Workers are counting it.
+    Running,
+    /// An operator has stopped it for now.
+    Paused,
+    /// Every subproblem is recorded: its solutions are the number of the board.
+    Done,
+    /// An operator has given it up.
+    Cancelled,
+    /// It can't be counted.
+    Failed,
+}
+
+impl JobState {
+    /// The name people and programs see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether the job will not change any more.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Cancelled | Self::Failed)
+    }
+}
+
+/// A job as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobStatus {
+    /// Its name.
+    pub id: JobId,
+    /// The size of its board.
+    pub n: BoardSize,
+    /// Where it stands.
+    pub state: JobState,
+    /// What is recorded of it.
+    pub progress: Progress,
+    /// How long it has been counted.
+    pub active: Duration,
+    /// How long the present workers still take for it, if there are any, by estimated work.
+    pub seconds_left: Option<f64>,
+    /// Workers that hold leases of it.
+    pub n_workers: u32,
+    /// Recorded spans that a second count has confirmed.
+    pub n_verified: u64,
+    /// Recorded spans that a second count has contradicted.
+    pub n_disputed: u64,
+    /// When it was submitted, in milliseconds since 1970.
+    pub created_ms: u64,
+}
+
+impl JobStatus {
+    /// The recorded share of the estimated work, 0 to 1.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        match self.state {
+            JobState::Done => 1.0,
+            _ if self.progress.work == 0 => 0.0,
+            _ => self.progress.work_recorded as f64 / self.progress.work as f64,
+        }
+    }
+}
+
+/// A worker as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerStatus {
+    /// Its run.
+    pub id: WorkerId,
+    /// Its name.
+    pub name: String,
+    /// The version of its program.
+    pub build: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// Its counting threads.
+    pub n_threads: u32,
+    /// Whether its connection is open.
+    pub connected: bool,
+    /// Time since it was last heard of.
+    pub silent: Duration,
+    /// What all its threads count together, in estimated nodes per second.
+    pub rate: f64,
+    /// Leases it holds.
+    pub n_leases: u32,
+    /// Spans recorded from its reports.
+    pub n_recorded: u64,
+}

@@ -1,0 +1,76 @@
+//! What a data directory holds, seen from outside the program.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+/// The database in a data directory.
+pub const DATABASE: &str = "queens.db";
+
+/// A row of the table of records, all of it but who counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Job, cross, first subproblem, subproblem after the last.
+    pub span: (i64, i64, i64, i64),
+    /// Solutions, nodes, microseconds.
+    pub count: (i64, i64, i64),
+    /// The lease it was counted under.
+    pub lease: i64,
+}
+
+/// The records in `dir`, in the order of their spans, also while a process adds to them.
+///
+/// # Errors
+/// If there is no database yet, or it is being set up.
+pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
+    let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut statement = database.prepare(
+        "SELECT job, cross, first, until, solutions, nodes, duration_us, lease FROM record
+         ORDER BY job, cross, first",
+    )?;
+    let record = |row: &rusqlite::Row<'_>| {
+        Ok(Record {
+            span: (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?),
+            count: (row.get(4)?, row.get(5)?, row.get(6)?),
+            lease: row.get(7)?,
+        })
+    };
+    statement.query_map([], record)?.collect()
+}
+
+/// Changes the database in `dir` behind the program's back.
+///
+/// # Panics
+/// If it can't be changed.
+pub fn tamper(dir: &Path, sql: &str) {
+    let database = Connection::open(dir.join(DATABASE)).expect("there is a database");
+    database.execute_batch(sql).expect("it can be changed");
+}
+
+/// The files in `dir` with their bytes; other things as if they were empty.
+///
+/// # Panics
+/// If `dir` can't be read.
+#[must_use]
+pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("readable").path());
+    entries.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect()
+}
+
+/// A copy of `dir` to look into: opening a database tidies up what a crash has left, which is to stay for the
+/// program itself to deal with.
+///
+/// # Panics
+/// If it can't be made.
+#[must_use]
+pub fn copy(dir: &Path) -> TempDir {
+    let copy = TempDir::new().expect("a temporary directory");
+    for (path, bytes) in contents(dir) {
+        let name = path.file_name().expect("an entry of a directory has a name");
+        fs::write(copy.path().join(name), bytes).expect("written");
+    }
+    copy
+}

@@ -1,0 +1,207 @@
+//! Processes: started in a clean environment, waited for with a limit, never left behind.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use serde_json::Value;
+
+use crate::binary;
+
+/// How long to wait for what must come: far more than it takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// `queens` with these arguments.
+#[must_use]
+pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
+    let mut command = clean(Command::new(binary("queens")));
+    command.args(args);
+    command
+}
+
+/// The same command without what the caller's environment says to the program; panics show where they come from.
+#[must_use]
+pub fn clean(mut command: Command) -> Command {
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("QUEENS_")) {
+        command.env_remove(name);
+    }
+    command.env("RUST_BACKTRACE", "1");
+    command
+}
+
+/// How a process ended and what it wrote.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to stdout, if that was not redirected.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+    /// From its start to its end.
+    pub elapsed: Duration,
+}
+
+impl Outcome {
+    /// The one JSON object that a successful `queens count --output json` writes.
+    ///
+    /// # Panics
+    /// If it was not successful or wrote anything else.
+    #[track_caller]
+    #[must_use]
+    pub fn answer(&self) -> Value {
+        assert_eq!((self.status.code(), self.stderr.as_str()), (Some(0), ""), "{self:?}");
+        assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
+        serde_json::from_str(&self.stdout).expect("JSON")
+    }
+
+    /// The one line on stderr of a run that failed with this exit status.
+    ///
+    /// # Panics
+    /// If it ended otherwise or wrote anything else.
+    #[track_caller]
+    #[must_use]
+    pub fn complaint(&self, code: i32) -> &str {
+        assert_eq!((self.status.code(), self.stdout.as_str()), (Some(code), ""), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        for internals in ["panicked", "backtrace", "Error {", "Some(", "Err("] {
+            assert!(!self.stderr.contains(internals), "{self:?}");
+        }
+        self.stderr.trim_end()
+    }
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+/// If it does not end in time.
+#[track_caller]
+pub fn run(mut command: Command) -> Outcome {
+    Running::start(&mut command).wait()
+}
+
+/// A running process; killed if nobody waits for it.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    started: Instant,
+}
+
+impl Running {
+    /// Starts a command, its input empty. Unless redirected, its output is kept; it may be a few pages long.
+    ///
+    /// # Panics
+    /// If it can't be started.
+    #[track_caller]
+    pub fn start(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::start_redirected(command)
+    }
+
+    /// Starts a command as it is.
+    ///
+    /// # Panics
+    /// If it can't be started.
+    #[track_caller]
+    pub fn start_redirected(command: &mut Command) -> Self {
+        let started = Instant::now();
+        Self { child: command.spawn().expect("the program can be started"), started }
+    }
+
+    /// Closes the reading end of its stdout.
+    pub fn close_stdout(&mut self) {
+        drop(self.child.stdout.take());
+    }
+
+    /// Whether it has not ended yet.
+    ///
+    /// # Panics
+    /// If the system doesn't know.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("our child").is_none()
+    }
+
+    /// Waits until it has handlers for SIGINT and SIGTERM.
+    ///
+    /// # Panics
+    /// If it ends or goes on without.
+    #[track_caller]
+    pub fn wait_for_signal_handlers(&mut self) {
+        let status = format!("/proc/{}/status", self.child.id());
+        let both = (1 << (2 - 1)) | (1 << (15 - 1));
+        wait_until("signal handlers", || {
+            assert!(self.is_running(), "it has ended");
+            let status = fs::read_to_string(&status).ok()?;
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+            (u64::from_str_radix(caught.trim(), 16).ok()? & both == both).then_some(())
+        });
+    }
+
+    /// Sends it a signal: `"INT"` or `"TERM"`.
+    ///
+    /// # Panics
+    /// If it has ended.
+    #[track_caller]
+    pub fn signal(&mut self, name: &str) {
+        assert!(self.is_running(), "SIG{name} comes too late");
+        let kill = format!("kill -s {name} {}", self.child.id());
+        let status = Command::new("sh").args(["-c", &kill]).status().expect("there is a shell");
+        assert!(status.success(), "{kill}");
+    }
+
+    /// Sends it SIGKILL and waits for its end.
+    ///
+    /// # Panics
+    /// If it does not end.
+    #[track_caller]
+    pub fn kill(mut self) -> Outcome {
+        self.child.kill().expect("our child");
+        self.wait()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// If it does not end in time.
+    #[track_caller]
+    pub fn wait(mut self) -> Outcome {
+        let status = wait_until("the end of a process", || self.child.try_wait().expect("our child"));
+        let elapsed = self.started.elapsed();
+        let stdout = self.child.stdout.take().map(text).unwrap_or_default();
+        let stderr = self.child.stderr.take().map(text).unwrap_or_default();
+        Outcome { status, stdout, stderr, elapsed }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended, which is just as well.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn text(mut pipe: impl Read) -> String {
+    let mut text = String::new();
+    pipe.read_to_string(&mut text).expect("UTF-8");
+    text
+}
+
+/// Asks `poll` again and again until it has an answer.
+///
+/// # Panics
+/// If it never has.
+#[track_caller]
+pub fn wait_until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Some(answer) = poll() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited {LIMIT:?} for {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,254 @@
+//! The command line of `queens count`: what it answers, what it refuses, where its settings come from.
+
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::available_parallelism;
+
+use queens_solver::{BoardSize, Kernel, published};
+use queens_tests::process::{Outcome, Running, clean, queens, run};
+use queens_tests::{binary, skipped};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const JSON: [&str; 2] = ["--output", "json"];
+
+fn count(n: u8, args: &[&str]) -> Outcome {
+    let n = n.to_string();
+    run(queens(["count", &n].iter().chain(args)))
+}
+
+/// Takes a field out of an answer.
+#[track_caller]
+fn take(answer: &mut Value, field: &str) -> Value {
+    answer.as_object_mut().and_then(|fields| fields.remove(field)).expect("the field is there")
+}
+
+/// Checks all fields of the answer; returns the nodes, which no table tells.
+#[track_caller]
+fn check_json(n: BoardSize, threads: usize) -> String {
+    let outcome = count(n.get(), &["--output", "json", "--threads", &threads.to_string()]);
+    let mut answer = outcome.answer();
+    let seconds = take(&mut answer, "seconds").as_f64().expect("a number");
+    assert!((0.0..=outcome.elapsed.as_secs_f64()).contains(&seconds), "{outcome:?}");
+    let nodes = take(&mut answer, "nodes").as_str().expect("text").to_owned();
+    let published = published(n).expect("it is small");
+    let expected = json!({
+        "n": n.get(),
+        "solutions": published.solutions.to_string(),
+        "fundamental": published.fundamental.to_string(),
+        "threads": threads,
+        "kernel": Kernel::best().name(),
+        "published": published.solutions.to_string(),
+        "agrees": true,
+    });
+    assert_eq!(answer, expected);
+    nodes
+}
+
+#[test]
+fn answers_agree_with_the_published_counts_on_any_number_of_threads() {
+    let largest = if cfg!(debug_assertions) { 16 } else { 18 };
+    if largest < 18 {
+        skipped("n = 17 and 18, which only optimised programs count in good time");
+    }
+    let mut nodes_before = 0;
+    for n in BoardSize::range(0, largest) {
+        let [one, two] = [1, 2].map(|threads| check_json(n, threads));
+        assert_eq!(one, two, "nodes of n = {n} on one and two threads");
+        let nodes: u64 = one.parse().expect("decimal");
+        assert!(n.get() < 8 || nodes > nodes_before, "nodes of n = {n}");
+        nodes_before = nodes;
+    }
+}
+
+#[track_caller]
+fn check_text(n: u8, expected: &str) {
+    let outcome = count(n, &[]);
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    let [counts, published, nodes] = lines[..] else { panic!("three lines: {outcome:?}") };
+    assert_eq!(counts, expected);
+    assert_eq!(published, "agrees with the published count");
+    assert!(nodes.contains(" nodes in "), "{nodes}");
+}
+
+#[test]
+fn text_says_the_counts_first() {
+    check_text(0, "Q(0) = 1, of which 1 are fundamental");
+    check_text(2, "Q(2) = 0, of which 0 are fundamental");
+    check_text(8, "Q(8) = 92, of which 12 are fundamental");
+    check_text(13, "Q(13) = 73712, of which 9233 are fundamental");
+}
+
+#[track_caller]
+fn check_usage(args: &[&str], env: &[(&str, &str)], expected: &[&str]) {
+    let outcome = run(with_env(queens(args), env));
+    let complaint = outcome.complaint(2);
+    assert!(complaint.starts_with("error: "), "{complaint}");
+    for part in expected.iter().chain(&["--help"]) {
+        assert!(complaint.contains(part), "'{part}' is not in: {complaint}");
+    }
+}
+
+fn with_env(mut command: Command, env: &[(&str, &str)]) -> Command {
+    command.envs(env.iter().copied());
+    command
+}
+
+#[test]
+fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
+    for n in ["33", "-1", "x", "8.5", "", "1e1", "99999999999999999999999"] {
+        check_usage(&["count", n], &[], &[&format!("'{n}'"), "<N>", "0 to 32"]);
+    }
+    for threads in ["0", "-1", "x", "4097", "99999999999999999999999"] {
+        let expected = [&format!("'{threads}'"), "--threads", "1 to 4096"];
+        check_usage(&["count", "8", "--threads", threads], &[], &expected);
+        check_usage(&["count", "8"], &[("QUEENS_THREADS", threads)], &expected);
+    }
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["count", "8", "--kernel", "avx9"], &["'avx9'", "--kernel", "auto, portable"]),
+        (&["count", "8", "--output", "xml"], &["'xml'", "--output", "text, json"]),
+        (&["count", "8", "--threads"], &["--threads"]),
+        (&["count", "8", "--data-dir", ""], &["--data-dir"]),
+        (&["count", "8", "--bogus"], &["'--bogus'"]),
+        (&["count", "8", "--no-progress=yes"], &["'yes'", "--no-progress"]),
+        (&["count", "8", "9"], &["'9'"]),
+        (&["count", "--threads", "2"], &["<N>"]),
+        (&["bogus"], &["'bogus'"]),
+        (&["8"], &["'8'"]),
+        (&["--bogus"], &["'--bogus'"]),
+    ];
+    for (args, expected) in rows {
+        check_usage(args, &[], expected);
+    }
+    check_usage(&["count", "8"], &[("QUEENS_KERNEL", "avx9")], &["'avx9'", "--kernel", "auto, portable"]);
+    check_usage(&["count", "8"], &[("QUEENS_OUTPUT", "xml")], &["'xml'", "--output", "text, json"]);
+}
+
+#[test]
+fn without_arguments_there_is_help_on_stderr() {
+    for (args, usage) in [(vec![], "Usage: queens <COMMAND>"), (vec!["count"], "Usage: queens count ")] {
+        let outcome = run(queens(args));
+        assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
+        assert!(outcome.stderr.contains(usage), "{outcome:?}");
+    }
+}
+
+/// Checks that `env` and `args` lead to `expected` in the answer.
+#[track_caller]
+fn check_setting(env: (&str, &str), args: &[&str], field: &str, expected: &Value) {
+    let args = ["count", "8"].iter().chain(args);
+    let answer = run(with_env(queens(args), &[env])).answer();
+    assert_eq!(&answer[field], expected, "{env:?}");
+}
+
+#[test]
+fn settings_come_from_the_environment_unless_flags_say_otherwise() {
+    check_setting(("QUEENS_OUTPUT", "json"), &[], "n", &json!(8));
+    check_setting(("QUEENS_OUTPUT", "text"), &JSON, "n", &json!(8));
+    check_setting(("QUEENS_THREADS", "3"), &JSON, "threads", &json!(3));
+    check_setting(("QUEENS_THREADS", "3"), &["--threads", "5", "--output", "json"], "threads", &json!(5));
+    let portable = json!("portable");
+    check_setting(("QUEENS_KERNEL", "portable"), &JSON, "kernel", &portable);
+    // That it is read at all, wrong usage shows.
+    check_setting(
+        ("QUEENS_KERNEL", "avx9"),
+        &["--kernel", "portable", "--output", "json"],
+        "kernel",
+        &portable,
+    );
+}
+
+#[test]
+fn the_data_directory_comes_from_the_environment_unless_a_flag_says_otherwise() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let [by_env, by_flag] = ["env", "flag"].map(|name| temp.path().join(name));
+    let command = |args: &[&str]| {
+        let mut command = queens(["count", "8", "--output", "json"].iter().chain(args));
+        command.env("QUEENS_DATA_DIR", &by_env);
+        command
+    };
+    _ = run(command(&["--data-dir", by_flag.to_str().expect("UTF-8")])).answer();
+    assert_eq!((by_env.exists(), by_flag.exists()), (false, true));
+    _ = run(command(&[])).answer();
+    assert!(by_env.exists());
+}
+
+/// Checks whether a progress bar is drawn on a terminal.
+#[track_caller]
+fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
+    let mut script = clean(Command::new("script"));
+    let command = format!("{} count 14 {args}", binary("queens").display());
+    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    let outcome = run(with_env(script, env));
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    assert!(outcome.stdout.contains("Q(14) = 365596"), "{outcome:?}");
+    assert_eq!(outcome.stdout.contains("nodes/s"), expected, "{env:?} {outcome:?}");
+}
+
+#[test]
+fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skipped("the progress bar, as there is no program 'script' to make a terminal");
+    }
+    check_bar(&[], "", true);
+    check_bar(&[("QUEENS_NO_PROGRESS", "0")], "", true);
+    check_bar(&[("QUEENS_NO_PROGRESS", "1")], "", false);
+    check_bar(&[], "--no-progress", false);
+    check_bar(&[("QUEENS_NO_PROGRESS", "0")], "--no-progress", false);
+}
+
+#[test]
+fn help_names_every_variable_and_default() {
+    let help = run(queens(["count", "--help"]));
+    assert_eq!((help.status.code(), help.stderr.as_str()), (Some(0), ""), "{help:?}");
+    let threads = available_parallelism().map_or(1, NonZeroUsize::get);
+    let rows = [
+        ("--threads", "QUEENS_THREADS", format!("[default: {threads}]")),
+        ("--kernel", "QUEENS_KERNEL", "[default: auto]".to_owned()),
+        ("--data-dir", "QUEENS_DATA_DIR", "[default: none, nothing is kept]".to_owned()),
+        ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
+        ("--no-progress", "QUEENS_NO_PROGRESS", "[default: a bar is shown when stderr is".to_owned()),
+    ];
+    for (flag, variable, default) in rows {
+        // From the line that begins with the flag to the line that begins with another.
+        let mut lines = help.stdout.lines().map(str::trim).skip_while(|line| !line.starts_with(flag));
+        let first = lines.next().expect(flag);
+        let text: Vec<&str> = lines.take_while(|line| !line.starts_with("--")).collect();
+        let text = format!("{first} {}", text.join(" "));
+        for part in [variable, &default] {
+            assert!(text.contains(part), "'{part}' is not in: {text}");
+        }
+    }
+}
+
+#[track_caller]
+fn check_broken_pipe(args: &[&str]) {
+    let mut running = Running::start(&mut queens(args));
+    running.close_stdout();
+    let outcome = running.wait();
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    // This one still counts when its reader is gone.
+    check_broken_pipe(&["count", "15"]);
+    check_broken_pipe(&["count", "8", "--output", "json"]);
+    check_broken_pipe(&["count", "--help"]);
+}
+
+#[test]
+fn an_answer_that_can_not_be_written_is_a_failure() {
+    if !Path::new("/dev/full").exists() {
+        return skipped("a full disk, as there is no /dev/full");
+    }
+    let full = File::options().write(true).open("/dev/full").expect("writable");
+    let mut command = queens(["count", "8"]);
+    command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped());
+    let outcome = Running::start_redirected(&mut command).wait();
+    let complaint = outcome.complaint(1);
+    assert!(complaint.contains("failed to write the answer"), "{complaint}");
+}

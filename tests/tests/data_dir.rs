@@ -1,0 +1,189 @@
+//! `queens count --data-dir`: what is kept, and directories that are refused.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use queens_coordinator::store::StoreError;
+use queens_coordinator::store::sqlite::audit;
+use queens_tests::data_dir::{DATABASE, contents, records, tamper};
+use queens_tests::process::{Running, queens, run, wait_until};
+use queens_tests::skipped;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
+    let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(args));
+    command.arg("--data-dir").arg(dir);
+    command
+}
+
+fn temp() -> TempDir {
+    TempDir::new().expect("a temporary directory")
+}
+
+/// A directory in which `n` is counted.
+fn counted(n: u8) -> TempDir {
+    let dir = temp();
+    _ = run(count(n, dir.path(), &[])).answer();
+    dir
+}
+
+/// Checks that `dir` is refused with one line that says all of `expected`.
+#[track_caller]
+fn check_refusal(n: u8, dir: &Path, expected: &[&str]) {
+    let outcome = run(count(n, dir, &[]));
+    let complaint = outcome.complaint(1);
+    let name = format!("'{}'", dir.display());
+    for part in [&["error: ", &name], expected].concat() {
+        assert!(complaint.contains(part), "'{part}' is not in: {complaint}");
+    }
+}
+
+/// Checks that `dir`, which exists, is refused and left as it was.
+#[track_caller]
+fn check_untouched(n: u8, dir: &Path, expected: &[&str]) {
+    let before = contents(dir);
+    check_refusal(n, dir, expected);
+    let after = contents(dir);
+    let changed = before.keys().chain(after.keys()).find(|file| before.get(*file) != after.get(*file));
+    assert_eq!(changed, None, "a refused directory is changed");
+}
+
+#[test]
+fn a_directory_of_another_board_is_refused() {
+    check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
+}
+
+#[test]
+fn a_directory_of_another_decomposition_is_refused() {
+    let done = counted(10);
+    tamper(done.path(), "UPDATE job SET decomposition = 999");
+    check_untouched(10, done.path(), &["999"]);
+    let unfinished = counted(10);
+    tamper(unfinished.path(), "UPDATE job SET decomposition = 999, phase = 'active'");
+    check_untouched(10, unfinished.path(), &["999"]);
+}
+
+#[test]
+fn a_database_of_another_program_or_a_later_version_is_refused() {
+    let other = counted(10);
+    tamper(other.path(), "PRAGMA application_id = 1");
+    check_untouched(10, other.path(), &["belongs to another program"]);
+    let later = counted(10);
+    tamper(later.path(), "PRAGMA user_version = 999");
+    check_untouched(10, later.path(), &["schema version 999"]);
+}
+
+#[test]
+fn garbage_is_refused() {
+    let whole = counted(10);
+    let database = fs::read(whole.path().join(DATABASE)).expect("readable");
+    for garbage in [&b"garbage"[..], b"", &database[..3000]] {
+        let dir = temp();
+        fs::write(dir.path().join(DATABASE), garbage).expect("written");
+        check_untouched(10, dir.path(), &["is damaged"]);
+    }
+    for in_the_way in [DATABASE, "lock"] {
+        let dir = temp();
+        fs::create_dir(dir.path().join(in_the_way)).expect("created");
+        check_untouched(10, dir.path(), &[in_the_way]);
+    }
+}
+
+#[test]
+fn paths_that_can_be_no_directory_are_refused() {
+    let parent = temp();
+    let file = parent.path().join("file");
+    fs::write(&file, "precious").expect("written");
+    check_refusal(10, &file, &["Not a directory"]);
+    check_refusal(10, &file.join("below"), &["Not a directory"]);
+    assert_eq!(fs::read(&file).expect("readable"), b"precious");
+    if Path::new("/proc/self").exists() {
+        check_refusal(10, Path::new("/proc/queens/data"), &["No such file or directory"]);
+    } else {
+        skipped("a directory below /proc, as there is none");
+    }
+}
+
+#[test]
+fn a_read_only_file_system_is_refused() {
+    let empty = temp();
+    let Some(mount) = Mount::over(empty.path()) else {
+        return skipped("a read-only file system, as it takes root to mount one");
+    };
+    for (file, bytes) in contents(counted(10).path()) {
+        let name = file.file_name().expect("an entry of a directory has a name");
+        fs::write(mount.0.join(name), bytes).expect("written");
+    }
+    mount.make_read_only();
+    check_untouched(10, mount.0, &["Read-only file system"]);
+    check_refusal(10, &mount.0.join("below"), &["Read-only file system"]);
+}
+
+/// A small file system in memory; unmounted when dropped.
+struct Mount<'a>(&'a Path);
+
+impl<'a> Mount<'a> {
+    fn over(dir: &'a Path) -> Option<Self> {
+        mount(["-t", "tmpfs", "queens-tests"].map(OsStr::new).iter().chain([&dir.as_os_str()]))
+            .then(|| Self(dir))
+    }
+
+    fn make_read_only(&self) {
+        assert!(mount([OsStr::new("-o"), OsStr::new("remount,ro"), self.0.as_os_str()].iter()));
+    }
+}
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+fn mount<'a>(args: impl Iterator<Item = &'a &'a OsStr>) -> bool {
+    Command::new("mount").args(args).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    let dir = temp();
+    let mut first = Running::start(&mut count(18, dir.path(), &["--threads", "1"]));
+    wait_until("the first record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
+    check_refusal(18, dir.path(), &["in use by another process"]);
+    assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
+    let n_records = records(dir.path()).expect("readable").len();
+    wait_until("more records", || {
+        assert!(first.is_running(), "the first process is not disturbed");
+        records(dir.path()).ok().filter(|records| records.len() > n_records)
+    });
+    // What holds a directory is the process: it is free as soon as that has ended, however it did.
+    first.kill();
+    audit(dir.path()).expect("nobody uses it");
+}
+
+#[test]
+fn a_done_directory_answers_at_once_and_counts_nothing() {
+    let dir = temp();
+    let first = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
+    let counted = records(dir.path()).expect("readable");
+    let second = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
+    assert_eq!(records(dir.path()).expect("readable"), counted);
+    assert!(second.elapsed * 3 < first.elapsed, "{:?}, then {:?}", first.elapsed, second.elapsed);
+
+    let [(first, seconds), (second, seconds_again)] = [first.answer(), second.answer()].map(|mut answer| {
+        let seconds = answer["seconds"].take().as_f64().expect("a number");
+        (answer, seconds)
+    });
+    assert_eq!(first, second);
+    assert_eq!(first["solutions"], Value::from("14772512"));
+    // Kept in whole milliseconds.
+    assert!((seconds - seconds_again).abs() <= 0.001, "{seconds} s, then {seconds_again} s");
+
+    let audits = audit(dir.path()).expect("sound");
+    let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
+    assert!(audit.is_complete());
+    assert_eq!(Value::from(audit.total.to_string()), first["solutions"]);
+    assert_eq!(Value::from(audit.nodes.to_string()), first["nodes"]);
+}

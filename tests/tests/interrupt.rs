@@ -1,0 +1,140 @@
+//! `queens count` told to stop: it says how to go on, and does.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use queens_coordinator::store::sqlite::audit;
+use queens_tests::data_dir::{DATABASE, Record, records};
+use queens_tests::process::{Outcome, Running, queens, run, wait_until};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a person may have to wait.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const N: u8 = 17;
+
+fn count(n: u8, dir: Option<&Path>) -> Command {
+    let mut command = queens(["count", &n.to_string(), "--output", "json", "--threads", "1"]);
+    if let Some(dir) = dir {
+        command.arg("--data-dir").arg(dir);
+    }
+    command
+}
+
+/// Waits until it has recorded something but is not done.
+#[track_caller]
+fn wait_for_records(running: &mut Running, dir: &Path) {
+    wait_until("the first record", || {
+        assert!(running.is_running(), "it ended before it recorded anything");
+        records(dir).ok().filter(|records| !records.is_empty())
+    });
+    let database = Connection::open(dir.join(DATABASE)).expect("there is a database");
+    let done: bool =
+        database.query_row("SELECT phase = 'done' FROM job", [], |row| row.get(0)).expect("one job");
+    assert!(!done, "it is to be interrupted before it is done");
+}
+
+/// Sends a signal; the process must end in time.
+#[track_caller]
+fn interrupt(mut running: Running, signal: &str) -> Outcome {
+    let sent = Instant::now();
+    running.signal(signal);
+    let outcome = running.wait();
+    assert!(sent.elapsed() < PATIENCE, "it takes {:?} to stop", sent.elapsed());
+    outcome
+}
+
+/// Checks that one line says how far the count is, in percent, and `hint`.
+#[track_caller]
+fn check_message(outcome: &Outcome, hint: &str) -> f64 {
+    let line = outcome.complaint(1);
+    let share = line.strip_prefix("interrupted at ").and_then(|rest| rest.split_once(" % of the work: "));
+    let (share, rest) = share.expect(line);
+    assert_eq!(rest, hint);
+    share.parse().expect(line)
+}
+
+/// Checks that a second run of the same command goes on from what the first one has recorded.
+#[track_caller]
+fn check_goes_on(dir: &Path, before: &[Record]) {
+    let answer = run(count(N, Some(dir))).answer();
+    assert_eq!((&answer["solutions"], &answer["agrees"]), (&json!("95815104"), &json!(true)), "{answer}");
+    let after = records(dir).expect("readable");
+    let lost = before.iter().find(|record| !after.contains(record));
+    assert_eq!(lost, None, "what was recorded before is counted again");
+    assert!(after.len() > before.len());
+    let audits = audit(dir).expect("sound");
+    let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
+    assert!(audit.is_complete());
+    assert_eq!(Value::from(audit.total.to_string()), answer["solutions"]);
+    assert_eq!(Value::from(audit.nodes.to_string()), answer["nodes"]);
+}
+
+#[track_caller]
+fn check_interrupted(signal: &str) {
+    let dir = TempDir::new().expect("a temporary directory");
+    let dir = dir.path();
+    let mut running = Running::start(&mut count(N, Some(dir)));
+    wait_for_records(&mut running, dir);
+    let seen = records(dir).expect("readable");
+    let outcome = interrupt(running, signal);
+    let share = check_message(&outcome, "run the same command again to go on");
+    assert!((0.01..100.0).contains(&share), "{outcome:?}");
+    let before = records(dir).expect("readable");
+    // What was in the works when the signal came is kept too.
+    assert!(before.len() > seen.len(), "{} records, {} before the signal", before.len(), seen.len());
+    check_goes_on(dir, &before);
+}
+
+#[test]
+fn sigint_is_said_and_gone_on_from() {
+    check_interrupted("INT");
+}
+
+#[test]
+fn sigterm_is_said_and_gone_on_from() {
+    check_interrupted("TERM");
+}
+
+#[test]
+fn without_a_data_directory_nothing_is_kept_and_that_is_said() {
+    // The plan for 32 takes hours, that for 17 is long made when the signal comes.
+    for n in [N, 32] {
+        let mut running = Running::start(&mut count(n, None));
+        running.wait_for_signal_handlers();
+        let outcome = interrupt(running, "INT");
+        check_message(&outcome, "nothing is kept; with --data-dir DIR it could go on");
+    }
+}
+
+#[test]
+fn a_plan_in_the_works_does_not_delay_the_end() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let mut running = Running::start(&mut count(32, Some(dir.path())));
+    running.wait_for_signal_handlers();
+    check_message(&interrupt(running, "TERM"), "run the same command again to go on");
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let dir = dir.path();
+    let mut running = Running::start(&mut count(N, Some(dir)));
+    wait_for_records(&mut running, dir);
+    // As long as somebody else writes to the database, what was counted can't be recorded, so that after the first
+    // signal there is something to wait for.
+    let other = Connection::open(dir.join(DATABASE)).expect("there is a database");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it lets others write");
+    let seen = records(dir).expect("readable");
+    // Two signals of one kind may become one.
+    running.signal("INT");
+    let outcome = interrupt(running, "TERM");
+    assert_eq!(outcome.complaint(1), "stopped at once");
+    other.execute_batch("ROLLBACK").expect("it was begun");
+    drop(other);
+    assert_eq!(records(dir).expect("readable"), seen);
+    audit(dir).expect("sound");
+}

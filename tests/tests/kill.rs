@@ -1,0 +1,120 @@
+//! `queens count --data-dir` killed again and again: nothing that was recorded is lost, nothing is recorded twice.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use queens_coordinator::store::Phase;
+use queens_coordinator::store::sqlite::{JobAudit, audit};
+use queens_tests::chance::Chance;
+use queens_tests::data_dir::{DATABASE, Record, copy, records};
+use queens_tests::process::{Running, queens, run};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const N: u8 = 17;
+const N_KILLS: u64 = 20;
+const SHORTEST_MS: u64 = 20;
+const LONGEST_MS: u64 = 250;
+
+fn count(dir: &Path) -> Command {
+    let mut command =
+        queens(["count", &N.to_string(), "--output", "json", "--kernel", "portable", "--threads", "2"]);
+    command.arg("--data-dir").arg(dir);
+    command
+}
+
+/// What a kill has left.
+#[derive(Default)]
+struct Remains {
+    /// Nothing if not even the database was made, or no job was in it.
+    job: Option<JobAudit>,
+    records: Vec<Record>,
+}
+
+impl Remains {
+    /// The share of subproblems that are recorded.
+    fn share(&self) -> f64 {
+        let job = self.job.as_ref().map(|job| (job.n_recorded, job.n_subproblems));
+        let Some((n_recorded, Some(n_subproblems))) = job else { return 0.0 };
+        n_recorded as f64 / n_subproblems as f64
+    }
+}
+
+/// Proves from a copy of `dir` that no record overlaps another, and that they add up to what the next run goes by.
+#[track_caller]
+fn look_at(dir: &Path) -> Remains {
+    if !dir.join(DATABASE).exists() {
+        return Remains::default();
+    }
+    let copy = copy(dir);
+    let mut jobs = audit(copy.path()).expect("sound");
+    assert!(jobs.len() <= 1, "every run goes on with the same job: {jobs:?}");
+    Remains { job: jobs.pop(), records: records(copy.path()).expect("readable") }
+}
+
+/// When to kill: so that the job lasts for all the kills that are to come.
+struct Pace {
+    /// Share of the job per millisecond, of the best run so far.
+    rate: f64,
+    /// Runs in a row that have recorded nothing.
+    n_barren: u64,
+}
+
+impl Pace {
+    fn longest_ms(&self, share: f64, n_kills_left: u64) -> u64 {
+        let left_ms = (1.0 - share) / self.rate;
+        let fair_ms = 1.5 * left_ms / (n_kills_left + 1) as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is clamped fits")]
+        let fair_ms = fair_ms.clamp(2.0 * SHORTEST_MS as f64, LONGEST_MS as f64) as u64;
+        // A machine so slow that nothing gets done gets more time.
+        fair_ms + 50 * self.n_barren
+    }
+
+    fn learn(&mut self, gain: f64, delay_ms: u64) {
+        self.rate = self.rate.max(gain / delay_ms as f64);
+        self.n_barren = if gain > 0.0 { 0 } else { self.n_barren + 1 };
+    }
+}
+
+#[test]
+fn twenty_kills_neither_lose_nor_repeat_anything() {
+    let mut chance = Chance::seeded();
+    let dir = TempDir::new().expect("a temporary directory");
+    let dir = dir.path();
+    let mut before = Remains::default();
+    let mut pace = Pace { rate: 0.0, n_barren: 0 };
+    let mut n_fruitful = 0;
+    for kill in 1..=N_KILLS {
+        let longest_ms = pace.longest_ms(before.share(), N_KILLS - kill);
+        let delay_ms = chance.within(SHORTEST_MS..=longest_ms);
+        let running = Running::start(&mut count(dir));
+        thread::sleep(Duration::from_millis(delay_ms));
+        let outcome = running.kill();
+        assert_eq!(outcome.status.signal(), Some(9), "kill {kill} after {delay_ms} ms: {outcome:?}");
+
+        let after = look_at(dir);
+        let phase = after.job.as_ref().map(|job| job.job.phase);
+        assert_ne!(phase, Some(Phase::Done), "kill {kill} after {delay_ms} ms comes too late");
+        let lost = before.records.iter().find(|record| !after.records.contains(record));
+        assert_eq!(lost, None, "kill {kill} after {delay_ms} ms");
+        let gain = after.share() - before.share();
+        assert!(gain >= 0.0, "kill {kill} after {delay_ms} ms: {gain}");
+        n_fruitful += u64::from(gain > 0.0);
+        pace.learn(gain, delay_ms);
+        before = after;
+    }
+    assert!(n_fruitful >= 3, "{n_fruitful} of {N_KILLS} runs recorded anything");
+
+    let answer = run(count(dir)).answer();
+    let expected = (&json!("95815104"), &json!("11977939"), &json!(true));
+    assert_eq!((&answer["solutions"], &answer["fundamental"], &answer["agrees"]), expected, "{answer}");
+    let after = look_at(dir);
+    assert_eq!(before.records.iter().find(|record| !after.records.contains(record)), None);
+    let job = after.job.expect("it is done");
+    assert!(job.is_complete());
+    assert_eq!(Value::from(job.total.to_string()), answer["solutions"]);
+    assert_eq!(Value::from(job.nodes.to_string()), answer["nodes"]);
+}
