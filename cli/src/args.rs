@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use queens_process::{default_threads, threads};
+use queens_proto::JobId;
 use queens_solver::{BoardSize, KernelChoice};
+use queens_worker::remote::endpoint;
+use tonic::transport::Endpoint;
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 #[derive(Debug, Parser)]
@@ -19,6 +22,60 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Count(CountArgs),
+
+    /// Submit a job to a coordinator and print its id
+    Submit(SubmitArgs),
+
+    /// List a coordinator's jobs
+    Jobs(RemoteArgs),
+
+    /// Show one job
+    Status(JobArgs),
+
+    /// Follow one job until it is over; exit status 0 if it is done, 1 if it ends otherwise
+    Watch(JobArgs),
+
+    /// Give a job up; what is counted of it stays recorded
+    Cancel(JobArgs),
+
+    /// List a coordinator's workers
+    Workers(RemoteArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SubmitArgs {
+    /// Size of the board, 0 to 32
+    #[arg(value_name = "N", allow_negative_numbers = true)]
+    pub(crate) n: BoardSize,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobArgs {
+    /// Id of the job, as 'queens submit' and 'queens jobs' print it
+    #[arg(value_name = "JOB", value_parser = job, allow_negative_numbers = true)]
+    pub(crate) job: JobId,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RemoteArgs {
+    /// URL of the coordinator
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+          default_value = "http://127.0.0.1:50051")]
+    pub(crate) coordinator: Endpoint,
+
+    /// How to print the answer
+    #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Output,
+}
+
+fn job(text: &str) -> Result<JobId, String> {
+    text.parse().map_err(|_| "expected a job's id, a whole number from 1".to_owned())
 }
 
 /// Counts all placements of N queens and, up to rotation and reflection, the fundamental ones.
@@ -31,6 +88,12 @@ pub(crate) struct CountArgs {
     /// Size of the board, 0 to 32
     #[arg(value_name = "N", allow_negative_numbers = true)]
     pub(crate) n: BoardSize,
+
+    /// Count through the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
+    /// waiting, the job goes on; not together with --threads, --kernel or --data-dir [default: none]
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+          conflicts_with_all = ["threads", "kernel", "data_dir"])]
+    pub(crate) coordinator: Option<Endpoint>,
 
     /// Counting threads; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,

@@ -2,7 +2,10 @@
 
 mod args;
 mod count;
+mod local;
+mod output;
 mod progress;
+mod remote;
 
 use std::process::ExitCode;
 
@@ -16,11 +19,23 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     log("warn", progress::AboveBar);
-    let result = match args.command {
-        Command::Count(args) => count::run(&args),
-    };
-    result.unwrap_or_else(|error| {
+    run(args).unwrap_or_else(|error| {
         complain(&format!("{error:#}"));
         ExitCode::FAILURE
+    })
+}
+
+fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match args.command {
+            Command::Count(args) => count::run(&args).await,
+            Command::Submit(args) => remote::submit(&args).await,
+            Command::Jobs(args) => remote::jobs(&args).await,
+            Command::Status(args) => remote::status(&args).await,
+            Command::Watch(args) => remote::watch(&args).await,
+            Command::Cancel(args) => remote::cancel(&args).await,
+            Command::Workers(args) => remote::workers(&args).await,
+        }
     })
 }

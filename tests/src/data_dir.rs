@@ -21,6 +21,15 @@ pub struct Record {
     pub lease: i64,
 }
 
+impl Record {
+    /// How many subproblems it covers.
+    #[must_use]
+    pub fn n_subproblems(&self) -> i64 {
+        let (_, _, first, until) = self.span;
+        until - first
+    }
+}
+
 /// The records in `dir`, in the order of their spans, also while a process adds to them.
 ///
 /// # Errors
@@ -39,6 +48,21 @@ pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
         })
     };
     statement.query_map([], record)?.collect()
+}
+
+/// The share of the estimated work in `dir` that is recorded.
+///
+/// # Errors
+/// If there is no plan.
+pub fn share(dir: &Path) -> rusqlite::Result<f64> {
+    let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let sql = "SELECT sum(1.0 * work * n_recorded / n_subproblems) / sum(1.0 * work) FROM (
+                   SELECT work, n_subproblems, (
+                       SELECT coalesce(sum(until - first), 0) FROM record
+                       WHERE record.job = plan_cross.job AND cross = number
+                   ) AS n_recorded FROM plan_cross WHERE n_subproblems > 0
+               )";
+    database.query_row(sql, [], |row| row.get(0))
 }
 
 /// Changes the database in `dir` behind the program's back.

@@ -108,7 +108,7 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
         check_usage(&["count", "8"], &[("QUEENS_THREADS", threads)], &expected);
     }
     let rows: &[(&[&str], &[&str])] = &[
-        (&["count", "8", "--kernel", "avx9"], &["'avx9'", "--kernel", "auto, portable"]),
+        (&["count", "8", "--kernel", "avx9"], &["'avx9'", "--kernel", "auto", "portable"]),
         (&["count", "8", "--output", "xml"], &["'xml'", "--output", "text, json"]),
         (&["count", "8", "--threads"], &["--threads"]),
         (&["count", "8", "--data-dir", ""], &["--data-dir"]),
@@ -123,7 +123,7 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
     for (args, expected) in rows {
         check_usage(args, &[], expected);
     }
-    check_usage(&["count", "8"], &[("QUEENS_KERNEL", "avx9")], &["'avx9'", "--kernel", "auto, portable"]);
+    check_usage(&["count", "8"], &[("QUEENS_KERNEL", "avx9")], &["'avx9'", "--kernel", "auto", "portable"]);
     check_usage(&["count", "8"], &[("QUEENS_OUTPUT", "xml")], &["'xml'", "--output", "text, json"]);
 }
 

@@ -1,0 +1,118 @@
+//! Counting inside this process: a coordinator and a worker, joined by a link.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use queens_coordinator::store::Store;
+use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::store::sqlite::SqliteStore;
+use queens_coordinator::{Coordinator, Handle};
+use queens_proto::{JobId, JobState, JobStatus, link};
+use queens_worker::{Config, Worker};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::CountArgs;
+use crate::count::Counted;
+use crate::progress::Progress;
+
+/// Counts until the job is done, or `None` if that was interrupted, which has then been said.
+pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow::Result<Option<Counted>> {
+    let store: Box<dyn Store> = match &args.data_dir {
+        Some(dir) => Box::new(SqliteStore::open(dir)?),
+        None => Box::new(MemoryStore::default()),
+    };
+    let coordinator = Coordinator::start(store, args.threads)?;
+    let counted = count_with(args, &coordinator.handle(), stop).await;
+    coordinator.stop();
+    Ok(counted?.map(|job| Counted {
+        job,
+        n_threads: args.threads.get(),
+        kernel: args.kernel.kernel().name().to_owned(),
+    }))
+}
+
+async fn count_with(
+    args: &CountArgs,
+    coordinator: &Handle,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<JobStatus>> {
+    let id = find_or_submit(args, coordinator).await?;
+    let done = coordinator.snapshots().borrow().job(id).filter(|job| job.state == JobState::Done).cloned();
+    if done.is_some() {
+        return Ok(done);
+    }
+    let mut worker = Worker::start(Config {
+        name: "local".to_owned(),
+        kernel: args.kernel.kernel(),
+        n_threads: args.threads,
+    })
+    .context("failed to start counting threads")?;
+    let (worker_end, coordinator_end) = link();
+    let serve = coordinator.serve(coordinator_end);
+    let drain = CancellationToken::new();
+    let work = worker.serve(worker_end, &drain);
+    let follow = async {
+        let job = follow(args, coordinator, id, stop).await;
+        drain.cancel();
+        job
+    };
+    let (served, _, job) = tokio::join!(serve, work, follow);
+    worker.stop();
+    served.context("the coordinator refused its own worker")?;
+    let job = job?;
+    if job.state != JobState::Done {
+        // The last report came after the signal.
+        let share = coordinator.snapshots().borrow().job(id).map_or(0.0, JobStatus::fraction) * 100.0;
+        let hint = match &args.data_dir {
+            Some(_) => "run the same command again to go on",
+            None => "nothing is kept; with --data-dir DIR it could go on",
+        };
+        _ = writeln!(io::stderr(), "interrupted at {share:.1} % of the work: {hint}");
+        return Ok(None);
+    }
+    Ok(Some(job))
+}
+
+/// The job that the data directory holds, or a new one.
+async fn find_or_submit(args: &CountArgs, coordinator: &Handle) -> anyhow::Result<JobId> {
+    let snapshot = coordinator.snapshots().borrow().clone();
+    if let Some(other) = snapshot.jobs.iter().find(|job| job.n != args.n) {
+        let dir = args.data_dir.as_deref().unwrap_or(Path::new(""));
+        bail!(
+            "data directory '{}' holds a count for n = {}, not {}: choose another directory",
+            dir.display(),
+            other.n,
+            args.n
+        );
+    }
+    match snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled) {
+        Some(job) => Ok(job.id),
+        None => Ok(coordinator.submit(args.n).await?),
+    }
+}
+
+/// Shows progress until the job is done or a signal comes; returns the job as it then stands.
+async fn follow(
+    args: &CountArgs,
+    coordinator: &Handle,
+    id: JobId,
+    stop: &CancellationToken,
+) -> anyhow::Result<JobStatus> {
+    let mut progress = Progress::new(!args.no_progress);
+    let mut snapshots = coordinator.snapshots();
+    loop {
+        let snapshot = snapshots.borrow_and_update().clone();
+        let job = snapshot.job(id).context("the job has vanished")?.clone();
+        progress.show(&job, snapshot.store_error.as_deref());
+        let over = job.state == JobState::Done || stop.is_cancelled();
+        if over {
+            progress.clear();
+            return Ok(job);
+        }
+        tokio::select! {
+            changed = snapshots.changed() => changed.context("the coordinator has stopped")?,
+            () = stop.cancelled() => {}
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The commands that talk to a coordinator.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use comfy_table::{CellAlignment, Table, presets};
+use queens_process::cancel_on_signal;
+use queens_proto::pb::jobs_client::JobsClient;
+use queens_proto::{JobId, JobState, JobStatus, WorkerStatus, pb};
+use queens_solver::BoardSize;
+use queens_worker::remote::root_cause;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::args::{JobArgs, Output, RemoteArgs, SubmitArgs};
+use crate::output::{duration, print};
+use crate::progress::Progress;
+
+/// How long to try to reach a coordinator, and how long to wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection to a coordinator.
+pub(crate) struct Remote {
+    jobs: JobsClient<Channel>,
+    url: String,
+}
+
+impl Remote {
+    /// Connects.
+    pub(crate) async fn connect(endpoint: &Endpoint) -> anyhow::Result<Self> {
+        let url = endpoint.uri().to_string();
+        let connected = tokio::time::timeout(PATIENCE, endpoint.connect()).await;
+        let channel = match connected {
+            Ok(Ok(channel)) => channel,
+            Ok(Err(error)) => return Err(unreachable(&url, &root_cause(&error))),
+            Err(_) => return Err(unreachable(&url, "no answer")),
+        };
+        Ok(Self { jobs: JobsClient::new(channel), url })
+    }
+
+    /// Waits for an answer, but not for ever.
+    async fn answer<T>(
+        &self,
+        call: impl Future<Output = Result<tonic::Response<T>, Status>>,
+    ) -> anyhow::Result<T> {
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(anyhow!("{}", status.message())),
+            Err(_) => Err(unreachable(&self.url, "no answer")),
+        }
+    }
+
+    /// Submits a job.
+    pub(crate) async fn submit(&self, n: BoardSize) -> anyhow::Result<JobId> {
+        let request = pb::SubmitRequest { n: n.get().into() };
+        Ok(JobId(self.answer(self.jobs.clone().submit(request)).await?.job))
+    }
+
+    async fn cancel(&self, job: JobId) -> anyhow::Result<()> {
+        self.answer(self.jobs.clone().cancel(pb::CancelRequest { job: job.0 })).await?;
+        Ok(())
+    }
+
+    async fn jobs(&self) -> anyhow::Result<Vec<JobStatus>> {
+        let jobs = self.answer(self.jobs.clone().list(pb::ListRequest {})).await?.jobs;
+        Ok(jobs.into_iter().map(JobStatus::try_from).collect::<Result<_, _>>()?)
+    }
+
+    async fn job(&self, job: JobId) -> anyhow::Result<JobStatus> {
+        Ok(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?.try_into()?)
+    }
+
+    pub(crate) async fn workers(&self) -> anyhow::Result<Vec<WorkerStatus>> {
+        let workers = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest {})).await?.workers;
+        Ok(workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?)
+    }
+
+    /// Calls `show` with the job now and at every change, until it is over.
+    pub(crate) async fn watch(
+        &self,
+        job: JobId,
+        mut show: impl FnMut(&JobStatus),
+    ) -> anyhow::Result<JobStatus> {
+        let mut changes = self.answer(self.jobs.clone().watch(pb::GetRequest { job: job.0 })).await?;
+        loop {
+            let change = changes.message().await.map_err(|status| {
+                anyhow!("lost the coordinator at {}: {}; job {job} goes on there", self.url, status.message())
+            })?;
+            let change = change.with_context(|| {
+                format!("the coordinator at {} is stopping; job {job} goes on when it is back", self.url)
+            })?;
+            let status = JobStatus::try_from(change)?;
+            show(&status);
+            if status.state.is_over() {
+                return Ok(status);
+            }
+        }
+    }
+}
+
+fn unreachable(url: &str, reason: &str) -> anyhow::Error {
+    anyhow!(
+        "failed to reach the coordinator at {url}: {reason} (is it running there? --coordinator says where to look)"
+    )
+}
+
+/// `queens submit`
+pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
+    let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n).await?;
+    print(&match args.remote.output {
+        Output::Text => job.to_string(),
+        Output::Json => json!({ "job": job.to_string() }).to_string(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens jobs`
+pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
+    let jobs = Remote::connect(&args.coordinator).await?.jobs().await?;
+    print(&match args.output {
+        Output::Json => jobs.iter().map(job_json).collect::<Value>().to_string(),
+        Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
+        Output::Text => {
+            let mut table = table(["JOB", "N", "STATE", "DONE", "SOLUTIONS SO FAR", "LEFT", "WORKERS"]);
+            for job in &jobs {
+                table.add_row([
+                    job.id.to_string(),
+                    job.n.to_string(),
+                    job.state.name().to_owned(),
+                    format!("{:.1} %", job.fraction() * 100.0),
+                    job.progress.solutions.to_string(),
+                    time_left(job),
+                    job.n_workers.to_string(),
+                ]);
+            }
+            align_right(&mut table, &[0, 1, 3, 4, 5, 6]);
+            table.trim_fmt()
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens workers`
+pub(crate) async fn workers(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
+    let mut workers = Remote::connect(&args.coordinator).await?.workers().await?;
+    workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    print(&match args.output {
+        Output::Json => workers.iter().map(worker_json).collect::<Value>().to_string(),
+        Output::Text if workers.is_empty() => {
+            format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.uri())
+        }
+        Output::Text => {
+            let mut table =
+                table(["NAME", "KERNEL", "THREADS", "M NODES/S", "LEASES", "RECORDED", "HEARD OF", "BUILD"]);
+            for worker in &workers {
+                let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
+                table.add_row([
+                    worker.name.clone(),
+                    worker.kernel.clone(),
+                    worker.n_threads.to_string(),
+                    format!("{:.0}", worker.rate / 1e6),
+                    worker.n_leases.to_string(),
+                    worker.n_recorded.to_string(),
+                    if worker.connected { heard } else { format!("{heard}, connection lost") },
+                    worker.build.clone(),
+                ]);
+            }
+            align_right(&mut table, &[2, 3, 4, 5]);
+            table.trim_fmt()
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens status`
+pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let job = Remote::connect(&args.remote.coordinator).await?.job(args.job).await?;
+    print(&match args.remote.output {
+        Output::Json => job_json(&job).to_string(),
+        Output::Text => describe(&job),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens cancel`
+pub(crate) async fn cancel(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    remote.cancel(args.job).await?;
+    // A job that was over before stays what it was.
+    let job = remote.job(args.job).await?;
+    print(&match args.remote.output {
+        Output::Json => job_json(&job).to_string(),
+        Output::Text => format!("job {} is {}", job.id, job.state.name()),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens watch`: exit status 0 when the job is done, 1 if it ends otherwise.
+pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let stop = CancellationToken::new();
+    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    let bar_instead = std::io::stdout().is_terminal() && args.remote.output == Output::Text;
+    let mut progress = Progress::new(bar_instead);
+    let mut failed = None;
+    let watching = remote.watch(args.job, |job| {
+        progress.show(job, None);
+        if bar_instead && !job.state.is_over() {
+            return;
+        }
+        progress.clear();
+        let line = match args.remote.output {
+            Output::Json => job_json(job).to_string(),
+            Output::Text => line(job),
+        };
+        if let Err(error) = print(&line) {
+            failed.get_or_insert(error);
+        }
+    });
+    let job = tokio::select! {
+        job = watching => job?,
+        () = stop.cancelled() => return Ok(ExitCode::FAILURE),
+    };
+    match failed {
+        Some(error) => Err(error),
+        None if job.state == JobState::Done => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::FAILURE),
+    }
+}
+
+fn line(job: &JobStatus) -> String {
+    let JobStatus { id, n, n_workers, .. } = job;
+    let (state, solutions) = (job.state.name(), job.progress.solutions);
+    let share = job.fraction() * 100.0;
+    let so_far = format!("job {id}  n = {n}  {state}  {share:.1} %  {solutions} solutions");
+    if job.state.is_over() {
+        so_far
+    } else {
+        format!("{so_far}  workers: {n_workers}  left: {}", time_left(job))
+    }
+}
+
+fn describe(job: &JobStatus) -> String {
+    let progress = &job.progress;
+    let found = if job.state == JobState::Done { "solutions" } else { "found so far" };
+    let disputed = match job.n_disputed {
+        0 => String::new(),
+        disputed => format!("\ndisputed      {disputed} spans: a second count differs from the recorded one"),
+    };
+    format!(
+        "job           {}\nn             {}\nstate         {}\n{found:<13} {}\nwork done     {:.2} % ({} of {} subproblems)\n\
+         counted for   {}\nleft          {}\nworkers       {}{disputed}",
+        job.id,
+        job.n,
+        job.state.name(),
+        progress.solutions,
+        job.fraction() * 100.0,
+        progress.n_recorded,
+        progress.n_subproblems,
+        duration(job.active.as_secs_f64()),
+        time_left(job),
+        job.n_workers,
+    )
+}
+
+fn job_json(job: &JobStatus) -> Value {
+    json!({
+        "job": job.id.to_string(),
+        "n": job.n.get(),
+        "state": job.state.name(),
+        "solutions": job.progress.solutions.to_string(),
+        "nodes": job.progress.nodes.to_string(),
+        "fraction": job.fraction(),
+        "subproblems": job.progress.n_subproblems.to_string(),
+        "recorded": job.progress.n_recorded.to_string(),
+        "seconds": job.active.as_secs_f64(),
+        "seconds_left": job.seconds_left,
+        "workers": job.n_workers,
+        "verified": job.n_verified,
+        "disputed": job.n_disputed,
+    })
+}
+
+fn worker_json(worker: &WorkerStatus) -> Value {
+    json!({
+        "worker": worker.id.to_string(),
+        "name": worker.name,
+        "build": worker.build,
+        "kernel": worker.kernel,
+        "threads": worker.n_threads,
+        "connected": worker.connected,
+        "seconds_silent": worker.silent.as_secs_f64(),
+        "nodes_per_second": worker.rate,
+        "leases": worker.n_leases,
+        "recorded": worker.n_recorded,
+    })
+}
+
+fn time_left(job: &JobStatus) -> String {
+    match job.seconds_left {
+        _ if job.state.is_over() => "-".to_owned(),
+        Some(seconds) => duration(seconds),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
+
+fn align_right(table: &mut Table, columns: &[usize]) {
+    for &column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The coordinator: the ledger, its store and the order of things that the event loop keeps, without its thread.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use queens_coordinator::ledger::{Effects, Ledger, Outcome, Refusal};
+use queens_proto::{Hello, JobId, Report, ToWorker, WorkerId};
+use queens_solver::BoardSize;
+
+use crate::disk::{Disk, puzzle};
+use crate::puzzle::Puzzle;
+use crate::witness::Witness;
+use crate::worker::Worker;
+
+/// What waits in the event loop's queue.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Submit(BoardSize),
+    Cancel(JobId),
+    Planned(JobId),
+    Connect { hello: Hello, link: u64 },
+    Report { worker: WorkerId, link: u64, report: Report },
+    Goodbye { worker: WorkerId, link: u64 },
+    Disconnect { worker: WorkerId, link: u64 },
+    Tick,
+}
+
+/// What the coordinator asks of the world.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Send {
+        link: u64,
+        message: ToWorker,
+    },
+    /// The worker is not listened to any more.
+    Close {
+        link: u64,
+    },
+    Plan(JobId),
+    /// Nothing goes on until the store can be written again.
+    Retry,
+    /// The process is dead.
+    Die,
+}
+
+/// One process of the coordinator.
+#[derive(Debug)]
+pub(crate) struct Coordinator {
+    ledger: Ledger,
+    queue: VecDeque<Command>,
+    sessions: BTreeMap<WorkerId, u64>,
+    /// Could not be written yet.
+    unwritten: Option<Effects>,
+    /// How many more messages it sends before it dies, if it is to die after its next commit.
+    pub(crate) dies_after: Option<u64>,
+}
+
+/// What the coordinator works with and is watched through.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) puzzles: &'a [Puzzle],
+    pub(crate) disk: &'a mut Disk,
+    pub(crate) witness: &'a mut Witness,
+    pub(crate) workers: &'a BTreeMap<WorkerId, Worker>,
+    pub(crate) requests: Vec<Request>,
+}
+
+impl Coordinator {
+    pub(crate) fn start(around: &mut Surroundings<'_>) -> Self {
+        let ledger = Ledger::restore(around.disk.load()).expect("what was stored can be gone on with");
+        around.witness.restart(around.disk);
+        let mut coordinator = Self {
+            ledger,
+            queue: VecDeque::new(),
+            sessions: BTreeMap::new(),
+            unwritten: None,
+            dies_after: None,
+        };
+        coordinator.carry_out(around);
+        coordinator
+    }
+
+    pub(crate) fn push(&mut self, command: Command) {
+        self.queue.push_back(command);
+    }
+
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.unwritten.is_some()
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && !self.ledger.has_leases()
+    }
+
+    pub(crate) fn has_workers(&self) -> bool {
+        self.ledger.has_workers()
+    }
+
+    pub(crate) fn has_leases(&self) -> bool {
+        self.ledger.has_leases()
+    }
+
+    /// Plays all that waits to the ledger, then does what that wants done.
+    pub(crate) fn run(&mut self, now: Duration, around: &mut Surroundings<'_>) {
+        if self.is_blocked() {
+            return;
+        }
+        while let Some(command) = self.queue.pop_front() {
+            self.apply(now, command, around);
+        }
+        self.carry_out(around);
+    }
+
+    /// Writes again what could not be written.
+    pub(crate) fn retry(&mut self, around: &mut Surroundings<'_>) {
+        if self.is_blocked() {
+            self.carry_out(around);
+        }
+    }
+
+    fn apply(&mut self, now: Duration, command: Command, around: &mut Surroundings<'_>) {
+        match command {
+            Command::Submit(n) => _ = self.ledger.submit(n, 0),
+            Command::Cancel(job) => {
+                let was_over = around.disk.is_over(job) || self.is_complete(job, around);
+                if self.ledger.cancel(now, job).is_ok() && !was_over {
+                    around.witness.cancelled(job);
+                }
+            }
+            Command::Planned(job) => {
+                self.ledger.planned(now, job, puzzle(around.puzzles, job).plan.clone());
+                around.witness.planned(job);
+            }
+            Command::Connect { hello, link } => {
+                around.witness.connect(&hello);
+                self.sessions.insert(hello.worker, link);
+                self.ledger.connect(now, hello).expect("its hello is in order");
+            }
+            Command::Report { worker, link, report } => self.report(now, worker, link, &report, around),
+            Command::Goodbye { worker, link } => {
+                if self.close(worker, link) {
+                    self.ledger.goodbye(now, worker);
+                    around.witness.leave(worker);
+                }
+            }
+            Command::Disconnect { worker, link } => {
+                if self.close(worker, link) {
+                    self.ledger.disconnect(now, worker);
+                }
+            }
+            Command::Tick => self.ledger.tick(now),
+        }
+    }
+
+    fn is_complete(&self, job: JobId, around: &Surroundings<'_>) -> bool {
+        let progress = around.disk.progress(job);
+        progress.is_some_and(|progress| around.witness.n_recorded(job) == progress.n_subproblems)
+    }
+
+    fn report(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        link: u64,
+        report: &Report,
+        around: &mut Surroundings<'_>,
+    ) {
+        let is_open = self.sessions.get(&worker) == Some(&link);
+        let is_known = is_open && self.ledger.workers().iter().any(|known| known.id == worker);
+        let result =
+            if is_open { self.ledger.report(now, worker, report) } else { Err(Refusal::Unknown(worker)) };
+        let expected: Option<Vec<Outcome>> = (is_known && around.witness.accepts(around.puzzles, report))
+            .then(|| around.witness.report(worker, report));
+        match (&result, expected) {
+            (Ok(outcomes), Some(expected)) => assert_eq!(outcomes, &expected, "outcomes of {report:?}"),
+            (Err(_), None) => {}
+            (result, expected) => panic!("{result:?} instead of {expected:?} for {report:?}"),
+        }
+        if result.is_err() {
+            if self.close(worker, link) {
+                self.ledger.disconnect(now, worker);
+            }
+            around.requests.push(Request::Close { link });
+        }
+    }
+
+    /// Forgets a session, unless the worker has begun another since.
+    fn close(&mut self, worker: WorkerId, link: u64) -> bool {
+        let is_open = self.sessions.get(&worker) == Some(&link);
+        if is_open {
+            self.sessions.remove(&worker);
+        }
+        is_open
+    }
+
+    /// First makes durable, then tells, as the event loop does.
+    fn carry_out(&mut self, around: &mut Surroundings<'_>) {
+        loop {
+            let effects = self.unwritten.take().unwrap_or_else(|| self.ledger.take_effects());
+            let failed =
+                !effects.writes.is_empty() && around.disk.commit(around.puzzles, &effects.writes).is_err();
+            if failed {
+                self.unwritten = Some(effects);
+                return around.requests.push(Request::Retry);
+            }
+            self.check(around);
+            for (worker, message) in effects.messages {
+                if let Some(left) = &mut self.dies_after {
+                    if *left == 0 {
+                        return around.requests.push(Request::Die);
+                    }
+                    *left -= 1;
+                }
+                self.send(worker, message, around);
+            }
+            if self.dies_after.is_some() && !effects.writes.is_empty() {
+                return around.requests.push(Request::Die);
+            }
+            around.requests.extend(effects.plans.into_iter().map(|(job, _)| Request::Plan(job)));
+            let known: BTreeSet<WorkerId> = self.ledger.workers().iter().map(|worker| worker.id).collect();
+            around.witness.keep_leases_of(&known);
+            around.witness.check_leases();
+            if effects.comparisons.is_empty() {
+                return;
+            }
+            for comparison in &effects.comparisons {
+                let recorded = around.disk.find(comparison.job, comparison.span);
+                self.ledger.compared(comparison, recorded);
+                around.witness.compare(comparison, recorded);
+            }
+        }
+    }
+
+    fn send(&self, worker: WorkerId, message: ToWorker, around: &mut Surroundings<'_>) {
+        let session = self.sessions.get(&worker);
+        // Without a session, the ledger's word on what is *not* held still counts.
+        let is_told = session.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
+        if let Some(to) = around.workers.get(&worker).filter(|_| is_told) {
+            around.witness.tell(around.disk, to, &message);
+        }
+        if let Some(&link) = session {
+            around.requests.push(Request::Send { link, message });
+        }
+    }
+
+    /// What the ledger says of its jobs is what is durable, and what the witness has seen.
+    fn check(&self, around: &Surroundings<'_>) {
+        for status in self.ledger.jobs() {
+            let job = status.id;
+            let durable = around.disk.progress(job).unwrap_or_default();
+            assert_eq!(status.progress, durable, "progress of job {job}");
+            assert_eq!(durable.n_recorded, around.witness.n_recorded(job), "reports on job {job}");
+            let compared = around.witness.compared(job);
+            let row = &around.disk.rows[&job];
+            assert_eq!(
+                (row.n_verified, row.n_disputed, status.n_disputed),
+                (compared.n_verified, compared.n_disputed, compared.n_disputed),
+                "comparisons of job {job}"
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Whatever happens to workers, links, store and coordinator, a job ends with the right count.
+//!
+//! Plays random histories to a [`Ledger`](queens_coordinator::ledger::Ledger) and a store: workers that count small
+//! boards, links that delay and break, and a counted number of faults, after which the history must come to its end.
+//! All chance comes from a seed, time is simulated, and nothing runs in parallel, so that any history can be played
+//! again:
+//!
+//! - `QUEENS_SIMULATION_HISTORIES`: how many are played;
+//! - `QUEENS_SIMULATION_SEED`: play the history of this seed alone;
+//! - `QUEENS_SIMULATION_FAULTS`: of each history, only the first so many faults.
+
+mod coordinator;
+mod disk;
+mod fault;
+mod mischief;
+mod network;
+mod puzzle;
+mod random;
+mod verdict;
+mod witness;
+mod worker;
+mod world;
+
+use std::env;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+
+use fault::Tally;
+use puzzle::Library;
+use world::{Log, World};
+
+/// As many as take some ten seconds without optimisation.
+const HISTORIES: u64 = 300;
+
+/// Seeds are drawn from here on.
+const FIRST_SEED: u64 = 1;
+
+#[test]
+fn any_history_ends_with_the_right_count() {
+    let library = Library::new();
+    let budget =
+        from_environment("FAULTS").map_or(usize::MAX, |faults| usize::try_from(faults).expect("few"));
+    let seeds = match from_environment("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => FIRST_SEED..FIRST_SEED + from_environment("HISTORIES").unwrap_or(HISTORIES),
+    };
+    let n_histories = seeds.end - seeds.start;
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut log = Log::default();
+        match play(&library, seed, budget, &mut log) {
+            Ok(faults) => tally.add(&faults),
+            Err(_) => explain(&library, seed, budget),
+        }
+    }
+    print(&format!("simulated {n_histories} histories: faults {tally}"));
+}
+
+/// Plays one history; the error is what was found wrong.
+fn play(library: &Library, seed: u64, budget: usize, log: &mut Log) -> Result<Tally, String> {
+    let history = || {
+        let mut world = World::new(library, seed, budget, log);
+        world.run();
+        world.tally
+    };
+    catch_unwind(AssertUnwindSafe(history)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+    })
+}
+
+/// Looks for the fewest faults with which a history fails, shows what happened and fails.
+fn explain(library: &Library, seed: u64, most: usize) -> ! {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let fails = |&budget: &usize| play(library, seed, budget, &mut Log::default()).is_err();
+    let budget = (0..most.min(100)).find(fails).unwrap_or(most);
+    panic::set_hook(hook);
+    let mut log = Log { wanted: true, ..Log::default() };
+    let reason = play(library, seed, budget, &mut log).err().unwrap_or_default();
+    for line in &log.lines {
+        print(line);
+    }
+    panic!(
+        "the history of seed {seed} fails, with {budget} faults or more: {reason}\nto play it again: \
+         QUEENS_SIMULATION_SEED={seed} QUEENS_SIMULATION_FAULTS={budget} cargo test -p queens-coordinator --test simulation"
+    );
+}
+
+fn from_environment(name: &str) -> Option<u64> {
+    let value = env::var(format!("QUEENS_SIMULATION_{name}")).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("QUEENS_SIMULATION_{name}={value} is no number")))
+}
+
+#[expect(clippy::print_stdout, reason = "what a test has to say, for those who ask with --nocapture")]
+fn print(line: &str) {
+    println!("{line}");
+}

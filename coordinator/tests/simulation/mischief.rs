@@ -1,0 +1,174 @@
+//! How each kind of fault is inflicted.
+
+use std::time::Duration;
+
+use queens_coordinator::store::Record;
+use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToCoordinator, WorkerId};
+use queens_solver::{Count, Span};
+
+use crate::coordinator::Command;
+use crate::disk::puzzle;
+use crate::fault::Fault;
+use crate::world::{Event, World};
+
+impl World<'_> {
+    /// Inflicts a fault; `false` if there is nobody whom it could happen to.
+    pub(crate) fn inflict(&mut self, fault: Fault) -> bool {
+        match fault {
+            Fault::Restart => {
+                let is_up = self.coordinator.is_some();
+                self.kill_coordinator();
+                is_up
+            }
+            Fault::RestartAfterCommit => {
+                let n_messages = self.random.below(4);
+                self.coordinator.as_mut().map(|up| up.dies_after = Some(n_messages)).is_some()
+            }
+            Fault::CommitFails | Fault::CommitFailsLate => {
+                self.disk.n_failures = self.random.between(1, 6);
+                self.disk.fails_late = fault == Fault::CommitFailsLate;
+                true
+            }
+            Fault::ClockJump => {
+                if self.random.percent(70) {
+                    self.ahead += self.random.ms(100, 60_000);
+                } else {
+                    self.behind += self.random.ms(100, 10_000);
+                }
+                true
+            }
+            Fault::Cancel => self.cancel(),
+            _ => self.harm_worker(fault).is_some(),
+        }
+    }
+
+    fn cancel(&mut self) -> bool {
+        let job = JobId(2);
+        if self.coordinator.is_none() || !self.disk.rows.contains_key(&job) || self.disk.is_over(job) {
+            return false;
+        }
+        self.wants_cancel = true;
+        self.command(Command::Cancel(job));
+        true
+    }
+
+    fn harm_worker(&mut self, fault: Fault) -> Option<()> {
+        let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
+        let id = self.random.pick(&ids)?;
+        let link = self.workers[&id].link;
+        match fault {
+            Fault::Delay => {
+                let until = self.now + self.random.ms(300, 20_000);
+                let upwards = self.random.percent(50);
+                let link = self.links.get_mut(&link?).expect("was made");
+                if upwards { link.up.hold(until) } else { link.down.hold(until) }
+            }
+            Fault::LinkLost => self.break_link(link?),
+            Fault::Partition | Fault::Crash => {
+                link.into_iter().for_each(|link| self.break_link(link));
+                self.workers.remove(&id);
+                if self.random.percent(70) {
+                    let at = self.random.ms(0, 10_000);
+                    self.after(at, Event::Join { healthy: false });
+                }
+            }
+            Fault::Stall => {
+                let until = self.now + self.random.ms(500, 60_000);
+                self.workers.get_mut(&id)?.stalled_until = until;
+            }
+            Fault::Stuck => {
+                let until = self.now + self.random.ms(500, 30_000);
+                self.workers.get_mut(&id)?.stuck_until = until;
+            }
+            Fault::Speed => {
+                let factor = self.random.factor(20.0);
+                self.workers.get_mut(&id)?.speed *= factor;
+            }
+            Fault::Leave => {
+                self.workers.get_mut(&id)?.leaving = true;
+                let at = self.random.ms(0, 5_000);
+                self.after(at, Event::Join { healthy: false });
+            }
+            Fault::CorruptHello => self.corrupt_hellos.push(id),
+            Fault::Duplicate => {
+                let sent = self.workers[&id].sent.clone();
+                let report = self.random.pick(&sent)?;
+                self.send_up(link?, ToCoordinator::Report(report));
+            }
+            _ => {
+                let report = self.invent(fault, id)?;
+                self.send_up(link?, ToCoordinator::Report(report));
+            }
+        }
+        Some(())
+    }
+
+    /// Breaks a link, with or without what is on its way.
+    fn break_link(&mut self, link: u64) {
+        let (lose_up, lose_down) = (self.random.percent(50), self.random.percent(50));
+        let last = self.links.get_mut(&link).expect("was made").up.close(lose_up);
+        self.close_down(link, lose_down);
+        // A connection that is gone without a word is only noticed when its worker comes back or stays silent.
+        if self.random.percent(60) {
+            let at = last.saturating_sub(self.now) + self.random.ms(0, 20_000);
+            self.after(at, Event::CoordinatorNotices { link });
+        }
+    }
+
+    /// A report that no honest worker sends.
+    fn invent(&mut self, fault: Fault, id: WorkerId) -> Option<Report> {
+        let planned = |job: &JobId| self.disk.progress(*job).is_some();
+        let jobs: Vec<JobId> = self.disk.rows.keys().copied().filter(planned).collect();
+        let job = self.random.pick(&jobs)?;
+        let mut leases = self.workers[&id].leases();
+        leases.push(LeaseId(0));
+        let lease = self.random.pick(&leases)?;
+        let span = puzzle(&self.puzzles, job).random_span(8, &mut self.random);
+        let count = puzzle(&self.puzzles, job).count(span);
+        let mut delta = Delta { job, lease, span, count, duration: Duration::from_millis(50) };
+        match fault {
+            Fault::Lie => {
+                let records = self.disk.records(job);
+                let Record { span, count, .. } = self.random.pick(&records)?;
+                delta.span = span;
+                delta.count = Count { nodes: count.nodes + self.random.below(2), ..count };
+                delta.count.solutions += u64::from(delta.count == count);
+            }
+            Fault::CorruptReport => self.corrupt(&mut delta),
+            _ => {}
+        }
+        let mut deltas = vec![delta];
+        if fault != Fault::Lie && self.random.percent(50) {
+            // In order itself, but in bad company.
+            let span = puzzle(&self.puzzles, job).random_span(8, &mut self.random);
+            deltas.insert(0, Delta { span, count: puzzle(&self.puzzles, job).count(span), ..delta });
+        }
+        Some(Report { sequence: 0, deltas, finished: vec![LeaseId(7)] })
+    }
+
+    fn corrupt(&mut self, delta: &mut Delta) {
+        let n_crosses = puzzle(&self.puzzles, delta.job).plan.crosses().len();
+        let n_crosses = u32::try_from(n_crosses).expect("few");
+        let outside = |cross, from, to| Span::new(cross, from, to).expect("not empty");
+        match self.random.below(7) {
+            0 => delta.job = JobId(99),
+            1 => delta.span = outside(n_crosses, 0, 1),
+            2 => delta.span = outside(u32::MAX, 0, 1),
+            3 => delta.span = outside(delta.span.cross(), delta.span.from(), u64::MAX),
+            4 => delta.count.solutions = u64::MAX,
+            5 => delta.count.nodes = 1 << 63,
+            _ => delta.duration = Duration::MAX,
+        }
+    }
+
+    /// Adds leases to a hello that can't be.
+    pub(crate) fn spoil(&mut self, hello: &mut Hello) {
+        let outside = Span::new(u32::MAX, 0, u64::MAX).expect("not empty");
+        let beyond = Span::new(0, 1 << 40, 1 << 41).expect("not empty");
+        for (i, (job, span)) in
+            (0..).zip([(JobId(1), outside), (JobId(1), beyond), (JobId(99), beyond), (JobId(0), outside)])
+        {
+            hello.held.push(Held { lease: LeaseId(u64::MAX - i), job, spans: vec![span, span] });
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What must be so at the end of a history.
+
+use std::collections::BTreeMap;
+
+use queens_coordinator::store::Phase;
+use queens_proto::JobId;
+
+use crate::disk::puzzle;
+use crate::world::World;
+
+impl World<'_> {
+    /// Every job's total is that of its board, from what is stored alone.
+    pub(crate) fn check_end(&mut self) {
+        let stored = self.disk.load();
+        assert_eq!(stored.jobs.len(), self.puzzles.len(), "jobs");
+        for job in stored.jobs {
+            let id = job.row.id;
+            let mut recorded: BTreeMap<u32, (u64, u128, u128)> = BTreeMap::new();
+            for record in self.disk.records(id) {
+                let sums = recorded.entry(record.span.cross()).or_default();
+                sums.0 += record.span.n_subproblems();
+                sums.1 += u128::from(record.count.solutions);
+                sums.2 += u128::from(record.count.nodes);
+            }
+            let covered = job.coverage.iter().map(|(cross, coverage)| {
+                (*cross, (coverage.recorded.len(), coverage.solutions, coverage.nodes))
+            });
+            assert_eq!(covered.collect::<BTreeMap<_, _>>(), recorded, "records and coverage of job {id}");
+            if job.row.phase == Phase::Done {
+                self.check_total(id, &recorded);
+            } else {
+                let is_cancelled = job.row.phase == Phase::Cancelled && self.wants_cancel && id == JobId(2);
+                assert!(is_cancelled, "{:?}", job.row);
+            }
+        }
+    }
+
+    fn check_total(&self, job: JobId, recorded: &BTreeMap<u32, (u64, u128, u128)>) {
+        let puzzle = puzzle(&self.puzzles, job);
+        let (mut solutions, mut nodes) = (0, 0);
+        for (number, planned) in (0..).zip(puzzle.plan.crosses()) {
+            let sums = recorded.get(&number).copied().unwrap_or_default();
+            assert_eq!(sums.0, planned.choice().n_subproblems, "subproblems of cross {number} of job {job}");
+            solutions += u128::from(planned.cross().weight()) * sums.1;
+            nodes += sums.2;
+        }
+        assert_eq!((solutions, nodes), (puzzle.solutions, puzzle.nodes), "total of job {job}");
+    }
+}

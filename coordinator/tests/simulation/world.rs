@@ -1,0 +1,513 @@
+//! One history: workers, links, operator and coordinator, and the order in which things happen to them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
+use std::time::Duration;
+
+use queens_proto::{JobId, ToCoordinator, ToWorker, WorkerId};
+use queens_solver::Span;
+
+use crate::coordinator::{Command, Coordinator, Request, Surroundings};
+use crate::disk::{Disk, puzzle};
+use crate::fault::{Fault, Tally, draw};
+use crate::network::{Lane, Link};
+use crate::puzzle::{Library, Puzzle};
+use crate::random::Random;
+use crate::witness::Witness;
+use crate::worker::Worker;
+
+/// Without further faults, a history must end within this time and these steps.
+const PATIENCE: Duration = Duration::from_secs(600);
+const MOST_STEPS: u64 = 40_000;
+
+/// How long things go on after the last job, so that what is late arrives.
+const AFTERMATH: Duration = Duration::from_secs(20);
+
+/// How often a worker reports, as the real one does.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The last steps of a history, for whoever has to find out why it failed.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) wanted: bool,
+    pub(crate) lines: VecDeque<String>,
+}
+
+impl Log {
+    const LONGEST: usize = 40;
+
+    pub(crate) fn add(&mut self, now: Duration, line: impl FnOnce() -> String) {
+        if self.wanted {
+            if self.lines.len() == Self::LONGEST {
+                self.lines.pop_front();
+            }
+            self.lines.push_back(format!("{:9.3} s  {}", now.as_secs_f64(), line()));
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Up {
+        link: u64,
+        message: ToCoordinator,
+    },
+    Down {
+        link: u64,
+        message: ToWorker,
+    },
+    /// A thread has counted its chunk.
+    Counted {
+        worker: WorkerId,
+        thread: usize,
+        duration: Duration,
+    },
+    /// A worker's session has to report.
+    Interval {
+        link: u64,
+    },
+    Connect {
+        worker: WorkerId,
+    },
+    WorkerNotices {
+        link: u64,
+    },
+    CoordinatorNotices {
+        link: u64,
+    },
+    Join {
+        healthy: bool,
+    },
+    Submit,
+    Fault(Fault),
+    Restart,
+    /// To the coordinator that was started as the given one.
+    Tick {
+        start: u64,
+    },
+    Wake {
+        start: u64,
+    },
+    Retry {
+        start: u64,
+    },
+    Planned {
+        start: u64,
+        job: JobId,
+    },
+}
+
+impl Event {
+    /// Whether it is worth a line in the log, which signs of life are not.
+    fn is_telling(&self) -> bool {
+        match self {
+            Self::Tick { .. } | Self::Wake { .. } | Self::Interval { .. } => false,
+            Self::Down { message, .. } => !matches!(message, ToWorker::Acknowledge { .. }),
+            Self::Up { message: ToCoordinator::Report(report), .. } => {
+                !report.deltas.is_empty() || !report.finished.is_empty()
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Everything there is.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    pub(crate) now: Duration,
+    events: BTreeMap<(Duration, u64), Event>,
+    n_events: u64,
+    pub(crate) random: Random,
+    pub(crate) puzzles: Vec<Puzzle>,
+    pub(crate) n_submitted: usize,
+    pub(crate) wants_cancel: bool,
+    pub(crate) disk: Disk,
+    pub(crate) witness: Witness,
+    pub(crate) workers: BTreeMap<WorkerId, Worker>,
+    n_workers: u64,
+    pub(crate) links: BTreeMap<u64, Link>,
+    n_links: u64,
+    pub(crate) coordinator: Option<Coordinator>,
+    n_starts: u64,
+    started: Duration,
+    /// How far the coordinator's clock has jumped.
+    pub(crate) ahead: Duration,
+    pub(crate) behind: Duration,
+    n_faults_left: usize,
+    /// Workers whose next hello is corrupt.
+    pub(crate) corrupt_hellos: Vec<WorkerId>,
+    pub(crate) tally: Tally,
+    pub(crate) log: &'a mut Log,
+}
+
+impl<'a> World<'a> {
+    /// The history of a seed, with the first `budget` of its faults.
+    pub(crate) fn new(library: &Library, seed: u64, budget: usize, log: &'a mut Log) -> Self {
+        let mut random = Random::new(seed);
+        let faults = draw(&mut random.fork());
+        let n_jobs = if random.percent(30) { 2 } else { 1 };
+        let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
+        let mut world = Self {
+            now: Duration::ZERO,
+            events: BTreeMap::new(),
+            n_events: 0,
+            random,
+            puzzles,
+            n_submitted: 0,
+            wants_cancel: false,
+            disk: Disk::default(),
+            witness: Witness::default(),
+            workers: BTreeMap::new(),
+            n_workers: 0,
+            links: BTreeMap::new(),
+            n_links: 0,
+            coordinator: None,
+            n_starts: 0,
+            started: Duration::ZERO,
+            ahead: Duration::ZERO,
+            behind: Duration::ZERO,
+            n_faults_left: 0,
+            corrupt_hellos: Vec::new(),
+            tally: Tally::default(),
+            log,
+        };
+        world.after(Duration::ZERO, Event::Restart);
+        for i in 0..n_jobs {
+            let at = world.random.ms(0, 10_000 * i);
+            world.after(at, Event::Submit);
+        }
+        for _ in 0..world.random.between(1, 4) {
+            let at = world.random.ms(0, 3_000);
+            world.after(at, Event::Join { healthy: false });
+        }
+        for (at, fault) in faults.into_iter().take(budget) {
+            world.n_faults_left += 1;
+            world.after(at, Event::Fault(fault));
+        }
+        world
+    }
+
+    /// Plays the history to its end, with all checks.
+    pub(crate) fn run(&mut self) {
+        let (mut clean, mut over) = (None, None);
+        let mut n_steps = 0;
+        while let Some(((at, _), event)) = self.events.pop_first() {
+            self.now = at;
+            n_steps += 1;
+            self.step(event);
+            if self.n_faults_left == 0 && clean.is_none() {
+                clean = Some((self.now + PATIENCE, n_steps + MOST_STEPS));
+                self.after(Duration::ZERO, Event::Join { healthy: true });
+            }
+            if let Some((deadline, last_step)) = clean {
+                assert!(self.now < deadline && n_steps < last_step, "no end in sight: {:?}", self.disk.rows);
+            }
+            let are_over = self.n_submitted == self.puzzles.len()
+                && (1..).take(self.n_submitted).all(|job| self.disk.is_over(JobId(job)));
+            if !are_over {
+                continue;
+            }
+            if self.now >= *over.get_or_insert(self.now + AFTERMATH) && clean.is_some() && self.is_quiet() {
+                return self.check_end();
+            }
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.coordinator
+            .as_ref()
+            .is_some_and(|coordinator| !coordinator.is_blocked() && coordinator.is_idle())
+    }
+
+    pub(crate) fn after(&mut self, delay: Duration, event: Event) {
+        self.n_events += 1;
+        self.events.insert((self.now + delay, self.n_events), event);
+    }
+
+    pub(crate) fn note(&mut self, line: impl Display) {
+        let now = self.now;
+        self.log.add(now, || line.to_string());
+    }
+
+    fn step(&mut self, event: Event) {
+        if event.is_telling() {
+            self.log.add(self.now, || format!("{event:?}"));
+        }
+        if let Some(stalled_until) = self.stalled_until(&event) {
+            return self.after(stalled_until - self.now, event);
+        }
+        match event {
+            Event::Up { link, message } => self.arrive(link, message),
+            Event::Down { link, message } => {
+                let lane = self.links[&link].down;
+                if let Some(worker) = self.listener(link).filter(|_| lane.arrives()) {
+                    let id = worker.id;
+                    worker.hear(message);
+                    self.drive(id);
+                }
+            }
+            Event::Counted { worker, thread, duration } => {
+                let Some(counting) = self.workers.get_mut(&worker) else { return };
+                let puzzles = &self.puzzles;
+                counting.finish(thread, |job, span| puzzle(puzzles, job).count(span), duration);
+                self.drive(worker);
+            }
+            Event::Interval { link } => self.interval(link),
+            Event::Connect { worker } => self.connect(worker),
+            Event::WorkerNotices { link } => {
+                if let Some(worker) = self.listener(link) {
+                    worker.link = None;
+                    let (worker, at) = (worker.id, self.random.ms(0, 3_000));
+                    self.after(at, Event::Connect { worker });
+                }
+            }
+            Event::CoordinatorNotices { link } => {
+                let worker = self.links[&link].worker;
+                self.command(Command::Disconnect { worker, link });
+            }
+            Event::Join { healthy } => self.join(healthy),
+            Event::Submit => {
+                if self.coordinator.is_some() {
+                    let n = self.puzzles[self.n_submitted].plan.n();
+                    self.n_submitted += 1;
+                    self.command(Command::Submit(n));
+                } else {
+                    self.after(REPORT_INTERVAL, Event::Submit);
+                }
+            }
+            Event::Fault(fault) => {
+                self.n_faults_left -= 1;
+                if self.inflict(fault) {
+                    self.tally.count(fault);
+                }
+            }
+            Event::Restart => self.start_coordinator(),
+            Event::Tick { start } if start == self.n_starts => self.tick(),
+            Event::Wake { start } if start == self.n_starts => self.coordinate(Coordinator::run),
+            Event::Retry { start } if start == self.n_starts => {
+                self.coordinate(|coordinator, _, around| coordinator.retry(around));
+            }
+            Event::Planned { start, job } if start == self.n_starts => self.command(Command::Planned(job)),
+            Event::Tick { .. } | Event::Wake { .. } | Event::Retry { .. } | Event::Planned { .. } => {}
+        }
+    }
+
+    /// Until when the worker that an event happens to is stalled, if it is.
+    fn stalled_until(&self, event: &Event) -> Option<Duration> {
+        let worker = match event {
+            Event::Down { link, .. } | Event::Interval { link } | Event::WorkerNotices { link } => {
+                self.links[link].worker
+            }
+            Event::Counted { worker, .. } | Event::Connect { worker } => *worker,
+            _ => return None,
+        };
+        self.workers.get(&worker).map(|worker| worker.stalled_until).filter(|&until| until > self.now)
+    }
+
+    /// The worker that is at the end of a link, if it is still there.
+    fn listener(&mut self, link: u64) -> Option<&mut Worker> {
+        let worker = self.links[&link].worker;
+        self.workers.get_mut(&worker).filter(|worker| worker.link == Some(link))
+    }
+
+    fn join(&mut self, healthy: bool) {
+        self.n_workers += 1;
+        let id = WorkerId(self.n_workers);
+        // One thread takes a minute for the first job, more or less.
+        let whole = self.puzzles[0].plan.work() as f64;
+        let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
+        let guess = speed * self.random.factor(10.0);
+        let n_threads = usize::try_from(self.random.between(1, 3)).expect("few");
+        self.workers.insert(id, Worker::new(id, n_threads, speed, guess));
+        self.connect(id);
+    }
+
+    fn connect(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(&id).filter(|worker| worker.link.is_none()) else { return };
+        let mut hello = worker.hello();
+        if self.coordinator.is_none() {
+            let again = self.random.ms(200, 1_500);
+            return self.after(again, Event::Connect { worker: id });
+        }
+        if let Some(at) = self.corrupt_hellos.iter().position(|&corrupt| corrupt == id) {
+            self.corrupt_hellos.swap_remove(at);
+            self.spoil(&mut hello);
+        }
+        let repeated = self.workers[&id].unacknowledged.clone();
+        self.n_links += 1;
+        let link = self.n_links;
+        self.links.insert(link, Link { worker: id, up: Lane::default(), down: Lane::default() });
+        self.workers.get_mut(&id).expect("known").link = Some(link);
+        self.send_up(link, ToCoordinator::Hello(hello));
+        for report in repeated {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+        self.after(Duration::ZERO, Event::Interval { link });
+    }
+
+    pub(crate) fn send_up(&mut self, link: u64, message: ToCoordinator) {
+        let latency = self.random.ms(0, 40);
+        let lane = &mut self.links.get_mut(&link).expect("was made").up;
+        if let Some(at) = lane.send(self.now, latency) {
+            self.after(at - self.now, Event::Up { link, message });
+        }
+    }
+
+    /// The session of a worker reports what there is, as often as it should.
+    fn interval(&mut self, link: u64) {
+        let Some(worker) = self.listener(link) else { return };
+        let (id, report) = (worker.id, worker.report(true));
+        if let Some(report) = report {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+        self.after(REPORT_INTERVAL, Event::Interval { link });
+        self.drive(id);
+    }
+
+    /// Lets idle threads begin, and the session tell what they ended.
+    fn drive(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        if worker.leaving {
+            worker.cancel_all();
+        }
+        let (link, speed, stuck_until) = (worker.link, worker.speed, worker.stuck_until);
+        let begun: Vec<(usize, JobId, Span)> = (0..worker.n_threads())
+            .filter_map(|thread| worker.begin(thread).map(|(job, chunk)| (thread, job, chunk)))
+            .collect();
+        let report = link.filter(|_| worker.has_ended_leases()).and_then(|_| worker.report(false));
+        let leaves = worker.leaving && worker.may_leave();
+        for (thread, job, chunk) in begun {
+            let seconds = puzzle(&self.puzzles, job).work(chunk) / speed * self.random.factor(2.0);
+            let duration = Duration::from_secs_f64(seconds);
+            let at = duration + stuck_until.saturating_sub(self.now);
+            self.after(at, Event::Counted { worker: id, thread, duration });
+        }
+        if let (Some(link), Some(report)) = (link, report) {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+        if let Some(link) = link.filter(|_| leaves) {
+            self.send_up(link, ToCoordinator::Goodbye);
+            self.workers.remove(&id);
+        }
+    }
+
+    fn arrive(&mut self, link: u64, message: ToCoordinator) {
+        let Link { worker, up, .. } = self.links[&link];
+        if self.coordinator.is_none() || !up.arrives() {
+            return;
+        }
+        self.command(match message {
+            ToCoordinator::Hello(hello) => Command::Connect { hello, link },
+            ToCoordinator::Report(report) => Command::Report { worker, link, report },
+            ToCoordinator::Goodbye => Command::Goodbye { worker, link },
+        });
+    }
+
+    /// Puts a command into the event loop's queue, which is often looked at before the next one comes.
+    pub(crate) fn command(&mut self, command: Command) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        coordinator.push(command);
+        if self.random.percent(70) {
+            self.coordinate(Coordinator::run);
+        } else {
+            let (at, start) = (self.random.ms(1, 60), self.n_starts);
+            self.after(at, Event::Wake { start });
+        }
+    }
+
+    fn tick(&mut self) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let ms = if coordinator.has_leases() { 100 } else { 1_000 };
+        if coordinator.has_workers() && !coordinator.is_blocked() {
+            coordinator.push(Command::Tick);
+            self.coordinate(Coordinator::run);
+        }
+        self.after(Duration::from_millis(ms), Event::Tick { start: self.n_starts });
+    }
+
+    /// Lets the coordinator do something, and does what it asks for.
+    fn coordinate(&mut self, act: impl FnOnce(&mut Coordinator, Duration, &mut Surroundings<'_>)) {
+        let clock = (self.now - self.started + self.ahead).saturating_sub(self.behind);
+        let Some(mut coordinator) = self.coordinator.take() else { return };
+        let mut around = self.surroundings();
+        act(&mut coordinator, clock, &mut around);
+        let requests = around.requests;
+        self.coordinator = Some(coordinator);
+        requests.into_iter().for_each(|request| self.grant(request));
+    }
+
+    fn surroundings(&mut self) -> Surroundings<'_> {
+        Surroundings {
+            puzzles: &self.puzzles,
+            disk: &mut self.disk,
+            witness: &mut self.witness,
+            workers: &self.workers,
+            requests: Vec::new(),
+        }
+    }
+
+    fn grant(&mut self, request: Request) {
+        let start = self.n_starts;
+        match request {
+            Request::Send { link, message } => {
+                let latency = self.random.ms(0, 40);
+                let lane = &mut self.links.get_mut(&link).expect("was made").down;
+                if let Some(at) = lane.send(self.now, latency) {
+                    self.after(at - self.now, Event::Down { link, message });
+                }
+            }
+            Request::Close { link } => {
+                self.links.get_mut(&link).expect("was made").up.close(true);
+                self.close_down(link, false);
+            }
+            Request::Plan(job) => {
+                let at = self.random.ms(1, 2_000);
+                self.after(at, Event::Planned { start, job });
+            }
+            Request::Retry => self.after(Duration::from_secs(1), Event::Retry { start }),
+            Request::Die => self.kill_coordinator(),
+        }
+    }
+
+    /// Ends the way to a worker, who notices it some time after the last message.
+    pub(crate) fn close_down(&mut self, link: u64, at_once: bool) {
+        let last = self.links.get_mut(&link).expect("was made").down.close(at_once);
+        let at = last.saturating_sub(self.now) + self.random.ms(0, 500);
+        self.after(at, Event::WorkerNotices { link });
+    }
+
+    pub(crate) fn kill_coordinator(&mut self) {
+        if self.coordinator.take().is_none() {
+            return;
+        }
+        self.note("the coordinator dies");
+        self.n_starts += 1;
+        for link in self.links.keys().copied().collect::<Vec<_>>() {
+            self.links.get_mut(&link).expect("listed").up.close(true);
+            let at_once = self.random.percent(50);
+            self.close_down(link, at_once);
+        }
+        let at = self.random.ms(0, 8_000);
+        self.after(at, Event::Restart);
+    }
+
+    fn start_coordinator(&mut self) {
+        self.n_starts += 1;
+        self.started = self.now;
+        (self.ahead, self.behind) = (Duration::ZERO, Duration::ZERO);
+        let mut around = self.surroundings();
+        let mut coordinator = Coordinator::start(&mut around);
+        let requests = around.requests;
+        // The operator repeats what was not answered.
+        for puzzle in &self.puzzles[self.disk.rows.len().min(self.n_submitted)..self.n_submitted] {
+            coordinator.push(Command::Submit(puzzle.plan.n()));
+        }
+        if self.wants_cancel {
+            coordinator.push(Command::Cancel(JobId(2)));
+        }
+        self.coordinator = Some(coordinator);
+        requests.into_iter().for_each(|request| self.grant(request));
+        self.after(Duration::ZERO, Event::Wake { start: self.n_starts });
+        self.after(Duration::ZERO, Event::Tick { start: self.n_starts });
+    }
+}
