@@ -13,8 +13,9 @@ use queens_solver::BoardSize;
 use queens_worker::remote::root_cause;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+use tracing::warn;
 
 use crate::args::{JobArgs, Output, RemoteArgs, SubmitArgs};
 use crate::output::{duration, print};
@@ -22,6 +23,9 @@ use crate::progress::Progress;
 
 /// How long to try to reach a coordinator, and how long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait before asking a coordinator again that has gone away.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// A connection to a coordinator.
 pub(crate) struct Remote {
@@ -79,27 +83,59 @@ impl Remote {
         Ok(workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?)
     }
 
-    /// Calls `show` with the job now and at every change, until it is over.
+    /// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
+    /// does not: says so once and waits for it to come back.
     pub(crate) async fn watch(
         &self,
         job: JobId,
         mut show: impl FnMut(&JobStatus),
     ) -> anyhow::Result<JobStatus> {
-        let mut changes = self.answer(self.jobs.clone().watch(pb::GetRequest { job: job.0 })).await?;
+        let mut lost = false;
         loop {
-            let change = changes.message().await.map_err(|status| {
-                anyhow!("lost the coordinator at {}: {}; job {job} goes on there", self.url, status.message())
-            })?;
-            let change = change.with_context(|| {
-                format!("the coordinator at {} is stopping; job {job} goes on when it is back", self.url)
-            })?;
-            let status = JobStatus::try_from(change)?;
-            show(&status);
-            if status.state.is_over() {
-                return Ok(status);
+            match self.watch_once(job, &mut show, &mut lost).await {
+                Ok(Some(status)) => return Ok(status),
+                Err(status) if is_final(&status) => return Err(anyhow!("{}", status.message())),
+                Ok(None) | Err(_) if lost => {}
+                Ok(None) | Err(_) => {
+                    warn!("lost the coordinator at {}; waiting for it to come back", self.url);
+                    lost = true;
+                }
             }
+            tokio::time::sleep(RETRY).await;
         }
     }
+
+    /// Watches over one connection: the job if it is over, `None` if the coordinator ended the stream before.
+    async fn watch_once(
+        &self,
+        job: JobId,
+        show: &mut impl FnMut(&JobStatus),
+        lost: &mut bool,
+    ) -> Result<Option<JobStatus>, Status> {
+        let mut changes = self.jobs.clone().watch(pb::GetRequest { job: job.0 }).await?.into_inner();
+        while let Some(change) = changes.message().await? {
+            *lost = false;
+            let status =
+                JobStatus::try_from(change).map_err(|invalid| Status::data_loss(invalid.to_string()))?;
+            show(&status);
+            if status.state.is_over() {
+                return Ok(Some(status));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether asking again can't help.
+fn is_final(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::NotFound
+            | Code::InvalidArgument
+            | Code::Unimplemented
+            | Code::DataLoss
+            | Code::PermissionDenied
+    )
 }
 
 fn unreachable(url: &str, reason: &str) -> anyhow::Error {

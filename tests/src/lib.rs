@@ -1,6 +1,7 @@
 //! What the whole-system tests share: the real binaries, what they do when run, and what they leave on disk.
 
 pub mod chance;
+pub mod cluster;
 pub mod data_dir;
 pub mod process;
 

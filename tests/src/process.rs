@@ -116,6 +116,12 @@ impl Running {
         drop(self.child.stdout.take());
     }
 
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it has not ended yet.
     ///
     /// # Panics
@@ -195,13 +201,22 @@ fn text(mut pipe: impl Read) -> String {
 /// # Panics
 /// If it never has.
 #[track_caller]
-pub fn wait_until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
+pub fn wait_until<T>(what: &str, poll: impl FnMut() -> Option<T>) -> T {
+    wait_at_most(LIMIT, what, poll)
+}
+
+/// The same with another limit, for what takes long.
+///
+/// # Panics
+/// If it never has an answer.
+#[track_caller]
+pub fn wait_at_most<T>(limit: Duration, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + limit;
     loop {
         if let Some(answer) = poll() {
             return answer;
         }
-        assert!(Instant::now() < deadline, "waited {LIMIT:?} for {what}");
-        thread::sleep(Duration::from_millis(2));
+        assert!(Instant::now() < deadline, "waited {limit:?} for {what}");
+        thread::sleep(limit / 10_000);
     }
 }

@@ -212,15 +212,17 @@ fn help_names_every_variable_and_default() {
         ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
         ("--no-progress", "QUEENS_NO_PROGRESS", "[default: a bar is shown when stderr is".to_owned()),
     ];
+    // Flags are indented less than what is said of them.
+    let sections = help.stdout.split("\n      --").skip(1).map(|section| format!("--{section}"));
+    let one_line = |section: String| section.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sections: Vec<String> = sections.map(one_line).collect();
     for (flag, variable, default) in rows {
-        // From the line that begins with the flag to the line that begins with another.
-        let mut lines = help.stdout.lines().map(str::trim).skip_while(|line| !line.starts_with(flag));
-        let first = lines.next().expect(flag);
-        let text: Vec<&str> = lines.take_while(|line| !line.starts_with("--")).collect();
-        let text = format!("{first} {}", text.join(" "));
-        for part in [variable, &default] {
-            assert!(text.contains(part), "'{part}' is not in: {text}");
-        }
+        let section = sections.iter().find(|section| section.starts_with(flag)).expect(flag);
+        assert!(section.contains(&default), "'{default}' is not in: {section}");
+        assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
+    }
+    for section in &sections {
+        assert!(section.contains("[env: QUEENS_") && section.contains("[default: "), "{section}");
     }
 }
 

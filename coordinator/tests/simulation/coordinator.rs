@@ -28,14 +28,9 @@ pub(crate) enum Command {
 /// What the coordinator asks of the world.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Send {
-        link: u64,
-        message: ToWorker,
-    },
+    Send { link: u64, message: ToWorker },
     /// The worker is not listened to any more.
-    Close {
-        link: u64,
-    },
+    Close { link: u64 },
     Plan(JobId),
     /// Nothing goes on until the store can be written again.
     Retry,
@@ -166,8 +161,11 @@ impl Coordinator {
     ) {
         let is_open = self.sessions.get(&worker) == Some(&link);
         let is_known = is_open && self.ledger.workers().iter().any(|known| known.id == worker);
-        let result =
-            if is_open { self.ledger.report(now, worker, report) } else { Err(Refusal::Unknown(worker)) };
+        let result = if is_open {
+            self.ledger.report(now, worker, report)
+        } else {
+            Err(Refusal::Unknown(worker))
+        };
         let expected: Option<Vec<Outcome>> = (is_known && around.witness.accepts(around.puzzles, report))
             .then(|| around.witness.report(worker, report));
         match (&result, expected) {
@@ -196,8 +194,8 @@ impl Coordinator {
     fn carry_out(&mut self, around: &mut Surroundings<'_>) {
         loop {
             let effects = self.unwritten.take().unwrap_or_else(|| self.ledger.take_effects());
-            let failed =
-                !effects.writes.is_empty() && around.disk.commit(around.puzzles, &effects.writes).is_err();
+            let failed = !effects.writes.is_empty()
+                && around.disk.commit(around.puzzles, &effects.writes).is_err();
             if failed {
                 self.unwritten = Some(effects);
                 return around.requests.push(Request::Retry);
@@ -219,6 +217,7 @@ impl Coordinator {
             let known: BTreeSet<WorkerId> = self.ledger.workers().iter().map(|worker| worker.id).collect();
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
+            around.witness.check_comparisons(&effects.comparisons);
             if effects.comparisons.is_empty() {
                 return;
             }
@@ -234,8 +233,9 @@ impl Coordinator {
         let session = self.sessions.get(&worker);
         // Without a session, the ledger's word on what is *not* held still counts.
         let is_told = session.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
-        if let Some(to) = around.workers.get(&worker).filter(|_| is_told) {
-            around.witness.tell(around.disk, to, &message);
+        if is_told {
+            let unacknowledged = around.workers.get(&worker).map(|worker| &worker.unacknowledged[..]);
+            around.witness.tell(around.disk, worker, unacknowledged.unwrap_or_default(), &message);
         }
         if let Some(&link) = session {
             around.requests.push(Request::Send { link, message });

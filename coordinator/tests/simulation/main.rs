@@ -6,7 +6,7 @@
 //! again:
 //!
 //! - `QUEENS_SIMULATION_HISTORIES`: how many are played;
-//! - `QUEENS_SIMULATION_SEED`: play the history of this seed alone;
+//! - `QUEENS_SIMULATION_SEED`: play the history of this seed alone, and show all its steps if it fails;
 //! - `QUEENS_SIMULATION_FAULTS`: of each history, only the first so many faults.
 
 mod coordinator;
@@ -31,14 +31,16 @@ use world::{Log, World};
 /// As many as take some ten seconds without optimisation.
 const HISTORIES: u64 = 300;
 
+/// Steps that are shown of a history that fails, unless it is the only one.
+const LAST_STEPS: usize = 40;
+
 /// Seeds are drawn from here on.
 const FIRST_SEED: u64 = 1;
 
 #[test]
 fn any_history_ends_with_the_right_count() {
     let library = Library::new();
-    let budget =
-        from_environment("FAULTS").map_or(usize::MAX, |faults| usize::try_from(faults).expect("few"));
+    let budget = from_environment("FAULTS").map_or(usize::MAX, |faults| usize::try_from(faults).expect("few"));
     let seeds = match from_environment("SEED") {
         Some(seed) => seed..seed + 1,
         None => FIRST_SEED..FIRST_SEED + from_environment("HISTORIES").unwrap_or(HISTORIES),
@@ -75,7 +77,8 @@ fn explain(library: &Library, seed: u64, most: usize) -> ! {
     let fails = |&budget: &usize| play(library, seed, budget, &mut Log::default()).is_err();
     let budget = (0..most.min(100)).find(fails).unwrap_or(most);
     panic::set_hook(hook);
-    let mut log = Log { wanted: true, ..Log::default() };
+    let longest = if from_environment("SEED").is_some() { usize::MAX } else { LAST_STEPS };
+    let mut log = Log { longest, ..Log::default() };
     let reason = play(library, seed, budget, &mut log).err().unwrap_or_default();
     for line in &log.lines {
         print(line);

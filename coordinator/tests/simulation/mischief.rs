@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_coordinator::store::Record;
+use queens_coordinator::store::{MAX_COUNT, Record};
 use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -10,6 +10,9 @@ use crate::coordinator::Command;
 use crate::disk::puzzle;
 use crate::fault::Fault;
 use crate::world::{Event, World};
+
+/// How long a leaving worker waits for its last acknowledgement.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 impl World<'_> {
     /// Inflicts a fault; `false` if there is nobody whom it could happen to.
@@ -86,6 +89,7 @@ impl World<'_> {
             }
             Fault::Leave => {
                 self.workers.get_mut(&id)?.leaving = true;
+                self.after(FAREWELL, Event::Farewell { worker: id });
                 let at = self.random.ms(0, 5_000);
                 self.after(at, Event::Join { healthy: false });
             }
@@ -104,7 +108,7 @@ impl World<'_> {
     }
 
     /// Breaks a link, with or without what is on its way.
-    fn break_link(&mut self, link: u64) {
+    pub(crate) fn break_link(&mut self, link: u64) {
         let (lose_up, lose_down) = (self.random.percent(50), self.random.percent(50));
         let last = self.links.get_mut(&link).expect("was made").up.close(lose_up);
         self.close_down(link, lose_down);
@@ -135,15 +139,23 @@ impl World<'_> {
                 delta.count.solutions += u64::from(delta.count == count);
             }
             Fault::CorruptReport => self.corrupt(&mut delta),
+            // As long as a column can hold: nothing may be added to it.
+            _ if self.random.percent(20) => delta.duration = Duration::from_micros(MAX_COUNT),
             _ => {}
         }
         let mut deltas = vec![delta];
-        if fault != Fault::Lie && self.random.percent(50) {
+        if let (true, (Some(first), Some(second))) = (fault == Fault::Unsolicited, span.split_at(span.from() + 1)) {
+            let count = |span| puzzle(&self.puzzles, job).count(span);
+            deltas = vec![
+                Delta { span: first, count: count(first), ..delta },
+                Delta { span: second, count: count(second), ..delta },
+            ];
+        } else if fault == Fault::CorruptReport {
             // In order itself, but in bad company.
-            let span = puzzle(&self.puzzles, job).random_span(8, &mut self.random);
-            deltas.insert(0, Delta { span, count: puzzle(&self.puzzles, job).count(span), ..delta });
+            deltas.insert(0, Delta { job, span, count, ..delta });
+            deltas[0].duration = Duration::ZERO;
         }
-        Some(Report { sequence: 0, deltas, finished: vec![LeaseId(7)] })
+        Some(Report { sequence: 0, deltas, finished: vec![LeaseId(u64::MAX)] })
     }
 
     fn corrupt(&mut self, delta: &mut Delta) {

@@ -10,7 +10,7 @@ use queens_solver::{Count, Span};
 
 use crate::disk::Disk;
 use crate::puzzle::Puzzle;
-use crate::worker::{Worker, without};
+use crate::worker::without;
 
 /// The model.
 #[derive(Debug, Default)]
@@ -24,6 +24,10 @@ pub(crate) struct Witness {
     /// All fencing tokens ever given out.
     tokens: BTreeSet<LeaseId>,
     compared: BTreeMap<JobId, Compared>,
+    /// Reported again, and not compared yet.
+    repeated: Vec<Comparison>,
+    /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
+    fresh: Vec<(JobId, Span)>,
 }
 
 #[derive(Debug)]
@@ -80,7 +84,7 @@ impl Witness {
             self.planned.contains(&delta.job)
                 && crate::disk::puzzle(puzzles, delta.job).has(delta.span)
                 && fits(delta.count)
-                && i64::try_from(delta.duration.as_micros()).is_ok()
+                && delta.duration.as_micros() <= u128::from(MAX_COUNT)
         })
     }
 
@@ -105,13 +109,20 @@ impl Witness {
         let recorded = self.recorded.entry((delta.job, delta.span.cross())).or_default();
         let range = delta.span.from()..delta.span.to();
         if recorded.contains(&range) {
+            self.repeated.push(Comparison { job: delta.job, span: delta.span, count: delta.count });
             Outcome::Repeated
         } else if recorded.intersects(&range) {
             Outcome::Discarded
         } else {
             recorded.insert(range);
+            self.fresh.push((delta.job, delta.span));
             Outcome::Recorded
         }
+    }
+
+    /// All that was repeated since the last call is to be compared.
+    pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
+        assert_eq!(std::mem::take(&mut self.repeated), comparisons, "comparisons");
     }
 
     pub(crate) fn compare(&mut self, comparison: &Comparison, recorded: Option<Count>) {
@@ -146,32 +157,44 @@ impl Witness {
         self.leases.retain(|_, seen| workers.contains(&seen.worker));
     }
 
-    /// A message that reaches its worker, if nothing happens to its link.
-    pub(crate) fn tell(&mut self, disk: &Disk, to: &Worker, message: &ToWorker) {
+    /// A message that reaches its worker, if nothing happens to its link; `unacknowledged` is what the worker remembers.
+    pub(crate) fn tell(&mut self, disk: &Disk, to: WorkerId, unacknowledged: &[Report], message: &ToWorker) {
         match message {
             ToWorker::Lease(lease) => {
                 assert!(self.tokens.insert(lease.id), "lease {} is given out again", lease.id);
                 assert!(!lease.spans.is_empty(), "lease {} of nothing", lease.id);
-                let spans = lease.spans.iter().map(|leased| leased.span).collect();
-                self.leases.insert(lease.id, Seen { worker: to.id, job: lease.job, spans });
+                let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
+                spans.iter().for_each(|&span| self.check_free(lease.job, span));
+                self.leases.insert(lease.id, Seen { worker: to, job: lease.job, spans });
             }
             ToWorker::Shorten { lease, spans } => {
-                if let Some(seen) = self.leases.get_mut(lease).filter(|seen| seen.worker == to.id) {
+                if let Some(seen) = self.leases.get_mut(lease).filter(|seen| seen.worker == to) {
                     seen.take_off(spans);
+                    // A tail may have been recorded by somebody else, which is not looked at when it is leased again.
+                    self.fresh.extend(spans.iter().map(|&span| (seen.job, span)));
                 }
             }
             ToWorker::Cancel(lease) => {
-                if self.leases.get(lease).is_some_and(|seen| seen.worker == to.id) {
+                if self.leases.get(lease).is_some_and(|seen| seen.worker == to) {
                     self.leases.remove(lease);
                 }
             }
             ToWorker::Drain => {}
             ToWorker::Acknowledge { sequence } => {
-                let forgotten = to.unacknowledged.iter().filter(|report| report.sequence <= *sequence);
+                let forgotten = unacknowledged.iter().filter(|report| report.sequence <= *sequence);
                 for delta in forgotten.flat_map(|report| &report.deltas) {
-                    self.check_durable(disk, to.id, delta);
+                    self.check_durable(disk, to, delta);
                 }
             }
+        }
+    }
+
+    /// Nothing is leased that was recorded, unless that happened only now.
+    fn check_free(&self, job: JobId, span: Span) {
+        let fresh: Vec<Span> = self.fresh.iter().filter(|fresh| fresh.0 == job).map(|fresh| fresh.1).collect();
+        let Some(recorded) = self.recorded.get(&(job, span.cross())) else { return };
+        for old in without(span, &fresh) {
+            assert!(!recorded.intersects(&(old.from()..old.to())), "{old} is leased after it was recorded");
         }
     }
 
@@ -190,7 +213,8 @@ impl Witness {
     }
 
     /// No subproblem that is to be counted is held twice.
-    pub(crate) fn check_leases(&self) {
+    pub(crate) fn check_leases(&mut self) {
+        self.fresh.clear();
         let mut held = Vec::new();
         let none = Intervals::default();
         for (id, seen) in &self.leases {

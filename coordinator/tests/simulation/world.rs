@@ -29,16 +29,15 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// The last steps of a history, for whoever has to find out why it failed.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    pub(crate) wanted: bool,
+    /// The most lines it keeps.
+    pub(crate) longest: usize,
     pub(crate) lines: VecDeque<String>,
 }
 
 impl Log {
-    const LONGEST: usize = 40;
-
     pub(crate) fn add(&mut self, now: Duration, line: impl FnOnce() -> String) {
-        if self.wanted {
-            if self.lines.len() == Self::LONGEST {
+        if self.longest > 0 {
+            if self.lines.len() == self.longest {
                 self.lines.pop_front();
             }
             self.lines.push_back(format!("{:9.3} s  {}", now.as_secs_f64(), line()));
@@ -48,53 +47,26 @@ impl Log {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
-    Up {
-        link: u64,
-        message: ToCoordinator,
-    },
-    Down {
-        link: u64,
-        message: ToWorker,
-    },
+    Up { link: u64, message: ToCoordinator },
+    Down { link: u64, message: ToWorker },
     /// A thread has counted its chunk.
-    Counted {
-        worker: WorkerId,
-        thread: usize,
-        duration: Duration,
-    },
+    Counted { worker: WorkerId, thread: usize, duration: Duration },
     /// A worker's session has to report.
-    Interval {
-        link: u64,
-    },
-    Connect {
-        worker: WorkerId,
-    },
-    WorkerNotices {
-        link: u64,
-    },
-    CoordinatorNotices {
-        link: u64,
-    },
-    Join {
-        healthy: bool,
-    },
+    Interval { link: u64 },
+    Connect { worker: WorkerId },
+    /// A worker that is leaving has waited long enough.
+    Farewell { worker: WorkerId },
+    WorkerNotices { link: u64 },
+    CoordinatorNotices { link: u64 },
+    Join { healthy: bool },
     Submit,
     Fault(Fault),
     Restart,
     /// To the coordinator that was started as the given one.
-    Tick {
-        start: u64,
-    },
-    Wake {
-        start: u64,
-    },
-    Retry {
-        start: u64,
-    },
-    Planned {
-        start: u64,
-        job: JobId,
-    },
+    Tick { start: u64 },
+    Wake { start: u64 },
+    Retry { start: u64 },
+    Planned { start: u64, job: JobId },
 }
 
 impl Event {
@@ -214,9 +186,7 @@ impl<'a> World<'a> {
     }
 
     fn is_quiet(&self) -> bool {
-        self.coordinator
-            .as_ref()
-            .is_some_and(|coordinator| !coordinator.is_blocked() && coordinator.is_idle())
+        self.coordinator.as_ref().is_some_and(|coordinator| !coordinator.is_blocked() && coordinator.is_idle())
     }
 
     pub(crate) fn after(&mut self, delay: Duration, event: Event) {
@@ -264,6 +234,11 @@ impl<'a> World<'a> {
             Event::CoordinatorNotices { link } => {
                 let worker = self.links[&link].worker;
                 self.command(Command::Disconnect { worker, link });
+            }
+            Event::Farewell { worker } => {
+                if let Some(left) = self.workers.remove(&worker) {
+                    left.link.into_iter().for_each(|link| self.break_link(link));
+                }
             }
             Event::Join { healthy } => self.join(healthy),
             Event::Submit => {
@@ -313,8 +288,8 @@ impl<'a> World<'a> {
     fn join(&mut self, healthy: bool) {
         self.n_workers += 1;
         let id = WorkerId(self.n_workers);
-        // One thread takes a minute for the first job, more or less.
-        let whole = self.puzzles[0].plan.work() as f64;
+        // One thread takes a minute for everything, more or less.
+        let whole: f64 = self.puzzles.iter().map(|puzzle| puzzle.plan.work() as f64).sum();
         let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
         let guess = speed * self.random.factor(10.0);
         let n_threads = usize::try_from(self.random.between(1, 3)).expect("few");

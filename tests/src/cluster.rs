@@ -1,0 +1,153 @@
+//! Clusters of real processes on the loopback interface.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::binary;
+use crate::process::{Outcome, Running, clean, queens, run, wait_until};
+
+/// A running `queens-coordinator`.
+#[derive(Debug)]
+pub struct Coordinator {
+    running: Running,
+    address: String,
+    data_dir: PathBuf,
+}
+
+impl Coordinator {
+    /// Starts one on a data directory, on a free port.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start(data_dir: &Path) -> Self {
+        Self::start_on("127.0.0.1:0", data_dir)
+    }
+
+    #[track_caller]
+    fn start_on(listen: &str, data_dir: &Path) -> Self {
+        // Beside the data directory, as nothing that the program did not put there should be in it.
+        let log = data_dir.with_extension("log");
+        let mut command = coordinator_command(listen, data_dir);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).expect("a log file"));
+        let mut running = Running::start_redirected(&mut command);
+        let address = wait_until("the coordinator to listen", || {
+            let log = fs::read_to_string(&log).expect("the log is there");
+            assert!(running.is_running(), "the coordinator has ended: {log}");
+            let (_, rest) = log.split_once("listening address=")?;
+            rest.split_once(' ').map(|(address, _)| address.to_owned())
+        });
+        Self { running, address, data_dir: data_dir.to_owned() }
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// Kills it with SIGKILL and starts another on the same data directory and port.
+    ///
+    /// # Panics
+    /// If it has ended before, or the other does not start.
+    #[track_caller]
+    #[must_use]
+    pub fn kill_and_restart(mut self) -> Self {
+        assert!(self.running.is_running(), "the coordinator has ended");
+        self.running.kill();
+        Self::start_on(&self.address, &self.data_dir)
+    }
+
+    /// Stops it with SIGTERM.
+    ///
+    /// # Panics
+    /// If it does not end well.
+    #[track_caller]
+    pub fn stop(mut self) {
+        self.running.signal("TERM");
+        let outcome = self.running.wait();
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    }
+
+    /// Starts a worker of it with one thread.
+    #[track_caller]
+    #[must_use]
+    pub fn worker(&self, name: &str) -> Running {
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args(["--coordinator", &self.url(), "--threads", "1", "--name", name]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Running::start_redirected(&mut command)
+    }
+
+    /// Runs `queens` with these arguments and `--coordinator`.
+    #[track_caller]
+    pub fn queens<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Outcome {
+        run(self.queens_command(args))
+    }
+
+    /// `queens` with these arguments and `--coordinator`.
+    #[must_use]
+    pub fn queens_command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = queens(args);
+        command.args(["--coordinator", &self.url()]);
+        command
+    }
+
+    /// Submits a job and returns its id.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn submit(&self, n: u8) -> String {
+        let answer = self.queens(["submit", &n.to_string(), "--output", "json"]).answer();
+        answer["job"].as_str().expect("a job's id").to_owned()
+    }
+
+    /// What `queens status --output json` says of a job.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    #[must_use]
+    pub fn status(&self, job: &str) -> Value {
+        self.queens(["status", job, "--output", "json"]).answer()
+    }
+
+    /// Waits until so many workers are connected.
+    ///
+    /// # Panics
+    /// If they don't come.
+    #[track_caller]
+    pub fn wait_for_workers(&self, n_workers: usize) {
+        wait_until("workers", || {
+            let workers = self.queens(["workers", "--output", "json"]).answer();
+            (workers.as_array().expect("an array").len() == n_workers).then_some(())
+        });
+    }
+}
+
+/// `queens-coordinator` on a data directory.
+#[must_use]
+pub fn coordinator_command(listen: &str, data_dir: &Path) -> Command {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(["--listen", listen, "--data-dir"]).arg(data_dir);
+    command
+}

@@ -1,0 +1,143 @@
+//! Counting through a cluster: a coordinator and workers as processes of their own.
+
+use std::path::Path;
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_solver::{BoardSize, published};
+use queens_tests::cluster::Coordinator;
+use queens_tests::data_dir::{records, share};
+use queens_tests::process::{wait_at_most, wait_until};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn solutions(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").solutions.to_string()
+}
+
+fn fraction(status: &Value) -> f64 {
+    status["fraction"].as_f64().expect("a number")
+}
+
+/// What is recorded in a data directory: records that are disjoint, and that add up to this total.
+#[track_caller]
+fn check_records(data_dir: &Path, expected: &[u8]) {
+    let jobs = audit(data_dir).expect("nothing contradicts");
+    let totals: Vec<String> = jobs.iter().map(|job| job.total.to_string()).collect();
+    assert_eq!(totals, expected.iter().map(|&n| solutions(n)).collect::<Vec<_>>());
+    assert!(jobs.iter().all(|job| job.is_complete()), "{jobs:?}");
+}
+
+#[test]
+fn every_board_up_to_16_is_counted_through_a_cluster() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    for n in 0..=16 {
+        let answer = coordinator.queens(["count", &n.to_string(), "--output", "json"]).answer();
+        assert_eq!(answer["solutions"], solutions(n).as_str(), "{answer}");
+        assert_eq!(answer["agrees"], true, "{answer}");
+    }
+    coordinator.stop();
+    check_records(&data_dir, &(0..=16).collect::<Vec<_>>());
+}
+
+#[test]
+fn jobs_of_different_boards_are_counted_side_by_side() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let jobs = [(16, coordinator.submit(16)), (15, coordinator.submit(15)), (14, coordinator.submit(14))];
+    assert_eq!(coordinator.status(&jobs[0].1)["state"], "queued");
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    for (n, job) in &jobs {
+        let watched = coordinator.queens(["watch", job]);
+        assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+        let status = coordinator.status(job);
+        assert_eq!(status["state"], "done");
+        assert_eq!(status["solutions"], solutions(*n).as_str());
+        assert_eq!((fraction(&status), status["seconds_left"].as_f64()), (1.0, Some(0.0)));
+    }
+    coordinator.stop();
+    check_records(&data_dir, &[16, 15, 14]);
+}
+
+/// A worker and the coordinator, twice, are killed while the job is unfinished.
+#[test]
+fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut coordinator = Coordinator::start(&data_dir);
+    let [_first, _second, victim] = ["first", "second", "victim"].map(|name| coordinator.worker(name));
+    let job = coordinator.submit(18);
+    let mut recorded = 0.0;
+    // The faults come when this much is recorded: two restarts, and the worker between them.
+    let mut victim = Some(victim);
+    for (at, kill_worker) in [(0.05, false), (0.15, true), (0.3, false)] {
+        let status = wait_until("progress", || {
+            let status = coordinator.status(&job);
+            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
+            recorded = fraction(&status);
+            (recorded >= at).then_some(status)
+        });
+        assert_eq!(status["state"], "running", "{status}");
+        if kill_worker {
+            victim.take().expect("it is killed once").kill();
+        } else {
+            coordinator = coordinator.kill_and_restart();
+            let on_disk = share(&data_dir).expect("a database");
+            assert!(on_disk >= recorded, "{recorded} was told, {on_disk} is on disk");
+            let status = coordinator.status(&job);
+            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
+        }
+    }
+    assert!(fraction(&coordinator.status(&job)) < 1.0);
+    wait_at_most(Duration::from_secs(600), "the count", || {
+        let status = coordinator.status(&job);
+        assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
+        recorded = fraction(&status);
+        (status["state"] == "done").then_some(())
+    });
+    assert_eq!(coordinator.status(&job)["solutions"], solutions(18).as_str());
+    coordinator.stop();
+    // A restarted coordinator gives out tokens of a new epoch: there were three.
+    let epochs = records(&data_dir).expect("records").iter().map(|record| record.lease >> 32).max();
+    assert_eq!(epochs, Some(2));
+    check_records(&data_dir, &[18]);
+}
+
+#[test]
+fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried() {
+    let nobody = "http://127.0.0.1:9";
+    for args in
+        [&["jobs"][..], &["status", "1"], &["count", "8"], &["submit", "8"], &["watch", "1"], &["workers"]]
+    {
+        let mut command = queens_tests::process::queens(args);
+        command.args(["--coordinator", nobody]);
+        let outcome = queens_tests::process::run(command);
+        assert!(outcome.complaint(1).contains(nobody), "{outcome:?}");
+        assert!(outcome.elapsed < Duration::from_secs(8), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _worker = coordinator.worker("only");
+    let job = coordinator.submit(18);
+    wait_until("the job to run", || (coordinator.status(&job)["state"] == "running").then_some(()));
+    assert_eq!(coordinator.queens(["cancel", &job]).status.code(), Some(0));
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    let watched = coordinator.queens(["watch", &job]);
+    assert_eq!(watched.status.code(), Some(1), "{watched:?}");
+    // The worker is free for the next job at once.
+    let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], "724");
+    for args in [["status", "99"], ["cancel", "99"], ["watch", "99"]] {
+        let outcome = coordinator.queens(args);
+        assert!(outcome.complaint(1).contains("there is no job 99"), "{outcome:?}");
+    }
+}
