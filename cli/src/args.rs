@@ -13,6 +13,8 @@ use tonic::transport::Endpoint;
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 #[derive(Debug, Parser)]
+///
+/// Messages go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info, debug).
 #[command(name = "queens", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -78,7 +80,7 @@ fn job(text: &str) -> Result<JobId, String> {
     text.parse().map_err(|_| "expected a job's id, a whole number from 1".to_owned())
 }
 
-/// Counts all placements of N queens and, up to rotation and reflection, the fundamental ones.
+/// Count all placements of N queens, and the fundamental ones (up to rotation and reflection)
 ///
 /// The answer goes to stdout, progress and messages to stderr. Exit status: 0 counted, 1 failed, interrupted or in
 /// contradiction to the published count, 2 wrong usage.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use queens_process::cancel_on_signal;
 use queens_proto::{JobState, JobStatus};
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
@@ -44,6 +44,10 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         Some(endpoint) => count_remotely(args, endpoint, &stop).await?,
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
+    let symmetric = tokio::select! {
+        symmetric = tokio::task::spawn_blocking(move || symmetric.finish()) => symmetric??,
+        () = stop.cancelled() => bail!("interrupted in the search for symmetric solutions"),
+    };
     let answer = answer(args.n, counted, symmetric)?;
     output::print(&match args.output {
         Output::Json => serde_json::to_string(&answer)?,
@@ -90,10 +94,10 @@ async fn count_remotely(
     Ok(Some(Counted { job, n_threads, kernel: kernels.into_iter().collect::<Vec<_>>().join("+") }))
 }
 
-fn answer(n: BoardSize, counted: Counted, symmetric: Symmetric) -> anyhow::Result<Answer> {
+fn answer(n: BoardSize, counted: Counted, symmetric: (u64, u64)) -> anyhow::Result<Answer> {
     let Counted { job, n_threads, kernel } = counted;
     let solutions = job.progress.solutions;
-    let (half, quarter) = symmetric.finish()?;
+    let (half, quarter) = symmetric;
     let fundamental = fundamental(n, solutions, half, quarter)
         .context("the number of solutions contradicts those of symmetric solutions")?;
     let published = published(n);
@@ -102,7 +106,8 @@ fn answer(n: BoardSize, counted: Counted, symmetric: Symmetric) -> anyhow::Resul
         solutions: solutions.to_string(),
         fundamental: fundamental.to_string(),
         nodes: job.progress.nodes.to_string(),
-        seconds: job.active.as_secs_f64(),
+        // Whole milliseconds, which is what is kept.
+        seconds: job.active.as_millis() as f64 / 1000.0,
         threads: n_threads,
         kernel,
         published: published.map(|counts| counts.solutions.to_string()),
@@ -120,7 +125,7 @@ fn text(answer: &Answer) -> String {
     };
     let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
     format!(
-        "Q({n}) = {solutions}, of which {fundamental} are fundamental\n{published}\n\
+        "Q({n}) = {solutions} solutions, {fundamental} of them fundamental\n{published}\n\
          {nodes} nodes in {seconds:.3} s on {threads}, {kernel} kernel"
     )
 }

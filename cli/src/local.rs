@@ -8,7 +8,7 @@ use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::{Coordinator, Handle};
-use queens_proto::{JobId, JobState, JobStatus, link};
+use queens_proto::{JobId, JobState, link};
 use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
@@ -22,25 +22,40 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
         Some(dir) => Box::new(SqliteStore::open(dir)?),
         None => Box::new(MemoryStore::default()),
     };
-    let coordinator = Coordinator::start(store, args.threads)?;
+    let started = Coordinator::start(store, args.threads);
+    let coordinator = started.with_context(|| match &args.data_dir {
+        Some(dir) => format!("failed to go on with data directory '{}'", dir.display()),
+        None => "failed to start".to_owned(),
+    })?;
+    let snapshots = coordinator.handle().snapshots();
     let counted = count_with(args, &coordinator.handle(), stop).await;
-    coordinator.stop();
-    Ok(counted?.map(|job| Counted {
-        job,
-        n_threads: args.threads.get(),
-        kernel: args.kernel.kernel().name().to_owned(),
-    }))
+    // Not on this thread, which has to hear a second signal.
+    tokio::task::spawn_blocking(move || coordinator.stop()).await?;
+    let id = counted?;
+    // As of its end, the last report of an interrupted count included.
+    let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
+    if job.state != JobState::Done {
+        let share = job.fraction() * 100.0;
+        let hint = match &args.data_dir {
+            Some(_) => "run the same command again to go on",
+            None => "nothing is kept; with --data-dir DIR it could go on",
+        };
+        _ = writeln!(io::stderr(), "interrupted at {share:.1} % of the work: {hint}");
+        return Ok(None);
+    }
+    let kernel = args.kernel.kernel().name().to_owned();
+    Ok(Some(Counted { job, n_threads: args.threads.get(), kernel }))
 }
 
+/// Counts the job of the data directory, or a new one, until it is done or that is interrupted.
 async fn count_with(
     args: &CountArgs,
     coordinator: &Handle,
     stop: &CancellationToken,
-) -> anyhow::Result<Option<JobStatus>> {
+) -> anyhow::Result<JobId> {
     let id = find_or_submit(args, coordinator).await?;
-    let done = coordinator.snapshots().borrow().job(id).filter(|job| job.state == JobState::Done).cloned();
-    if done.is_some() {
-        return Ok(done);
+    if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
+        return Ok(id);
     }
     let mut worker = Worker::start(Config {
         name: "local".to_owned(),
@@ -53,25 +68,15 @@ async fn count_with(
     let drain = CancellationToken::new();
     let work = worker.serve(worker_end, &drain);
     let follow = async {
-        let job = follow(args, coordinator, id, stop).await;
+        let followed = follow(args, coordinator, id, stop).await;
         drain.cancel();
-        job
+        followed
     };
-    let (served, _, job) = tokio::join!(serve, work, follow);
+    let (served, _, followed) = tokio::join!(serve, work, follow);
     worker.stop();
     served.context("the coordinator refused its own worker")?;
-    let job = job?;
-    if job.state != JobState::Done {
-        // The last report came after the signal.
-        let share = coordinator.snapshots().borrow().job(id).map_or(0.0, JobStatus::fraction) * 100.0;
-        let hint = match &args.data_dir {
-            Some(_) => "run the same command again to go on",
-            None => "nothing is kept; with --data-dir DIR it could go on",
-        };
-        _ = writeln!(io::stderr(), "interrupted at {share:.1} % of the work: {hint}");
-        return Ok(None);
-    }
-    Ok(Some(job))
+    followed?;
+    Ok(id)
 }
 
 /// The job that the data directory holds, or a new one.
@@ -92,23 +97,22 @@ async fn find_or_submit(args: &CountArgs, coordinator: &Handle) -> anyhow::Resul
     }
 }
 
-/// Shows progress until the job is done or a signal comes; returns the job as it then stands.
+/// Shows progress until the job is done or a signal comes.
 async fn follow(
     args: &CountArgs,
     coordinator: &Handle,
     id: JobId,
     stop: &CancellationToken,
-) -> anyhow::Result<JobStatus> {
+) -> anyhow::Result<()> {
     let mut progress = Progress::new(!args.no_progress);
     let mut snapshots = coordinator.snapshots();
     loop {
         let snapshot = snapshots.borrow_and_update().clone();
-        let job = snapshot.job(id).context("the job has vanished")?.clone();
-        progress.show(&job, snapshot.store_error.as_deref());
-        let over = job.state == JobState::Done || stop.is_cancelled();
-        if over {
+        let job = snapshot.job(id).context("the job has vanished")?;
+        progress.show(job, snapshot.store_error.as_deref());
+        if job.state == JobState::Done || stop.is_cancelled() {
             progress.clear();
-            return Ok(job);
+            return Ok(());
         }
         tokio::select! {
             changed = snapshots.changed() => changed.context("the coordinator has stopped")?,

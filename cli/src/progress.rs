@@ -2,11 +2,13 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use queens_proto::JobStatus;
 use tracing_subscriber::fmt::MakeWriter;
+
+use crate::output::duration;
 
 /// Parts of a bar: the share of the work is shown to a tenth of a percent.
 const PARTS: u64 = 1000;
@@ -27,7 +29,7 @@ impl Progress {
         let visible = wanted && io::stderr().is_terminal();
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
-        let style = ProgressStyle::with_template("{bar:30} {msg}");
+        let style = ProgressStyle::with_template("{bar:20} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let bar = SHOWN.get_or_init(|| bar).clone();
         Self { bar, began: Instant::now(), nodes_before: None }
@@ -55,13 +57,12 @@ impl Progress {
 
 fn describe(job: &JobStatus, rate: f64) -> String {
     let share = job.fraction() * 100.0;
-    let left = job.seconds_left.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let left = match left {
-        Some(left) if rate > 0.0 => format!("{} left", HumanDuration(left)),
+    let left = match job.seconds_left {
+        Some(seconds) if rate > 0.0 => format!("{} left", duration(seconds)),
         _ => job.state.name().to_owned(),
     };
     let rate = rate / 1e6;
-    format!("n = {}  {share:.1} %  {rate:.0} M nodes/s  {} found  {left}", job.n, job.progress.solutions)
+    format!("n = {}  {share:.1} %  {left}  {rate:.0} M nodes/s  {} found", job.n, job.progress.solutions)
 }
 
 /// Writes log lines to stderr without tearing the bar.

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use queens_proto::{Hello, JobStatus, Report, ToWorker, WorkerId};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
@@ -101,6 +102,7 @@ impl EventLoop {
             self.publish();
         }
         self.planners.stop_all();
+        self.publish_now();
     }
 
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
@@ -217,6 +219,10 @@ impl EventLoop {
             if !self.write(&writes).await {
                 return;
             }
+            if !self.answers.is_empty() {
+                // Whoever gets an answer finds what it is about in the snapshot.
+                self.publish_now();
+            }
             for answer in self.answers.drain(..) {
                 answer();
             }
@@ -258,7 +264,10 @@ impl EventLoop {
     fn send(&mut self, worker: WorkerId, message: ToWorker) {
         let Some(session) = self.sessions.get(&worker) else { return };
         if let Err(error) = session.to_worker.try_send(message) {
-            warn!(%worker, %error, "worker does not read what it is sent");
+            // A closed channel is the end of a session, which will be said to have ended.
+            if matches!(error, TrySendError::Full(_)) {
+                warn!(%worker, "worker does not read what it is sent");
+            }
             self.sessions.remove(&worker);
             self.ledger.disconnect(self.started.elapsed(), worker);
         }
@@ -274,10 +283,14 @@ impl EventLoop {
             |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| job.state.is_over()).count());
         let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
         if changed || self.published.elapsed() >= self.tick_interval() {
-            self.published = Instant::now();
-            let snapshot = Snapshot { jobs, workers: self.ledger.workers(), store_error: None };
-            self.publisher.send_replace(Arc::new(snapshot));
+            self.publish_now();
         }
+    }
+
+    fn publish_now(&mut self) {
+        self.published = Instant::now();
+        let (jobs, workers) = (self.ledger.jobs(), self.ledger.workers());
+        self.publisher.send_replace(Arc::new(Snapshot { jobs, workers, store_error: None }));
     }
 }
 

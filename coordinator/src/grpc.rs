@@ -237,7 +237,7 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::SecondHello
         | Refusal::UnknownJob(_)
         | Refusal::UnknownSpan { .. }
-        | Refusal::ImpossibleCount(_) => Status::invalid_argument(message),
+        | Refusal::Impossible(_) => Status::invalid_argument(message),
     }
 }
 

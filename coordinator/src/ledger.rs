@@ -45,6 +45,8 @@ pub struct Ledger {
     hungry: BTreeSet<WorkerId>,
     leases: BTreeMap<LeaseId, LiveLease>,
     next_lease: u64,
+    /// The epoch after this one, to be made durable before the first lease is granted.
+    unclaimed_epoch: Option<u32>,
     /// As of the last tick or arrival.
     power: Power,
     changes: Changes,
@@ -77,6 +79,7 @@ pub struct Comparison {
 /// What has changed since the effects were last taken.
 #[derive(Debug, Default)]
 struct Changes {
+    epoch: Option<u32>,
     rows: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
     records: BTreeMap<(JobId, u32, u64), Record>,
@@ -91,7 +94,8 @@ struct Changes {
 pub enum RestoreError {
     /// The numbers of its subproblems mean something else here.
     #[error(
-        "job {job} was counted with decomposition version {found}, this program has version {DECOMPOSITION_VERSION}"
+        "job {job} was counted with decomposition version {found}, this program has version {DECOMPOSITION_VERSION}: \
+         use the program it was begun with, or another directory"
     )]
     Decomposition {
         /// The job.
@@ -136,6 +140,7 @@ impl Ledger {
             hungry: BTreeSet::new(),
             leases: BTreeMap::new(),
             next_lease: u64::from(stored.epoch) << 32,
+            unclaimed_epoch: Some(stored.epoch.saturating_add(1)),
             power: Power::default(),
             changes: Changes::default(),
         };
@@ -233,10 +238,12 @@ impl Ledger {
         self.changes.rows.insert(comparison.job);
     }
 
-    /// Lets time pass: silent workers are given up, and the tails of running leases go to idle threads.
+    /// Lets time pass: silent workers are given up, leases that get nowhere are taken back, and the tails of running
+    /// leases go to idle threads.
     pub fn tick(&mut self, now: Duration) {
         self.advance(now);
         self.give_up_silent_workers();
+        self.take_back_stuck_leases();
         self.power = Power::of(self.workers.values());
         self.feed();
         self.share_tails();
@@ -258,6 +265,7 @@ impl Ledger {
     pub fn take_effects(&mut self) -> Effects {
         let changes = std::mem::take(&mut self.changes);
         let mut writes = Vec::new();
+        writes.extend(changes.epoch.map(Write::Epoch));
         writes.extend(
             changes.rows.iter().filter_map(|id| self.jobs.get(id)).map(|job| Write::Job(job.row.clone())),
         );

@@ -56,7 +56,8 @@ fn run(args: &Args) -> anyhow::Result<()> {
         .block_on(TcpListener::bind(args.listen))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
     let store = SqliteStore::open(&args.data_dir)?;
-    let coordinator = Coordinator::start(Box::new(store), default_threads())?;
+    let coordinator = Coordinator::start(Box::new(store), default_threads())
+        .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
     let served = runtime.block_on(serve(args, listener, coordinator));
     runtime.shutdown_timeout(FAREWELL);
     served

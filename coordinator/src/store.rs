@@ -15,7 +15,7 @@ use crate::intervals::Intervals;
 
 /// Keeps the truth about jobs: their plans and what is recorded of them.
 pub trait Store: Send {
-    /// Everything needed to go on where the last coordinator stopped. Called once, first.
+    /// Everything needed to go on where the last coordinator stopped. Called once, first; changes nothing.
     ///
     /// # Errors
     /// If what is stored can't be read or contradicts itself.
@@ -73,7 +73,8 @@ pub enum StoreError {
 /// What a store holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stored {
-    /// How often the store has been loaded before. Lease tokens begin with it, so none repeats after a restart.
+    /// Lease tokens begin with it, so that none repeats after a restart: whoever grants leases first makes a higher
+    /// one durable ([`Write::Epoch`]).
     pub epoch: u32,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
@@ -169,6 +170,9 @@ pub struct Record {
 /// The largest solutions or nodes of one record: what a signed 64-bit column holds.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
 
+/// The longest duration of one record, a century: far below what a signed 64-bit column holds in microseconds.
+pub const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
 /// Who counted a span, and with what.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -183,6 +187,8 @@ pub struct Source {
 /// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
+    /// The next coordinator that loads this store begins its lease tokens with this.
+    Epoch(u32),
     /// The job is this; new, or replacing what was said of it.
     Job(JobRow),
     /// The job's plan made these choices.

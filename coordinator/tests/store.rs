@@ -184,7 +184,8 @@ fn any_write() -> impl Strategy<Value = Write> {
     let coverages = (size, 0_u32..4, ranges, any::<u128>(), any::<u128>()).prop_map(
         |(id, cross, recorded, solutions, nodes)| coverage_of(id, cross, recorded, (solutions, nodes)),
     );
-    prop_oneof![jobs, plans, records, coverages]
+    let epochs = (0..1_u32 << 31).prop_map(Write::Epoch);
+    prop_oneof![jobs, plans, records, coverages, epochs]
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -198,7 +199,7 @@ fn is_refused(model: &MemoryStore, write: &Write) -> bool {
     let find = |id: JobId| stored.jobs.iter().find(|job| job.row.id == id);
     let lacks = |id, cross| find(id).and_then(|job| job.choices.as_ref()?.get(cross as usize)).is_none();
     match write {
-        Write::Job(_) => false,
+        Write::Epoch(_) | Write::Job(_) => false,
         Write::Plan { job, choices } => find(*job).is_none_or(|found| {
             let used = found.coverage.iter().map(|(cross, _)| *cross);
             let mut used = used.chain(model.records(*job).map(|record| record.span.cross()));

@@ -1,5 +1,6 @@
 //! What every program of the project does alike: arguments, error messages, logs and signals.
 
+use std::env;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::process::{self, ExitCode};
@@ -53,7 +54,12 @@ pub fn log<W>(default: &str, writer: W)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_from_env("QUEENS_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let asked = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty());
+    let filter = asked.map_or_else(|| Ok(EnvFilter::new(default)), EnvFilter::try_new);
+    let filter = filter.unwrap_or_else(|error| {
+        complain(&format!("QUEENS_LOG is ignored: {error}"));
+        EnvFilter::new(default)
+    });
     let ansi = io::IsTerminal::is_terminal(&io::stderr());
     tracing_subscriber::fmt()
         .with_env_filter(filter)

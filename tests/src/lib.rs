@@ -3,6 +3,7 @@
 pub mod chance;
 pub mod cluster;
 pub mod data_dir;
+pub mod docker;
 pub mod process;
 
 mod binary;

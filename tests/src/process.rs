@@ -91,7 +91,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a command, its input empty. Unless redirected, its output is kept; it may be a few pages long.
+    /// Starts a command, its input empty. Unless redirected, its output is kept; until somebody waits for its
+    /// end, it may be a few pages long.
     ///
     /// # Panics
     /// If it can't be started.
@@ -174,10 +175,15 @@ impl Running {
     /// If it does not end in time.
     #[track_caller]
     pub fn wait(mut self) -> Outcome {
+        // Read meanwhile: a process that writes more than a pipe holds would wait for us for ever.
+        let stdout = self.child.stdout.take().map(|pipe| thread::spawn(|| text(pipe)));
+        let stderr = self.child.stderr.take().map(|pipe| thread::spawn(|| text(pipe)));
         let status = wait_until("the end of a process", || self.child.try_wait().expect("our child"));
         let elapsed = self.started.elapsed();
-        let stdout = self.child.stdout.take().map(text).unwrap_or_default();
-        let stderr = self.child.stderr.take().map(text).unwrap_or_default();
+        let read = |reader: Option<thread::JoinHandle<String>>| {
+            reader.map(|reader| reader.join().expect("the output is text")).unwrap_or_default()
+        };
+        let (stdout, stderr) = (read(stdout), read(stderr));
         Outcome { status, stdout, stderr, elapsed }
     }
 }

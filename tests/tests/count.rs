@@ -76,10 +76,10 @@ fn check_text(n: u8, expected: &str) {
 
 #[test]
 fn text_says_the_counts_first() {
-    check_text(0, "Q(0) = 1, of which 1 are fundamental");
-    check_text(2, "Q(2) = 0, of which 0 are fundamental");
-    check_text(8, "Q(8) = 92, of which 12 are fundamental");
-    check_text(13, "Q(13) = 73712, of which 9233 are fundamental");
+    check_text(0, "Q(0) = 1 solutions, 1 of them fundamental");
+    check_text(2, "Q(2) = 0 solutions, 0 of them fundamental");
+    check_text(8, "Q(8) = 92 solutions, 12 of them fundamental");
+    check_text(13, "Q(13) = 73712 solutions, 9233 of them fundamental");
 }
 
 #[track_caller]

@@ -90,6 +90,7 @@ fn a_thousand_idle_workers_are_no_trouble() {
     assert_eq!(answer.as_array().map(Vec::len), Some(1000));
     assert!(answer.as_array().expect("an array").iter().all(|worker| worker["connected"] == true));
     drop(sessions);
+    runtime.shutdown_background();
     let job = coordinator.submit(12);
     let _worker = coordinator.worker("honest");
     let watched = coordinator.queens(["watch", &job]);

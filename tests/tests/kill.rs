@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const N: u8 = 17;
 const N_KILLS: u64 = 20;
 const SHORTEST_MS: u64 = 20;
-const LONGEST_MS: u64 = 250;
+const LONGEST_MS: u64 = 500;
 
 fn count(dir: &Path) -> Command {
     let mut command =
@@ -106,7 +106,7 @@ fn twenty_kills_neither_lose_nor_repeat_anything() {
         pace.learn(gain, delay_ms);
         before = after;
     }
-    assert!(n_fruitful >= 3, "{n_fruitful} of {N_KILLS} runs recorded anything");
+    assert!(n_fruitful >= 2, "{n_fruitful} of {N_KILLS} runs recorded anything");
 
     let answer = run(count(dir)).answer();
     let expected = (&json!("95815104"), &json!("11977939"), &json!(true));

@@ -22,7 +22,10 @@ const MOST_DELTAS: usize = 4096;
 /// Reports that may wait to be acknowledged. Beyond that, what is counted is kept until some are.
 const MOST_UNACKNOWLEDGED: usize = 16;
 
-/// How long a leaving worker waits for its threads and for its last acknowledgement.
+/// How long a leaving worker waits for its threads and for its last acknowledgement before it says so.
+const USUAL_FAREWELL: Duration = Duration::from_secs(1);
+
+/// How long it then goes on waiting.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Holds a session until the link breaks or the worker has left.
@@ -146,8 +149,11 @@ impl Session<'_> {
 
     /// Stops counting, reports what is counted, waits until that is acknowledged and says goodbye.
     async fn leave(&mut self) {
-        let deadline = Instant::now() + FAREWELL;
-        if tokio::time::timeout_at(deadline, self.settle()).await.is_err() {
+        if tokio::time::timeout(USUAL_FAREWELL, self.settle()).await.is_ok() {
+            return;
+        }
+        warn!("waiting for the last reports to be acknowledged; another signal ends this at once");
+        if tokio::time::timeout(FAREWELL, self.settle()).await.is_err() {
             let n_reports = self.worker.unacknowledged.len();
             warn!(n_reports, "leaving although the last reports are not acknowledged");
         }

@@ -32,6 +32,10 @@ const SHORTEST_SECONDS_PER_THREAD: f64 = 0.001;
 /// The first lease of a worker whose speed is only guessed.
 const UNMEASURED_SECONDS: f64 = 0.1;
 
+/// A running lease of which nothing is reported for this long, and three times what all of it should take, is taken
+/// back. The slowest kernel's largest chunk has to fit in.
+const STUCK: Duration = Duration::from_secs(60);
+
 /// Spans in a lease, which keeps its message far below what gRPC accepts.
 const MOST_SPANS: usize = 4096;
 
@@ -84,7 +88,8 @@ impl Ledger {
 
     /// Gives one lease to a hungry worker, or finds that it is not hungry.
     fn feed_worker(&mut self, worker: WorkerId, job: JobId) {
-        let Some(member) = self.workers.get(&worker).filter(|member| !is_full(member)) else {
+        let Some(member) = self.workers.get(&worker).filter(|member| !is_full(member) && !member.stuck)
+        else {
             self.hungry.remove(&worker);
             return;
         };
@@ -104,6 +109,9 @@ impl Ledger {
         let plan = &counting.plan;
         let id = LeaseId(self.next_lease);
         self.next_lease += 1;
+        if let Some(next) = self.unclaimed_epoch.take() {
+            self.changes.epoch = Some(next);
+        }
         let image = |span: Span| plan.crosses()[span.cross() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
         let work = spans.iter().map(|&span| counting.work(span)).sum();
@@ -136,6 +144,26 @@ impl Ledger {
         for worker in idle {
             let Some((job, tail)) = slowest.find_map(|(_, lease)| self.cut_tail(lease)) else { return };
             self.grant(worker, job, tail);
+        }
+    }
+
+    /// Takes back the leases of workers that are alive but report nothing on what they should be counting. Such a
+    /// worker gets no other until it has reported something: one whose threads hang must not hold up a job.
+    pub(super) fn take_back_stuck_leases(&mut self) {
+        let is_stuck = |lease: &&LiveLease| {
+            let Some(member) = self.workers.get(&lease.worker) else { return true };
+            let expected = Duration::try_from_secs_f64(lease.work as f64 / member.rate.get());
+            let patience = STUCK.saturating_add(expected.unwrap_or(Duration::MAX).saturating_mul(3));
+            is_running(member, lease.id) && self.now >= lease.heard.max(member.advanced) + patience
+        };
+        let stuck: Vec<(LeaseId, WorkerId)> =
+            self.leases.values().filter(is_stuck).map(|lease| (lease.id, lease.worker)).collect();
+        for (lease, worker) in stuck {
+            if let Some(member) = self.workers.get_mut(&worker) {
+                member.stuck = true;
+            }
+            self.end_lease(lease);
+            self.changes.messages.push((worker, ToWorker::Cancel(lease)));
         }
     }
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::job::Overlap;
 use super::schedule::Power;
 use super::{Comparison, Ledger, LiveLease};
-use crate::store::{MAX_COUNT, Phase, Record, Source};
+use crate::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Source};
 
 /// A worker not heard of for this long has its leases taken back.
 pub(super) const SILENCE: Duration = Duration::from_secs(15);
@@ -33,6 +33,10 @@ pub(crate) struct Member {
     pub(crate) rate: Rate,
     /// Spans recorded from its reports.
     pub(crate) n_recorded: u64,
+    /// When it last reported something counted, or else when it connected.
+    pub(crate) advanced: Duration,
+    /// Whether a lease of it was taken back because nothing came of it, and nothing has come since.
+    pub(crate) stuck: bool,
 }
 
 /// The speed of one thread of a worker: estimated work over time, of about the last half minute of each thread.
@@ -118,9 +122,9 @@ pub enum Refusal {
         /// What it reported on.
         span: Span,
     },
-    /// It reports more solutions or nodes than a span can have.
-    #[error("report on {0} with impossible counts")]
-    ImpossibleCount(Span),
+    /// It reports counts, a duration or a lease that can't be.
+    #[error("report on {0} with impossible numbers")]
+    Impossible(Span),
 }
 
 impl Ledger {
@@ -146,6 +150,8 @@ impl Ledger {
             leases: BTreeSet::new(),
             rate: known.as_ref().map_or(Rate::guess(hello.rate, hello.n_threads), |known| known.rate),
             n_recorded: known.as_ref().map_or(0, |known| known.n_recorded),
+            advanced: self.now,
+            stuck: false,
         };
         self.workers.insert(worker, member);
         // What it held and holds no more is free; what it holds and should not, it is told to give up.
@@ -217,6 +223,11 @@ impl Ledger {
         let member = self.workers.get_mut(&worker).ok_or(Refusal::Unknown(worker))?;
         member.heard = self.now;
         let source = member.source.clone();
+        if !report.deltas.is_empty() {
+            member.advanced = self.now;
+            member.stuck = false;
+            self.hungry.insert(worker);
+        }
         for delta in &report.deltas {
             self.check(delta)?;
         }
@@ -247,8 +258,8 @@ impl Ledger {
         if !job.counting.as_ref().is_some_and(|counting| counting.has(delta.span)) {
             return Err(Refusal::UnknownSpan { job: delta.job, span: delta.span });
         }
-        if delta.count.solutions > MAX_COUNT || delta.count.nodes > MAX_COUNT {
-            return Err(Refusal::ImpossibleCount(delta.span));
+        if !can_be_recorded(delta.count, delta.duration) || delta.lease.0 > MAX_COUNT {
+            return Err(Refusal::Impossible(delta.span));
         }
         Ok(())
     }
@@ -377,9 +388,15 @@ impl Ledger {
 fn merged(first: &Record, second: &Record) -> Option<Record> {
     let adjacent = first.span.cross() == second.span.cross() && first.span.to() == second.span.from();
     let count: Count = first.count.checked_add(second.count)?;
-    if !adjacent || first.source != second.source || count.solutions > MAX_COUNT || count.nodes > MAX_COUNT {
+    let duration = first.duration.checked_add(second.duration)?;
+    if !adjacent || first.source != second.source || !can_be_recorded(count, duration) {
         return None;
     }
     let span = Span::new(first.span.cross(), first.span.from(), second.span.to()).ok()?;
-    Some(Record { span, count, duration: first.duration + second.duration, ..second.clone() })
+    Some(Record { span, count, duration, ..second.clone() })
+}
+
+/// Whether a store can hold these numbers: one that it refuses would stop it from recording anything.
+fn can_be_recorded(count: Count, duration: Duration) -> bool {
+    count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT && duration <= MAX_DURATION
 }

@@ -35,19 +35,18 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
-        let epoch = self.epoch;
-        self.epoch += 1;
         let jobs = self.jobs.values().map(|job| StoredJob {
             row: job.row.clone(),
             choices: job.choices.clone(),
             coverage: job.coverage.iter().map(|(&cross, coverage)| (cross, coverage.clone())).collect(),
         });
-        Ok(Stored { epoch, jobs: jobs.collect() })
+        Ok(Stored { epoch: self.epoch, jobs: jobs.collect() })
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match write.clone() {
+                Write::Epoch(epoch) => self.epoch = epoch,
                 Write::Job(row) => {
                     self.jobs.entry(row.id).and_modify(|job| job.row = row.clone()).or_insert_with(|| {
                         MemoryJob { row, choices: None, coverage: BTreeMap::new(), records: BTreeMap::new() }

@@ -74,12 +74,10 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
-        self.transact(|transaction, _| {
-            let epoch = read::epoch(transaction)?;
-            let jobs = read::jobs(transaction)?;
-            transaction.execute("UPDATE epoch SET n_loads = n_loads + 1", [])?;
-            Ok(Stored { epoch, jobs })
-        })
+        let read = |connection: &Connection| -> Result<Stored, Fault> {
+            Ok(Stored { epoch: read::epoch(connection)?, jobs: read::jobs(connection)? })
+        };
+        read(&self.connection).map_err(|fault| fault.of(self.directory.path()))
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {

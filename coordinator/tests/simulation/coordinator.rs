@@ -28,9 +28,14 @@ pub(crate) enum Command {
 /// What the coordinator asks of the world.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Send { link: u64, message: ToWorker },
+    Send {
+        link: u64,
+        message: ToWorker,
+    },
     /// The worker is not listened to any more.
-    Close { link: u64 },
+    Close {
+        link: u64,
+    },
     Plan(JobId),
     /// Nothing goes on until the store can be written again.
     Retry,
@@ -161,11 +166,8 @@ impl Coordinator {
     ) {
         let is_open = self.sessions.get(&worker) == Some(&link);
         let is_known = is_open && self.ledger.workers().iter().any(|known| known.id == worker);
-        let result = if is_open {
-            self.ledger.report(now, worker, report)
-        } else {
-            Err(Refusal::Unknown(worker))
-        };
+        let result =
+            if is_open { self.ledger.report(now, worker, report) } else { Err(Refusal::Unknown(worker)) };
         let expected: Option<Vec<Outcome>> = (is_known && around.witness.accepts(around.puzzles, report))
             .then(|| around.witness.report(worker, report));
         match (&result, expected) {
@@ -194,8 +196,8 @@ impl Coordinator {
     fn carry_out(&mut self, around: &mut Surroundings<'_>) {
         loop {
             let effects = self.unwritten.take().unwrap_or_else(|| self.ledger.take_effects());
-            let failed = !effects.writes.is_empty()
-                && around.disk.commit(around.puzzles, &effects.writes).is_err();
+            let failed =
+                !effects.writes.is_empty() && around.disk.commit(around.puzzles, &effects.writes).is_err();
             if failed {
                 self.unwritten = Some(effects);
                 return around.requests.push(Request::Retry);

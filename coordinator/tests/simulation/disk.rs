@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_coordinator::intervals::Intervals;
-use queens_coordinator::ledger::Progress;
+
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::{Coverage, JobRow, Phase, Record, Store, Stored, Write};
-use queens_proto::JobId;
+use queens_proto::{JobId, Progress};
 use queens_solver::{Count, Span};
 
 use crate::puzzle::Puzzle;
@@ -86,6 +86,7 @@ impl Disk {
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
+                Write::Epoch(_) => {}
                 Write::Job(row) => {
                     if let Some(before) = self.rows.insert(row.id, row.clone()) {
                         assert!(rank(before.phase) <= rank(row.phase), "job {} goes back: {row:?}", row.id);

@@ -11,9 +11,11 @@
 
 mod coordinator;
 mod disk;
+mod event;
 mod fault;
 mod mischief;
 mod network;
+mod process;
 mod puzzle;
 mod random;
 mod verdict;
@@ -24,12 +26,13 @@ mod world;
 use std::env;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 
+use event::Log;
 use fault::Tally;
 use puzzle::Library;
-use world::{Log, World};
+use world::World;
 
 /// As many as take some ten seconds without optimisation.
-const HISTORIES: u64 = 300;
+const HISTORIES: u64 = 600;
 
 /// Steps that are shown of a history that fails, unless it is the only one.
 const LAST_STEPS: usize = 40;
@@ -40,7 +43,8 @@ const FIRST_SEED: u64 = 1;
 #[test]
 fn any_history_ends_with_the_right_count() {
     let library = Library::new();
-    let budget = from_environment("FAULTS").map_or(usize::MAX, |faults| usize::try_from(faults).expect("few"));
+    let budget =
+        from_environment("FAULTS").map_or(usize::MAX, |faults| usize::try_from(faults).expect("few"));
     let seeds = match from_environment("SEED") {
         Some(seed) => seed..seed + 1,
         None => FIRST_SEED..FIRST_SEED + from_environment("HISTORIES").unwrap_or(HISTORIES),

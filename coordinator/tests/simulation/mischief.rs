@@ -8,8 +8,9 @@ use queens_solver::{Count, Span};
 
 use crate::coordinator::Command;
 use crate::disk::puzzle;
+use crate::event::Event;
 use crate::fault::Fault;
-use crate::world::{Event, World};
+use crate::world::World;
 
 /// How long a leaving worker waits for its last acknowledgement.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -144,7 +145,9 @@ impl World<'_> {
             _ => {}
         }
         let mut deltas = vec![delta];
-        if let (true, (Some(first), Some(second))) = (fault == Fault::Unsolicited, span.split_at(span.from() + 1)) {
+        if let (true, (Some(first), Some(second))) =
+            (fault == Fault::Unsolicited, span.split_at(span.from() + 1))
+        {
             let count = |span| puzzle(&self.puzzles, job).count(span);
             deltas = vec![
                 Delta { span: first, count: count(first), ..delta },

@@ -27,7 +27,7 @@ pub(crate) struct Witness {
     /// Reported again, and not compared yet.
     repeated: Vec<Comparison>,
     /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
-    fresh: Vec<(JobId, Span)>,
+    fresh: Vec<(Option<JobId>, Span)>,
 }
 
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl Witness {
             Outcome::Discarded
         } else {
             recorded.insert(range);
-            self.fresh.push((delta.job, delta.span));
+            self.fresh.push((Some(delta.job), delta.span));
             Outcome::Recorded
         }
     }
@@ -170,9 +170,9 @@ impl Witness {
             ToWorker::Shorten { lease, spans } => {
                 if let Some(seen) = self.leases.get_mut(lease).filter(|seen| seen.worker == to) {
                     seen.take_off(spans);
-                    // A tail may have been recorded by somebody else, which is not looked at when it is leased again.
-                    self.fresh.extend(spans.iter().map(|&span| (seen.job, span)));
                 }
+                // A tail may have been recorded by somebody else, which is not looked at when it is leased again.
+                self.fresh.extend(spans.iter().map(|&span| (None, span)));
             }
             ToWorker::Cancel(lease) => {
                 if self.leases.get(lease).is_some_and(|seen| seen.worker == to) {
@@ -191,7 +191,12 @@ impl Witness {
 
     /// Nothing is leased that was recorded, unless that happened only now.
     fn check_free(&self, job: JobId, span: Span) {
-        let fresh: Vec<Span> = self.fresh.iter().filter(|fresh| fresh.0 == job).map(|fresh| fresh.1).collect();
+        let fresh: Vec<Span> = self
+            .fresh
+            .iter()
+            .filter(|fresh| fresh.0.is_none_or(|of| of == job))
+            .map(|fresh| fresh.1)
+            .collect();
         let Some(recorded) = self.recorded.get(&(job, span.cross())) else { return };
         for old in without(span, &fresh) {
             assert!(!recorded.intersects(&(old.from()..old.to())), "{old} is leased after it was recorded");

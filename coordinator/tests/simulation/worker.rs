@@ -195,21 +195,20 @@ impl Worker {
 
     /// What was counted since the last report; nothing, when there is nothing and it need not show that it lives.
     pub(crate) fn report(&mut self, always: bool) -> Option<Report> {
-        if self.unacknowledged.len() >= MOST_UNACKNOWLEDGED {
-            return None;
+        let (mut deltas, mut finished) = (Vec::new(), Vec::new());
+        if self.unacknowledged.len() < MOST_UNACKNOWLEDGED {
+            self.held.values_mut().for_each(|work| deltas.append(&mut work.done));
+            finished.extend(self.held.iter().filter(|(_, work)| work.ended).map(|(&lease, _)| lease));
+            self.held.retain(|_, work| !work.ended);
         }
-        let mut deltas = Vec::new();
-        self.held.values_mut().for_each(|work| deltas.append(&mut work.done));
-        let ended = |(&lease, work): (&LeaseId, &Work)| work.ended.then_some(lease);
-        let finished: Vec<LeaseId> = self.held.iter().filter_map(ended).collect();
-        self.held.retain(|_, work| !work.ended);
         if deltas.is_empty() && finished.is_empty() && !always {
             return None;
         }
         let report = Report { sequence: self.next_sequence, deltas, finished };
         self.next_sequence += 1;
-        self.unacknowledged.push(report.clone());
-        if !report.deltas.is_empty() {
+        // A mere sign of life is not acknowledged.
+        if !report.is_empty() {
+            self.unacknowledged.push(report.clone());
             self.sent.push(report.clone());
         }
         Some(report)

@@ -15,9 +15,9 @@ use crate::store::{Coverage, JobRow, Phase, StoredJob};
 
 /// How often the store has been loaded.
 pub(super) fn epoch(connection: &Connection) -> Result<u32, Fault> {
-    let loads = connection.query_row("SELECT n_loads FROM epoch WHERE one = 1", [], |row| row.get(0));
-    let loads: i64 = loads.optional()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
-    u32::try_from(loads).map_err(|_| Fault::Damaged(format!("epoch {loads} is out of range")))
+    let next = connection.query_row("SELECT next FROM epoch WHERE one = 1", [], |row| row.get(0));
+    let next: i64 = next.optional()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
+    u32::try_from(next).map_err(|_| Fault::Damaged(format!("epoch {next} is out of range")))
 }
 
 /// All jobs with all that is said of them, records left out.

@@ -5,8 +5,8 @@
 
 CREATE TABLE epoch (
     one     INTEGER PRIMARY KEY CHECK (one = 1), -- there is one row
-    -- How often a coordinator has started on this directory. Lease tokens begin with it and must stay below 2^63.
-    n_loads INTEGER NOT NULL CHECK (n_loads BETWEEN 0 AND 2147483647)
+    -- What the lease tokens of the next coordinator begin with; they must stay below 2^63.
+    next    INTEGER NOT NULL CHECK (next BETWEEN 0 AND 2147483647)
 ) STRICT;
 
 INSERT INTO epoch VALUES (1, 0);

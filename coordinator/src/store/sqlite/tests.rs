@@ -98,7 +98,7 @@ fn loading_finds_what_cannot_be() {
         assert_eq!(tampered(sql).0, expected);
     }
     check("DELETE FROM epoch", "there is no epoch");
-    check("UPDATE epoch SET n_loads = -1", "epoch -1 is out of range");
+    check("UPDATE epoch SET next = -1", "epoch -1 is out of range");
     check("DROP TABLE coverage", "no such table: coverage");
     check("UPDATE job SET id = -3 WHERE id = 3", "a job: id -3 is out of range");
     check("UPDATE job SET n = 33 WHERE id = 3", "job 3: n 33 is no board size");

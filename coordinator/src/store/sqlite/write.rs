@@ -18,11 +18,17 @@ pub(super) type Sources = HashMap<Arc<Source>, i64>;
 /// Makes one write part of the transaction that is open.
 pub(super) fn apply(connection: &Connection, sources: &mut Sources, write: &Write) -> Result<(), Fault> {
     match write {
+        Write::Epoch(next) => epoch(connection, *next),
         Write::Job(row) => job(connection, row),
         Write::Plan { job, choices } => plan(connection, *job, choices),
         Write::Record { job, record: counted } => record(connection, sources, *job, counted),
         Write::Coverage { job, cross, coverage: covered } => coverage(connection, *job, *cross, covered),
     }
+}
+
+fn epoch(connection: &Connection, next: u32) -> Result<(), Fault> {
+    connection.prepare_cached("UPDATE epoch SET next = ?1")?.execute([next])?;
+    Ok(())
 }
 
 fn job(connection: &Connection, row: &JobRow) -> Result<(), Fault> {

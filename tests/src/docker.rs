@@ -1,0 +1,269 @@
+//! Clusters of containers: `docker-compose.yml`, brought up under names and on a port of their own.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Stdio};
+use std::sync::Once;
+
+use serde_json::Value;
+
+use crate::process::{Outcome, clean, run, wait_until};
+
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// A way to call Docker Compose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compose {
+    /// `docker compose`
+    Plugin,
+    /// `docker-compose`
+    Standalone,
+}
+
+impl Compose {
+    /// Why it can't be called here, if so.
+    #[must_use]
+    pub fn missing(self) -> Option<String> {
+        let works = |mut command: Command| {
+            let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            silent.status().is_ok_and(|status| status.success())
+        };
+        let mut engine = Command::new("docker");
+        engine.args(["version", "--format", "{{.Server.Version}}"]);
+        let mut compose = self.command();
+        compose.arg("version");
+        if !works(engine) {
+            Some("no Docker engine answers".to_owned())
+        } else if !works(compose) {
+            Some(format!("there is no '{self}'"))
+        } else {
+            None
+        }
+    }
+
+    fn command(self) -> Command {
+        match self {
+            Self::Plugin => {
+                let mut command = Command::new("docker");
+                command.arg("compose");
+                command
+            }
+            Self::Standalone => Command::new("docker-compose"),
+        }
+    }
+}
+
+impl fmt::Display for Compose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plugin => "docker compose",
+            Self::Standalone => "docker-compose",
+        })
+    }
+}
+
+/// A project of Docker Compose, removed with all that it has made when it is dropped.
+#[derive(Debug)]
+pub struct Project {
+    compose: Compose,
+    name: String,
+    port: u16,
+}
+
+impl Project {
+    /// Makes ready what its image takes. Nothing is started yet.
+    ///
+    /// # Panics
+    /// If the programs can't be built.
+    #[must_use]
+    pub fn new(compose: Compose) -> Self {
+        _ = static_binary("queens");
+        let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
+        let any = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = any.local_addr().expect("bound").port();
+        Self { compose, name, port }
+    }
+
+    /// Its name, and that of its image.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its coordinator's port on this machine.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Docker Compose with these arguments.
+    #[must_use]
+    pub fn compose<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = clean(self.compose.command());
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("COMPOSE_")) {
+            command.env_remove(name);
+        }
+        command.env("QUEENS_BINARIES", "ready").env("QUEENS_IMAGE", &self.name);
+        command.env("QUEENS_PORT", self.port.to_string()).current_dir(WORKSPACE);
+        command.args(["--file", "docker-compose.yml", "--project-name", &self.name]).args(args);
+        command
+    }
+
+    /// Runs Docker Compose with these arguments.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Outcome {
+        successful(self.compose(args))
+    }
+
+    /// The containers of a service, also those that have stopped.
+    ///
+    /// # Panics
+    /// If the engine does not tell.
+    #[track_caller]
+    #[must_use]
+    pub fn containers(&self, service: &str) -> Vec<Container> {
+        let service = format!("label=com.docker.compose.service={service}");
+        let ids = docker(["ps", "--all", "--quiet", "--filter", &self.label(), "--filter", &service]);
+        ids.lines().map(|id| Container(id.to_owned())).collect()
+    }
+
+    /// The answer in JSON of `queens` with these arguments, run outside of the containers, or `None` if it fails.
+    #[must_use]
+    pub fn ask(&self, args: &[&str]) -> Option<Value> {
+        let mut command = clean(Command::new(static_binary("queens")));
+        command.args(args).args(["--output", "json"]);
+        command.args(["--coordinator", &format!("http://127.0.0.1:{}", self.port)]);
+        let outcome = run(command);
+        outcome.status.success().then(|| outcome.answer())
+    }
+
+    /// What there is of it on this machine: containers, volumes, networks and the image.
+    ///
+    /// # Panics
+    /// If the engine does not tell.
+    #[track_caller]
+    #[must_use]
+    pub fn remains(&self) -> String {
+        let label = self.label();
+        let image = format!("reference={}", self.name);
+        [
+            docker(["ps", "--all", "--quiet", "--filter", &label]),
+            docker(["volume", "ls", "--quiet", "--filter", &label]),
+            docker(["network", "ls", "--quiet", "--filter", &label]),
+            docker(["image", "ls", "--quiet", "--filter", &image]),
+        ]
+        .concat()
+    }
+
+    /// Removes all of that.
+    pub fn remove(&self) {
+        for mut command in [
+            self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"]),
+            docker_command(["image", "rm", "--force", &self.name]),
+        ] {
+            // Who wants to know whether it worked looks at what remains.
+            _ = command.stdin(Stdio::null()).output();
+        }
+    }
+
+    fn label(&self) -> String {
+        format!("label=com.docker.compose.project={}", self.name)
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// A container, by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container(String);
+
+impl Container {
+    /// What `docker inspect` says of it.
+    ///
+    /// # Panics
+    /// If it is gone.
+    #[track_caller]
+    #[must_use]
+    pub fn inspect(&self) -> Value {
+        inspect(&self.0)
+    }
+
+    /// Runs `docker`, its last argument this container.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn docker(&self, args: &[&str]) {
+        docker(args.iter().copied().chain([self.0.as_str()]));
+    }
+
+    /// Waits until its health check succeeds.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    pub fn wait_until_healthy(&self) {
+        wait_until("a healthy container", || {
+            (self.inspect()["State"]["Health"]["Status"] == "healthy").then_some(())
+        });
+    }
+}
+
+/// What `docker inspect` says of a container or image.
+///
+/// # Panics
+/// If it does not exist.
+#[track_caller]
+#[must_use]
+pub fn inspect(what: &str) -> Value {
+    let mut found: Vec<Value> = serde_json::from_str(&docker(["inspect", what])).expect("a list in JSON");
+    found.pop().expect("one was asked for")
+}
+
+#[track_caller]
+fn docker<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> String {
+    successful(docker_command(args)).stdout
+}
+
+fn docker_command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new("docker");
+    command.args(args);
+    command
+}
+
+#[track_caller]
+fn successful(command: Command) -> Outcome {
+    let what = format!("{command:?}");
+    let outcome = run(command);
+    assert!(outcome.status.success(), "{what}: {outcome:?}");
+    outcome
+}
+
+/// The path of a program as `cargo static` makes it, which is run first, once per process.
+fn static_binary(name: &str) -> PathBuf {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let mut build = Command::new(cargo());
+        // Where the Dockerfile looks, whatever the environment says.
+        build.args(["static", "--quiet", "--target-dir", "target"]).current_dir(WORKSPACE);
+        build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        let output = build.output().expect("cargo can be run");
+        assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+    });
+    Path::new(WORKSPACE).join("target/x86_64-unknown-linux-gnu/release").join(name)
+}
+
+/// The cargo that runs the tests or, if they are run by hand, the one that has built them.
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into())
+}
