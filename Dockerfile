@@ -1,10 +1,13 @@
-# One image for all three programs: nothing in it but them and an empty directory for data, no shell, no root.
+# One image for all three programs, with nothing else in it but an empty directory for data: no shell, no root.
 #
-#   docker build -t queens .                           compiles in a Rust image
-#   cargo static && docker build --target ready -t queens .    takes what was compiled outside; pulls nothing
+#   docker build --tag queens .                   compiles in a Rust image, or
+#   cargo static                                  compiles here, for
+#   docker build --tag queens --target ready .    which pulls nothing
+#
 #   docker run --rm queens count 16
 #
-# The older builder builds all stages above the one that is asked for, so that the one that needs a pull comes last.
+# Docker's older builder builds all stages above the one that is asked for. So what needs a pull comes last, and what is
+# above it needs nothing.
 
 # 10001 is nobody in particular. A volume gets the owner of the directory that it is mounted on, and COPY is the only
 # way to give a directory away where there is no chown.
@@ -14,13 +17,12 @@ WORKDIR /image/data
 FROM scratch AS base
 COPY --from=data --chown=10001:10001 /image/ /
 USER 10001:10001
-ENTRYPOINT ["/bin/queens"]
+ENTRYPOINT ["/queens"]
 
+# The pattern matches nothing where `cargo static` has not run: then this image is of no use, but can be built, as the
+# older builder does on its way to `compiled`.
 FROM base AS ready
-COPY target/x86_64-unknown-linux-gnu/release/queens \
-    target/x86_64-unknown-linux-gnu/release/queens-coordinator \
-    target/x86_64-unknown-linux-gnu/release/queens-worker \
-    /bin/
+COPY LICENSE-* target/x86_64-unknown-linux-gnu/release/queens* /
 
 # The version of rust-toolchain.toml, which stays outside: rustup would add the tools that only developers need.
 FROM rust:1.95.0-slim-bookworm AS compiler
@@ -30,7 +32,9 @@ RUN cargo static
 
 FROM base AS compiled
 COPY --from=compiler \
+    /queens/LICENSE-APACHE \
+    /queens/LICENSE-MIT \
     /queens/target/x86_64-unknown-linux-gnu/release/queens \
     /queens/target/x86_64-unknown-linux-gnu/release/queens-coordinator \
     /queens/target/x86_64-unknown-linux-gnu/release/queens-worker \
-    /bin/
+    /

@@ -238,12 +238,10 @@ impl Ledger {
         self.changes.rows.insert(comparison.job);
     }
 
-    /// Lets time pass: silent workers are given up, leases that get nowhere are taken back, and the tails of running
-    /// leases go to idle threads.
+    /// Lets time pass: silent workers are given up, and the tails of running leases go to idle threads.
     pub fn tick(&mut self, now: Duration) {
         self.advance(now);
         self.give_up_silent_workers();
-        self.take_back_stuck_leases();
         self.power = Power::of(self.workers.values());
         self.feed();
         self.share_tails();

@@ -161,15 +161,18 @@ impl Session<'_> {
 
     async fn settle(&mut self) -> Option<()> {
         let desk = self.worker.desk.clone();
+        desk.cancel_all();
         loop {
-            // Leases may still arrive until the goodbye.
-            desk.cancel_all();
             self.report().await?;
             if desk.is_empty() && self.worker.unacknowledged.is_empty() {
                 return self.send(ToCoordinator::Goodbye).await;
             }
             tokio::select! {
-                message = self.link.receiver.recv() => self.hear(message?),
+                message = self.link.receiver.recv() => match message? {
+                    // The goodbye gives it back.
+                    ToWorker::Lease(_) => {}
+                    message => self.hear(message),
+                },
                 () = desk.lease_ended.notified() => {}
             }
         }

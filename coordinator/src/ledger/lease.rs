@@ -21,7 +21,7 @@ pub(crate) struct LiveLease {
     pub(crate) work: u128,
     /// The record its next report extends, if that goes on where the last one ended.
     pub(crate) open: Option<Record>,
-    /// When its last report came, or else when it was granted.
+    /// When its last report came, or else when it was granted or, if it had to wait, begun.
     pub(crate) heard: Duration,
 }
 
@@ -31,17 +31,22 @@ impl LiveLease {
         self.worker == worker && self.job == job
     }
 
-    /// Takes out of the lease what of `span` it still has.
-    pub(crate) fn remove(&mut self, span: Span) {
-        let overlaps = |held: &Span| held.intersection(span).is_some();
-        while let Some(at) = self.spans.iter().position(overlaps) {
-            let Some(held) = self.spans.remove(at) else { return };
-            let (before, rest) = held.split_at(span.from());
-            let after = rest.and_then(|rest| rest.split_at(span.to()).1);
+    /// Takes out of the lease what of `span` it still has, and returns that.
+    pub(crate) fn remove(&mut self, span: Span) -> Vec<Span> {
+        let mut removed = Vec::new();
+        let overlap = |held: &Span| held.intersection(span);
+        while let Some((at, inside)) =
+            (0..).zip(&self.spans).find_map(|(at, held)| Some((at, overlap(held)?)))
+            && let Some(held) = self.spans.remove(at)
+        {
+            let (before, rest) = held.split_at(inside.from());
+            let after = rest.and_then(|rest| rest.split_at(inside.to()).1);
             for left in [after, before].into_iter().flatten() {
                 self.spans.insert(at, left);
             }
+            removed.push(inside);
         }
+        removed
     }
 
     /// Takes whole subproblems that come to at most `work` off the end.

@@ -32,9 +32,9 @@ const SHORTEST_SECONDS_PER_THREAD: f64 = 0.001;
 /// The first lease of a worker whose speed is only guessed.
 const UNMEASURED_SECONDS: f64 = 0.1;
 
-/// A running lease of which nothing is reported for this long, and three times what all of it should take, is taken
-/// back. The slowest kernel's largest chunk has to fit in.
-const STUCK: Duration = Duration::from_secs(60);
+/// A running lease that nothing was heard of for this long, and four times what all of it should take, is overdue:
+/// its worker does not count as it was measured, or not at all.
+const OVERDUE_SECONDS: f64 = 10.0;
 
 /// Spans in a lease, which keeps its message far below what gRPC accepts.
 const MOST_SPANS: usize = 4096;
@@ -121,8 +121,8 @@ impl Ledger {
         self.hold(LiveLease { id, job, worker, spans, work, open: None, heard });
     }
 
-    /// When no work is free, cuts off the later half of what the slowest leases have left and gives it to threads
-    /// that have nothing to do.
+    /// When no work is free, cuts off the later half of what the slowest leases have left, or all of it where they
+    /// are overdue, and gives it to threads that have nothing to do.
     pub(super) fn share_tails(&mut self) {
         if self.leases.is_empty() || self.first_job_with_free_work().is_some() {
             return;
@@ -132,7 +132,11 @@ impl Ledger {
             let idle = (member.n_threads as usize).saturating_sub(member.leases.len());
             std::iter::repeat_n(*worker, idle)
         };
-        let idle: Vec<WorkerId> = self.hungry.iter().flat_map(idle_threads).take(MOST_TAILS).collect();
+        // The fastest first: a tail should not go back to the worker that was too slow for it.
+        let is_of_use = |worker: &WorkerId| self.workers.get(worker).is_some_and(|member| !member.stuck);
+        let mut hungry: Vec<WorkerId> = self.hungry.iter().copied().filter(is_of_use).collect();
+        hungry.sort_by(|a, b| self.workers[b].rate.get().total_cmp(&self.workers[a].rate.get()));
+        let idle: Vec<WorkerId> = hungry.iter().flat_map(idle_threads).take(MOST_TAILS).collect();
         if idle.is_empty() {
             return;
         }
@@ -144,26 +148,6 @@ impl Ledger {
         for worker in idle {
             let Some((job, tail)) = slowest.find_map(|(_, lease)| self.cut_tail(lease)) else { return };
             self.grant(worker, job, tail);
-        }
-    }
-
-    /// Takes back the leases of workers that are alive but report nothing on what they should be counting. Such a
-    /// worker gets no other until it has reported something: one whose threads hang must not hold up a job.
-    pub(super) fn take_back_stuck_leases(&mut self) {
-        let is_stuck = |lease: &&LiveLease| {
-            let Some(member) = self.workers.get(&lease.worker) else { return true };
-            let expected = Duration::try_from_secs_f64(lease.work as f64 / member.rate.get());
-            let patience = STUCK.saturating_add(expected.unwrap_or(Duration::MAX).saturating_mul(3));
-            is_running(member, lease.id) && self.now >= lease.heard.max(member.advanced) + patience
-        };
-        let stuck: Vec<(LeaseId, WorkerId)> =
-            self.leases.values().filter(is_stuck).map(|lease| (lease.id, lease.worker)).collect();
-        for (lease, worker) in stuck {
-            if let Some(member) = self.workers.get_mut(&worker) {
-                member.stuck = true;
-            }
-            self.end_lease(lease);
-            self.changes.messages.push((worker, ToWorker::Cancel(lease)));
         }
     }
 
@@ -181,6 +165,9 @@ impl Ledger {
     /// The time until a lease should be done. One that waits is done after those that are counted before it.
     fn time_left(&self, lease: &LiveLease) -> Duration {
         let Some(member) = self.workers.get(&lease.worker) else { return Duration::ZERO };
+        if self.is_overdue(member, lease) {
+            return Duration::MAX;
+        }
         let mut work = self.work_left(lease);
         if !is_running(member, lease.id) {
             let running = member.leases.iter().take(member.n_threads as usize);
@@ -191,14 +178,24 @@ impl Ledger {
         Duration::try_from_secs_f64(work / member.rate.get()).unwrap_or(Duration::MAX)
     }
 
-    /// Takes the later half of what a lease has left off it; all of a lease that still waits.
+    fn is_overdue(&self, member: &Member, lease: &LiveLease) -> bool {
+        let silent = self.now.saturating_sub(lease.heard).as_secs_f64();
+        let expected = lease.work as f64 / member.rate.get();
+        is_running(member, lease.id) && silent > OVERDUE_SECONDS + 4.0 * expected
+    }
+
+    /// Takes the later half of what a lease has left off it; all of a lease that still waits or is overdue. A worker
+    /// that lets a lease become overdue gets no other until it has reported something: one whose threads hang must
+    /// not hold up a job.
     fn cut_tail(&mut self, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
         let lease = self.leases.get(&id)?;
-        let waits = !is_running(self.workers.get(&lease.worker)?, id);
+        let member = self.workers.get(&lease.worker)?;
+        let (waits, overdue) = (!is_running(member, id), self.is_overdue(member, lease));
         let share = whole_nodes(self.work_left(lease) / 2.0);
         let lease = self.leases.get_mut(&id)?;
         let counting = self.jobs.get(&lease.job)?.counting.as_ref()?;
-        let tail = if waits { lease.spans.drain(..).collect() } else { lease.cut(counting, share) };
+        let whole = waits || overdue;
+        let tail = if whole { lease.spans.drain(..).collect() } else { lease.cut(counting, share) };
         if tail.is_empty() {
             return None;
         }
@@ -206,6 +203,9 @@ impl Ledger {
         let (job, worker, emptied) = (lease.job, lease.worker, lease.spans.is_empty());
         let shorten = ToWorker::Shorten { lease: id, spans: tail.clone() };
         self.changes.messages.push((worker, shorten));
+        if overdue && let Some(member) = self.workers.get_mut(&worker) {
+            member.stuck = true;
+        }
         if emptied {
             self.end_lease(id);
         }
@@ -219,7 +219,7 @@ fn is_full(member: &Member) -> bool {
 }
 
 /// Whether a worker counts this lease now, as it counts them in order.
-fn is_running(member: &Member, lease: LeaseId) -> bool {
+pub(super) fn is_running(member: &Member, lease: LeaseId) -> bool {
     member.leases.iter().take(member.n_threads as usize).any(|&running| running == lease)
 }
 

@@ -10,7 +10,7 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 
 use super::job::Overlap;
-use super::schedule::Power;
+use super::schedule::{Power, is_running};
 use super::{Comparison, Ledger, LiveLease};
 use crate::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Source};
 
@@ -33,9 +33,7 @@ pub(crate) struct Member {
     pub(crate) rate: Rate,
     /// Spans recorded from its reports.
     pub(crate) n_recorded: u64,
-    /// When it last reported something counted, or else when it connected.
-    pub(crate) advanced: Duration,
-    /// Whether a lease of it was taken back because nothing came of it, and nothing has come since.
+    /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
     pub(crate) stuck: bool,
 }
 
@@ -141,6 +139,8 @@ impl Ledger {
         }
         self.advance(now);
         let worker = hello.worker;
+        // What was to be sent in its last session, leases above all, must not arrive in this one.
+        self.changes.messages.retain(|(to, _)| *to != worker);
         let known = self.workers.remove(&worker);
         let member = Member {
             source: Arc::new(Source { worker: hello.name, build: hello.build, kernel: hello.kernel }),
@@ -150,7 +150,6 @@ impl Ledger {
             leases: BTreeSet::new(),
             rate: known.as_ref().map_or(Rate::guess(hello.rate, hello.n_threads), |known| known.rate),
             n_recorded: known.as_ref().map_or(0, |known| known.n_recorded),
-            advanced: self.now,
             stuck: false,
         };
         self.workers.insert(worker, member);
@@ -224,7 +223,6 @@ impl Ledger {
         member.heard = self.now;
         let source = member.source.clone();
         if !report.deltas.is_empty() {
-            member.advanced = self.now;
             member.stuck = false;
             self.hungry.insert(worker);
         }
@@ -269,9 +267,10 @@ impl Ledger {
         let Some(job) = self.jobs.get_mut(&delta.job) else { return Outcome::Discarded };
         let Some(counting) = job.counting.as_mut() else { return Outcome::Discarded };
         let work = counting.work(delta.span);
+        let mut given_back = Vec::new();
         if let Some(lease) = self.leases.get_mut(&delta.lease).filter(|lease| lease.is_of(worker, delta.job))
         {
-            lease.remove(delta.span);
+            given_back = lease.remove(delta.span);
             lease.work = lease.work.saturating_sub(work);
             lease.heard = self.now;
         }
@@ -279,7 +278,11 @@ impl Ledger {
             return Outcome::Discarded;
         }
         match counting.overlap(delta.span) {
-            Overlap::Partial => Outcome::Discarded,
+            Overlap::Partial => {
+                // The worker won't count it again: what is not recorded of it is for somebody else.
+                given_back.into_iter().for_each(|span| counting.release(span));
+                Outcome::Discarded
+            }
             Overlap::Whole => {
                 let comparison = Comparison { job: delta.job, span: delta.span, count: delta.count };
                 self.changes.comparisons.push(comparison);
@@ -365,7 +368,13 @@ impl Ledger {
     pub(super) fn end_lease(&mut self, id: LeaseId) -> Option<LiveLease> {
         let lease = self.leases.remove(&id)?;
         if let Some(member) = self.workers.get_mut(&lease.worker) {
+            let was_running = is_running(member, id);
             member.leases.remove(&id);
+            let last_running =
+                member.leases.iter().nth(member.n_threads as usize - 1).filter(|_| was_running);
+            if let Some(begun) = last_running.and_then(|id| self.leases.get_mut(id)) {
+                begun.heard = self.now;
+            }
             if member.connected {
                 self.hungry.insert(lease.worker);
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_coordinator::store::{MAX_COUNT, Record};
+use queens_coordinator::store::{MAX_DURATION, Record};
 use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -141,7 +141,7 @@ impl World<'_> {
             }
             Fault::CorruptReport => self.corrupt(&mut delta),
             // As long as a column can hold: nothing may be added to it.
-            _ if self.random.percent(20) => delta.duration = Duration::from_micros(MAX_COUNT),
+            _ if self.random.percent(20) => delta.duration = MAX_DURATION,
             _ => {}
         }
         let mut deltas = vec![delta];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use queens_coordinator::intervals::Intervals;
 use queens_coordinator::ledger::{Comparison, Outcome};
-use queens_coordinator::store::{MAX_COUNT, Phase};
+use queens_coordinator::store::{MAX_COUNT, MAX_DURATION, Phase};
 use queens_proto::{Delta, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -84,7 +84,7 @@ impl Witness {
             self.planned.contains(&delta.job)
                 && crate::disk::puzzle(puzzles, delta.job).has(delta.span)
                 && fits(delta.count)
-                && delta.duration.as_micros() <= u128::from(MAX_COUNT)
+                && delta.duration <= MAX_DURATION
         })
     }
 
