@@ -34,7 +34,6 @@ fn a_cluster_of_the_older_docker_compose_survives_faults() {
     check(Compose::Standalone);
 }
 
-#[track_caller]
 fn check(compose: Compose) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
