@@ -1,5 +1,7 @@
 //! The kernels: what a run of consecutive subproblems counts to.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 use std::fmt;
@@ -15,13 +17,30 @@ use crate::{Count, Prefixes};
 pub enum Kernel {
     /// Plain integer code that runs everywhere; the specification of the others.
     Portable,
+    /// Sixteen states at a time, on processors with AVX-512.
+    Avx512,
 }
 
 impl Kernel {
+    /// All kernels, the fastest first.
+    pub const ALL: [Self; 2] = [Self::Avx512, Self::Portable];
+
+    /// Whether this processor can run it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => avx512::is_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512 => false,
+        }
+    }
+
     /// The fastest kernel of this processor.
     #[must_use]
-    pub const fn best() -> Self {
-        Self::Portable
+    pub fn best() -> Self {
+        Self::ALL.into_iter().find(|kernel| kernel.is_available()).unwrap_or(Self::Portable)
     }
 
     /// The name a kernel is chosen and recorded by.
@@ -29,6 +48,7 @@ impl Kernel {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::Avx512 => "avx512",
         }
     }
 
@@ -37,6 +57,7 @@ impl Kernel {
     pub const fn typical_rate(self) -> f64 {
         match self {
             Self::Portable => 7e7,
+            Self::Avx512 => 1e9,
         }
     }
 
@@ -44,10 +65,18 @@ impl Kernel {
     ///
     /// Returns `None` if `stop` was set before the end. The walk then stands somewhere inside the run, and
     /// nothing was counted.
+    ///
+    /// # Panics
+    /// If this processor can't run the kernel.
     #[must_use]
     pub fn count(self, prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
+        assert!(self.is_available(), "this processor can't run the {self} kernel");
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => avx512::count(prefixes, n_subproblems, stop),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512 => None,
         }
     }
 }
@@ -66,18 +95,25 @@ impl KernelChoice {
 
 /// A name that is no kernel's, or that of a kernel that can't run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("expected auto or portable")]
-pub struct InvalidKernel;
+pub enum InvalidKernel {
+    /// There is none of this name.
+    #[error("expected auto, avx512 or portable")]
+    Unknown,
+    /// It can't run here.
+    #[error("this processor lacks what the {0} kernel needs; auto takes the fastest it can run")]
+    Unavailable(Kernel),
+}
 
 impl FromStr for KernelChoice {
     type Err = InvalidKernel;
 
     fn from_str(text: &str) -> Result<Self, InvalidKernel> {
-        match text {
-            "auto" => Ok(Self(None)),
-            "portable" => Ok(Self(Some(Kernel::Portable))),
-            _ => Err(InvalidKernel),
+        if text == "auto" {
+            return Ok(Self(None));
         }
+        let kernel = Kernel::ALL.into_iter().find(|kernel| kernel.name() == text);
+        let kernel = kernel.ok_or(InvalidKernel::Unknown)?;
+        if kernel.is_available() { Ok(Self(Some(kernel))) } else { Err(InvalidKernel::Unavailable(kernel)) }
     }
 }
 

@@ -86,12 +86,21 @@ impl Coordinator {
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     }
 
-    /// Starts a worker of it with one thread.
+    /// Starts a worker of it with one thread and the slowest kernel, so that there is time for faults.
     #[track_caller]
     #[must_use]
     pub fn worker(&self, name: &str) -> Running {
         let mut command = clean(Command::new(binary("queens-worker")));
-        command.args(["--coordinator", &self.url(), "--threads", "1", "--name", name]);
+        command.args([
+            "--coordinator",
+            &self.url(),
+            "--name",
+            name,
+            "--threads",
+            "1",
+            "--kernel",
+            "portable",
+        ]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Running::start_redirected(&mut command)
     }

@@ -150,9 +150,9 @@ fn mount<'a>(args: impl Iterator<Item = &'a &'a OsStr>) -> bool {
 #[test]
 fn a_directory_in_use_is_refused() {
     let dir = temp();
-    let mut first = Running::start(&mut count(18, dir.path(), &["--threads", "1"]));
+    let mut first = Running::start(&mut count(20, dir.path(), &["--threads", "1"]));
     wait_until("the first record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
-    check_refusal(18, dir.path(), &["in use by another process"]);
+    check_refusal(20, dir.path(), &["in use by another process"]);
     assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
     let n_records = records(dir.path()).expect("readable").len();
     wait_until("more records", || {

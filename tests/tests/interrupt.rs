@@ -17,7 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const N: u8 = 17;
 
 fn count(n: u8, dir: Option<&Path>) -> Command {
-    let mut command = queens(["count", &n.to_string(), "--output", "json", "--threads", "1"]);
+    // The slowest kernel, so that there is time to interrupt it.
+    let portable = ["--kernel", "portable", "--threads", "1"];
+    let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(&portable));
     if let Some(dir) = dir {
         command.arg("--data-dir").arg(dir);
     }

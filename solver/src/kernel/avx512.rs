@@ -1,0 +1,405 @@
+//! The AVX-512 kernel: sixteen states at a time.
+//!
+//! **Blocked depth-first search.** Each row below the prefix has a small array of states, kept as three arrays of words.
+//! Expanding a row takes its states, makes their children, and appends those that the pruning rule lets through to the
+//! next row's array. When that is nearly full it is expanded first, so memory stays small and inside the second-level
+//! cache, while there are always hundreds of states to fill vectors with. When the prefixes are used up, the rows are
+//! expanded once more from the top down until nothing is left.
+//!
+//! **Every lane busy.** The states of one vector have different numbers of children. So the loop never finishes a
+//! vector: whenever a lane has used up its free squares, that lane takes the next state of the array. Refilling is a
+//! long chain of dependent instructions (test, count, expand, permute), and [`STREAMS`] independent vectors in one loop
+//! hide it.
+//!
+//! ```text
+//!   lane     0 1 2 3 4 5 …          free squares used up in lanes 1 and 4:
+//!   state    a b c d e f …    →     a q c d r f …       with q, r the next two states of the array
+//! ```
+//!
+//! At the end of the array stand dead states, whose columns are all attacked: they have no free square, and a child
+//! made of one has no free square in its next row, so it never gets through. They need no case of their own.
+
+use std::arch::x86_64::*;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::portable;
+use crate::free_rows::FreeRow;
+use crate::{Count, Prefixes};
+
+/// Words in a vector.
+const LANES: usize = 16;
+
+/// Vectors that are worked on in turn.
+const STREAMS: usize = 2;
+
+/// States of one row at most.
+const CAPACITY: usize = 1024;
+
+/// Room behind an array: whole vectors are written at its end, and dead states stand there.
+const ROOM: usize = (STREAMS + 1) * LANES;
+
+/// The most rows there can be below a prefix.
+const MOST_ROWS: usize = 32;
+
+/// The states of one row, seen from it.
+#[repr(C, align(64))]
+struct States {
+    columns: [u32; CAPACITY + ROOM],
+    rising: [u32; CAPACITY + ROOM],
+    falling: [u32; CAPACITY + ROOM],
+    len: usize,
+}
+
+impl States {
+    const EMPTY: Self = Self {
+        columns: [0; CAPACITY + ROOM],
+        rising: [0; CAPACITY + ROOM],
+        falling: [0; CAPACITY + ROOM],
+        len: 0,
+    };
+}
+
+thread_local! {
+    /// One array of states for each row, kept from call to call: a call may be as short as some microseconds.
+    static STATES: RefCell<Vec<States>> = RefCell::new((0..MOST_ROWS).map(|_| States::EMPTY).collect());
+}
+
+/// Whether this processor can run the kernel.
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
+}
+
+/// See [`Kernel::count`](super::Kernel::count). Must only be called if the kernel [`is_available`].
+pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
+    let rows = prefixes.rows_below();
+    // Two rows are counted in closed form, and there is nothing to search.
+    if rows.len() < 3 {
+        return portable::count(prefixes, n_subproblems, stop);
+    }
+    STATES.with_borrow_mut(|states| {
+        let levels = Levels::new(rows, prefixes.free_rows().columns());
+        let mut search =
+            Search { levels: &levels.0[..rows.len() - 2], states, stop, count: Count::default() };
+        // SAFETY: `Kernel` makes this kernel available only where `is_available` has found the features.
+        let finished = unsafe { search.run(prefixes, n_subproblems) };
+        if finished.is_none() {
+            // What a stopped search leaves must not be counted by the next one.
+            states.iter_mut().for_each(|states| states.len = 0);
+        }
+        finished
+    })
+}
+
+/// What is the same for all states of a row.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// The allowed squares of the row itself and of the next three; full rows beyond the last.
+    allowed: [u32; 4],
+    /// Rows down from it to the next three free rows; 0 beyond the last.
+    down: [u32; 3],
+    /// The columns without a cross queen.
+    columns: u32,
+}
+
+struct Levels([Level; MOST_ROWS]);
+
+impl Levels {
+    fn new(rows: &[FreeRow], columns: u32) -> Self {
+        let mut levels = [Level { columns, allowed: [u32::MAX; 4], ..Level::default() }; MOST_ROWS];
+        for (i, level) in levels.iter_mut().enumerate().take(rows.len()) {
+            for (allowed, row) in level.allowed.iter_mut().zip(&rows[i..]) {
+                *allowed = row.allowed;
+            }
+            for (down, row) in level.down.iter_mut().zip(&rows[i..]) {
+                *down = row.step.into();
+            }
+        }
+        Self(levels)
+    }
+}
+
+struct Search<'a> {
+    /// One for each row that is searched: all but the last two.
+    levels: &'a [Level],
+    /// The states of each of these rows; more than are used.
+    states: &'a mut [States],
+    stop: &'a AtomicBool,
+    count: Count,
+}
+
+/// A vector of states that are being expanded, and the free squares they have left.
+#[derive(Clone, Copy)]
+struct Stream {
+    columns: __m512i,
+    rising: __m512i,
+    falling: __m512i,
+    free: __m512i,
+}
+
+/// The constants of a level, in every lane.
+#[derive(Clone, Copy)]
+struct Constants {
+    allowed: [__m512i; 4],
+    /// To the next row, and from there to the two rows after it.
+    down: [__m512i; 3],
+    columns: __m512i,
+    /// 0 to 15.
+    lanes: __m512i,
+    /// 16 to 31: the lanes of the second of two vectors.
+    next_lanes: __m512i,
+    minus_one: __m512i,
+}
+
+impl Search<'_> {
+    /// Counts everything, or returns `None` if it is to stop.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn run(&mut self, prefixes: &mut Prefixes<'_>, n_subproblems: u64) -> Option<Count> {
+        let mut left = n_subproblems;
+        loop {
+            let first = &mut self.states[0];
+            while left > 0 && first.len < CAPACITY {
+                let Some(prefix) = prefixes.next() else {
+                    left = 0;
+                    break;
+                };
+                left -= 1;
+                // A prefix without a free square has no nodes.
+                if prefix.free(self.levels[0].allowed[0]) != 0 {
+                    first.columns[first.len] = prefix.columns;
+                    first.rising[first.len] = prefix.rising;
+                    first.falling[first.len] = prefix.falling;
+                    first.len += 1;
+                }
+            }
+            if left == 0 {
+                break;
+            }
+            self.expand(0)?;
+        }
+        for level in 0..self.levels.len() {
+            self.expand(level)?;
+        }
+        Some(self.count)
+    }
+
+    /// Empties the array of a level into that of the next, and that into the one after it whenever it is full.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn expand(&mut self, level: usize) -> Option<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        if level + 1 == self.levels.len() {
+            self.expand_last(level);
+            return Some(());
+        }
+        let constants = Constants::inner(&self.levels[level]);
+        let len = self.states[level].bury_end();
+        let mut streams = [Stream::dead(); STREAMS];
+        let mut at = 0;
+        loop {
+            let (upper, lower) = self.states.split_at_mut(level + 1);
+            let (from, to) = (&upper[level], &mut lower[0]);
+            let mut alive = true;
+            let (mut end, mut nodes) = (to.len, 0_u64);
+            while end + STREAMS * LANES <= CAPACITY && alive {
+                for stream in &mut streams {
+                    at = stream.refill(from, at.min(len), &constants);
+                    let child = stream.next_child(&constants);
+                    let mask = child.survives(&constants);
+                    nodes += u64::from(mask.count_ones());
+                    end = child.append(mask, to, end, &constants);
+                }
+                alive = at < len || streams.iter().any(|stream| stream.is_alive());
+            }
+            to.len = end;
+            self.count.nodes += nodes;
+            if !alive {
+                break;
+            }
+            self.expand(level + 1)?;
+        }
+        self.states[level].len = 0;
+        Some(())
+    }
+
+    /// Empties the array of the last level that is searched: its children have two rows left and are counted.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn expand_last(&mut self, level: usize) {
+        let constants = Constants::inner(&self.levels[level]);
+        let len = self.states[level].bury_end();
+        let from = &self.states[level];
+        let mut streams = [Stream::dead(); STREAMS];
+        let mut at = 0;
+        let (mut nodes, mut solutions) = (0_u64, 0_u64);
+        loop {
+            for stream in &mut streams {
+                at = stream.refill(from, at.min(len), &constants);
+                let child = stream.next_child(&constants);
+                let (survives, completions) = child.complete(&constants);
+                nodes += u64::from(survives);
+                solutions += u64::from(completions);
+            }
+            if at >= len && !streams.iter().any(|stream| stream.is_alive()) {
+                break;
+            }
+        }
+        self.count.nodes += nodes;
+        self.count.solutions += solutions;
+        self.states[level].len = 0;
+    }
+}
+
+impl States {
+    /// Puts dead states behind the last one and returns where they begin.
+    fn bury_end(&mut self) -> usize {
+        let end = self.len..self.len + ROOM;
+        self.columns[end.clone()].fill(u32::MAX);
+        self.rising[end.clone()].fill(0);
+        self.falling[end].fill(0);
+        self.len
+    }
+}
+
+impl Constants {
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn inner(level: &Level) -> Self {
+        let all = |word: u32| _mm512_set1_epi32(word.cast_signed());
+        let [next, second, third] = level.down;
+        Self {
+            allowed: level.allowed.map(all),
+            down: [all(next), all(second), all(second + third)],
+            columns: all(level.columns),
+            lanes: _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+            next_lanes: _mm512_set_epi32(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16),
+            minus_one: all(u32::MAX),
+        }
+    }
+}
+
+impl Stream {
+    /// No lane has anything to do.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn dead() -> Self {
+        let none = _mm512_setzero_si512();
+        Self { columns: _mm512_set1_epi32(-1), rising: none, falling: none, free: none }
+    }
+
+    /// Gives each lane that has used up its free squares the next state of `from`, beginning with number `at`, and
+    /// returns the number after the last that was given. Past the end of the array, lanes are given dead states.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn refill(&mut self, from: &States, at: usize, constants: &Constants) -> usize {
+        let used_up = _mm512_testn_epi32_mask(self.free, self.free);
+        // The i-th lane that is used up takes the i-th of the next sixteen states.
+        let taken = _mm512_mask_expand_epi32(constants.lanes, used_up, constants.next_lanes);
+        let take = |kept: __m512i, words: &[u32; CAPACITY + ROOM]| {
+            // SAFETY: `at` is at most the length of the array, and there is room for `ROOM` words behind that.
+            let next = unsafe { _mm512_loadu_epi32(words.as_ptr().add(at).cast()) };
+            _mm512_permutex2var_epi32(kept, taken, next)
+        };
+        self.columns = take(self.columns, &from.columns);
+        self.rising = take(self.rising, &from.rising);
+        self.falling = take(self.falling, &from.falling);
+        let attacked = or3(self.columns, self.rising, self.falling);
+        self.free = _mm512_mask_andnot_epi32(self.free, used_up, attacked, constants.allowed[0]);
+        at + used_up.count_ones() as usize
+    }
+
+    /// Whether a lane has a free square left.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn is_alive(&self) -> bool {
+        _mm512_test_epi32_mask(self.free, self.free) != 0
+    }
+
+    /// Places a queen on the lowest free square of each lane and goes down to the next row. The child of a lane without
+    /// free squares is that of a dead state, see the module.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn next_child(&mut self, constants: &Constants) -> Child {
+        let rest = _mm512_and_si512(self.free, _mm512_add_epi32(self.free, constants.minus_one));
+        let queen = _mm512_xor_si512(self.free, rest);
+        self.free = rest;
+        Child {
+            columns: _mm512_or_si512(self.columns, queen),
+            rising: _mm512_sllv_epi32(_mm512_or_si512(self.rising, queen), constants.down[0]),
+            falling: _mm512_srlv_epi32(_mm512_or_si512(self.falling, queen), constants.down[0]),
+        }
+    }
+}
+
+/// Sixteen children, seen from the row below that of their last queen.
+#[derive(Clone, Copy)]
+struct Child {
+    columns: __m512i,
+    rising: __m512i,
+    falling: __m512i,
+}
+
+impl Child {
+    /// The free squares of the second or third row, `down` rows further down.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn free_below(&self, down: __m512i, allowed: __m512i) -> __m512i {
+        let rising = _mm512_sllv_epi32(self.rising, down);
+        let falling = _mm512_srlv_epi32(self.falling, down);
+        allowed_not_attacked(allowed, _mm512_or_si512(self.columns, rising), falling)
+    }
+
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn free_next(&self, constants: &Constants) -> __m512i {
+        let [_, allowed, ..] = constants.allowed;
+        allowed_not_attacked(allowed, _mm512_or_si512(self.columns, self.rising), self.falling)
+    }
+
+    /// The lanes that the pruning rule lets through.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn survives(&self, constants: &Constants) -> __mmask16 {
+        let [_, _, second, third] = constants.allowed;
+        let next = self.free_next(constants);
+        let second = self.free_below(constants.down[1], second);
+        let third = self.free_below(constants.down[2], third);
+        let least = _mm512_min_epu32(next, _mm512_min_epu32(second, third));
+        _mm512_test_epi32_mask(least, least)
+    }
+
+    /// With two rows left: how many lanes the pruning rule lets through, and how many completions they have; see
+    /// `last_two` of the portable kernel.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn complete(&self, constants: &Constants) -> (u32, u32) {
+        let upper = self.free_next(constants);
+        let lower = self.free_below(constants.down[1], constants.allowed[2]);
+        let mask = _mm512_test_epi32_mask(upper, upper);
+        let mask = _mm512_mask_test_epi32_mask(mask, lower, lower);
+        let both = _mm512_andnot_si512(self.columns, constants.columns);
+        let on_one_diagonal = _mm512_srlv_epi32(both, constants.down[1]);
+        let open = _mm512_mask_testn_epi32_mask(mask, both, on_one_diagonal);
+        let one_way = _mm512_mask_cmpeq_epi32_mask(open, _mm512_or_si512(upper, lower), both);
+        let other_way = _mm512_mask_cmpeq_epi32_mask(open, _mm512_and_si512(upper, lower), both);
+        (mask.count_ones(), one_way.count_ones() + other_way.count_ones())
+    }
+
+    /// Appends the lanes of `mask` to an array that has room for a whole vector.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn append(&self, mask: __mmask16, to: &mut States, at: usize, constants: &Constants) -> usize {
+        let lanes = _mm512_maskz_compress_epi32(mask, constants.lanes);
+        debug_assert!(at <= CAPACITY);
+        let put = |words: &mut [u32; CAPACITY + ROOM], lane_words: __m512i| {
+            let packed = _mm512_permutexvar_epi32(lanes, lane_words);
+            // SAFETY: `at` is at most `CAPACITY`, and there is room for `ROOM` words behind that.
+            unsafe { _mm512_storeu_epi32(words.as_mut_ptr().add(at).cast(), packed) };
+        };
+        put(&mut to.columns, self.columns);
+        put(&mut to.rising, self.rising);
+        put(&mut to.falling, self.falling);
+        at + mask.count_ones() as usize
+    }
+}
+
+#[target_feature(enable = "avx512f,popcnt")]
+fn or3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0b1111_1110>(a, b, c)
+}
+
+/// `allowed & !(a | b)`
+#[target_feature(enable = "avx512f,popcnt")]
+fn allowed_not_attacked(allowed: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0b0001_0000>(allowed, a, b)
+}

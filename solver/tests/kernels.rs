@@ -1,0 +1,125 @@
+//! Every kernel returns what the portable one returns: the same solutions, and the same nodes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use queens_solver::{BoardSize, Count, Cross, FreeRows, Kernel, Prefixes, Square, State};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn size(n: u8) -> BoardSize {
+    BoardSize::new(n).expect("a board size")
+}
+
+/// The kernels to compare with the portable one.
+fn others() -> impl Iterator<Item = Kernel> {
+    let available = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
+    available.filter(|&kernel| kernel != Kernel::Portable)
+}
+
+fn count(kernel: Kernel, free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) -> Count {
+    let mut prefixes = Prefixes::new(free, depth);
+    prefixes.seek(from);
+    kernel.count(&mut prefixes, n_subproblems, &NEVER).expect("nobody stops it")
+}
+
+#[track_caller]
+fn check(free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) {
+    let expected = count(Kernel::Portable, free, depth, from, n_subproblems);
+    for kernel in others() {
+        let counted = count(kernel, free, depth, from, n_subproblems);
+        assert_eq!(counted, expected, "{kernel}, depth {depth}, from {from}, {n_subproblems} subproblems");
+    }
+}
+
+#[test]
+fn kernels_that_this_processor_lacks_are_said_so() {
+    for kernel in Kernel::ALL.into_iter().filter(|kernel| !kernel.is_available()) {
+        #[expect(clippy::print_stderr, reason = "a skipped test has to be seen")]
+        {
+            eprintln!("skipped: this processor lacks what the {kernel} kernel needs");
+        }
+    }
+    assert!(Kernel::Portable.is_available() && Kernel::best().is_available());
+}
+
+#[test]
+fn whole_crosses_of_small_boards_agree() {
+    for n in BoardSize::range(0, 13) {
+        for cross in Cross::all(n) {
+            let free = FreeRows::new(n, cross.queens());
+            for depth in [0, 1, 2, 3] {
+                check(&free, depth, 0, u64::MAX);
+            }
+        }
+    }
+}
+
+/// A board with queens placed at random, top to bottom, until `n_left` rows are left or none has room.
+fn random_board(
+    n: u8,
+    cross: prop::sample::Index,
+    choices: &[prop::sample::Index],
+    n_left: usize,
+) -> FreeRows {
+    let crosses = Cross::all(size(n));
+    let mut queens = cross.get(&crosses).queens().to_vec();
+    let free = FreeRows::new(size(n), &queens);
+    let mut state = State::EMPTY;
+    for (row, choice) in free.as_slice().iter().take(free.len().saturating_sub(n_left)).zip(choices) {
+        let squares: Vec<u8> = (0..n).filter(|column| state.free(row.allowed) >> column & 1 == 1).collect();
+        if squares.is_empty() {
+            break;
+        }
+        let column = *choice.get(&squares);
+        queens.push(Square { row: row.row, column });
+        state = state.with(1 << column).down(row.step);
+    }
+    FreeRows::new(size(n), &queens)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_spans_of_any_board_agree(
+        n in prop_oneof![4_u8..=32, 28_u8..=32],
+        cross in any::<prop::sample::Index>(),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 32),
+        n_left in 0_usize..=12,
+        depth in 0_u8..=5,
+        from in any::<prop::sample::Index>(),
+        n_subproblems in prop_oneof![Just(0_u64), Just(1), 2_u64..100, 1000_u64..5000],
+    ) {
+        let free = random_board(n, cross, &choices, n_left);
+        // A board whose queens left more rows than asked for may be too large to count.
+        prop_assume!(free.len() <= 13);
+        let all = Prefixes::count(&free, depth);
+        let from = from.index(usize::try_from(all).expect("small") + 1) as u64;
+        check(&free, depth, from, n_subproblems);
+    }
+}
+
+/// A kernel that was stopped somewhere on its way has left nothing behind that a later call would count.
+#[test]
+fn a_stopped_kernel_counts_rightly_the_next_time() {
+    let free = FreeRows::new(size(20), Cross::all(size(20))[0].queens());
+    let small = FreeRows::new(size(12), Cross::all(size(12))[0].queens());
+    for kernel in others().chain([Kernel::Portable]) {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let counting = scope.spawn(|| {
+                // Until it is stopped: counting all of it takes much longer.
+                let stopped = kernel.count(&mut Prefixes::new(&free, 4), u64::MAX, &stop);
+                (stopped, count(kernel, &small, 2, 0, u64::MAX))
+            });
+            thread::sleep(Duration::from_millis(3));
+            stop.store(true, Ordering::Relaxed);
+            let (stopped, next) = counting.join().expect("no panic");
+            assert_eq!(stopped, None, "{kernel}");
+            assert_eq!(next, count(Kernel::Portable, &small, 2, 0, u64::MAX), "{kernel}");
+        });
+    }
+}
