@@ -1,7 +1,7 @@
 //! A worker: counting threads, and the session in which it gets leases and reports what they count to.
 //!
 //! The threads count and know nothing of networks; the session talks and counts nothing. Between them is a
-//! [`Desk`](desk::Desk): the leases, what is left of each and what is counted but not yet reported.
+//! *desk*: the leases, what is left of each and what is counted but not yet reported.
 
 mod counting;
 mod desk;
