@@ -107,6 +107,8 @@ impl Project {
             command.env_remove(name);
         }
         command.env("QUEENS_BINARIES", "ready").env("QUEENS_IMAGE", &self.name);
+        // The slowest, so that there is time for faults.
+        command.env("QUEENS_KERNEL", "portable");
         command.env("QUEENS_PORT", self.port.to_string()).current_dir(WORKSPACE);
         command.args(["--file", "docker-compose.yml", "--project-name", &self.name]).args(args);
         command
