@@ -34,7 +34,7 @@ const LANES: usize = 16;
 const STREAMS: usize = 2;
 
 /// States of one row at most.
-const CAPACITY: usize = 1024;
+const CAPACITY: usize = 2048;
 
 /// Room behind an array: whole vectors are written at its end, and dead states stand there.
 const ROOM: usize = (STREAMS + 1) * LANES;
@@ -200,21 +200,25 @@ impl Search<'_> {
         loop {
             let (upper, lower) = self.states.split_at_mut(level + 1);
             let (from, to) = (&upper[level], &mut lower[0]);
-            let mut alive = true;
-            let (mut end, mut nodes) = (to.len, 0_u64);
-            while end + STREAMS * LANES <= CAPACITY && alive {
+            let mut end = to.len;
+            // Past the end of the array, what is taken are the dead states there, for which there is room once.
+            while end <= CAPACITY - STREAMS * LANES && at < len {
                 for stream in &mut streams {
-                    at = stream.refill(from, at.min(len), &constants);
+                    at = stream.refill(from, at, &constants);
                     let child = stream.next_child(&constants);
-                    let mask = child.survives(&constants);
-                    nodes += u64::from(mask.count_ones());
-                    end = child.append(mask, to, end, &constants);
+                    end = child.append(child.survives(&constants), to, end, &constants);
                 }
-                alive = at < len || streams.iter().any(|stream| stream.is_alive());
             }
+            while end <= CAPACITY - STREAMS * LANES && streams.iter().any(|stream| stream.is_alive()) {
+                for stream in &mut streams {
+                    stream.refill(from, len, &constants);
+                    let child = stream.next_child(&constants);
+                    end = child.append(child.survives(&constants), to, end, &constants);
+                }
+            }
+            self.count.nodes += (end - to.len) as u64;
             to.len = end;
-            self.count.nodes += nodes;
-            if !alive {
+            if end <= CAPACITY - STREAMS * LANES {
                 break;
             }
             self.expand(level + 1)?;
@@ -232,16 +236,20 @@ impl Search<'_> {
         let mut streams = [Stream::dead(); STREAMS];
         let mut at = 0;
         let (mut nodes, mut solutions) = (0_u64, 0_u64);
-        loop {
+        while at < len {
             for stream in &mut streams {
-                at = stream.refill(from, at.min(len), &constants);
-                let child = stream.next_child(&constants);
-                let (survives, completions) = child.complete(&constants);
+                at = stream.refill(from, at, &constants);
+                let (survives, completions) = stream.next_child(&constants).complete(&constants);
                 nodes += u64::from(survives);
                 solutions += u64::from(completions);
             }
-            if at >= len && !streams.iter().any(|stream| stream.is_alive()) {
-                break;
+        }
+        while streams.iter().any(|stream| stream.is_alive()) {
+            for stream in &mut streams {
+                stream.refill(from, len, &constants);
+                let (survives, completions) = stream.next_child(&constants).complete(&constants);
+                nodes += u64::from(survives);
+                solutions += u64::from(completions);
             }
         }
         self.count.nodes += nodes;
@@ -268,7 +276,10 @@ impl Constants {
         let [next, second, third] = level.down;
         Self {
             allowed: level.allowed.map(all),
-            down: [all(next), all(second), all(second + third)],
+            down: [next, second, second + third].map(|rows| {
+                // Less than 32, as the compiler should know: it would guard every shift against more.
+                _mm512_and_si512(all(rows), all(31))
+            }),
             columns: all(level.columns),
             lanes: _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
             next_lanes: _mm512_set_epi32(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16),
@@ -316,13 +327,15 @@ impl Stream {
     #[target_feature(enable = "avx512f,popcnt")]
     fn next_child(&mut self, constants: &Constants) -> Child {
         let rest = _mm512_and_si512(self.free, _mm512_add_epi32(self.free, constants.minus_one));
-        let queen = _mm512_xor_si512(self.free, rest);
+        // The queen is what `free` has and `rest` has not: `word | (free ^ rest)`.
+        let with_queen = |word| _mm512_ternarylogic_epi32::<0b1111_0110>(word, self.free, rest);
+        let child = Child {
+            columns: with_queen(self.columns),
+            rising: _mm512_sllv_epi32(with_queen(self.rising), constants.down[0]),
+            falling: _mm512_srlv_epi32(with_queen(self.falling), constants.down[0]),
+        };
         self.free = rest;
-        Child {
-            columns: _mm512_or_si512(self.columns, queen),
-            rising: _mm512_sllv_epi32(_mm512_or_si512(self.rising, queen), constants.down[0]),
-            falling: _mm512_srlv_epi32(_mm512_or_si512(self.falling, queen), constants.down[0]),
-        }
+        child
     }
 }
 
@@ -352,12 +365,15 @@ impl Child {
     /// The lanes that the pruning rule lets through.
     #[target_feature(enable = "avx512f,popcnt")]
     fn survives(&self, constants: &Constants) -> __mmask16 {
-        let [_, _, second, third] = constants.allowed;
-        let next = self.free_next(constants);
-        let second = self.free_below(constants.down[1], second);
-        let third = self.free_below(constants.down[2], third);
-        let least = _mm512_min_epu32(next, _mm512_min_epu32(second, third));
-        _mm512_test_epi32_mask(least, least)
+        let [_, next, second, third] = constants.allowed;
+        let open = |down| {
+            let (rising, falling) =
+                (_mm512_sllv_epi32(self.rising, down), _mm512_srlv_epi32(self.falling, down));
+            nor3(self.columns, rising, falling)
+        };
+        let mask = _mm512_test_epi32_mask(next, nor3(self.columns, self.rising, self.falling));
+        let mask = _mm512_mask_test_epi32_mask(mask, second, open(constants.down[1]));
+        _mm512_mask_test_epi32_mask(mask, third, open(constants.down[2]))
     }
 
     /// With two rows left: how many lanes the pruning rule lets through, and how many completions they have; see
@@ -402,4 +418,10 @@ fn or3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f,popcnt")]
 fn allowed_not_attacked(allowed: __m512i, a: __m512i, b: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b0001_0000>(allowed, a, b)
+}
+
+/// `!(a | b | c)`
+#[target_feature(enable = "avx512f,popcnt")]
+fn nor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0b0000_0001>(a, b, c)
 }
