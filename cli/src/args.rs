@@ -34,10 +34,12 @@ pub(crate) enum Command {
     /// Show one job
     Status(JobArgs),
 
-    /// Follow one job until it is over; exit status 0 if it is done, 1 if it ends otherwise
+    /// Follow one job until it is over: a line for news, at most each second; on a terminal, a bar
+    ///
+    /// Exit status 0 if the job is done, 1 if it ends otherwise.
     Watch(JobArgs),
 
-    /// Give a job up; what is counted of it stays recorded
+    /// Give a job up for good; its records stay in the database, but it can't be taken up again
     Cancel(JobArgs),
 
     /// List a coordinator's workers

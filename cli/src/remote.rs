@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use comfy_table::{CellAlignment, Table, presets};
@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait before asking a coordinator again that has gone away.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// The least time between two lines of `queens watch`.
+const LINE: Duration = Duration::from_secs(1);
 
 /// A connection to a coordinator.
 pub(crate) struct Remote {
@@ -242,12 +245,19 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let remote = Remote::connect(&args.remote.coordinator).await?;
     let bar_instead = std::io::stdout().is_terminal() && args.remote.output == Output::Text;
     let mut progress = Progress::new(bar_instead);
-    let mut failed = None;
+    let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {
         progress.show(job, None);
         if bar_instead && !job.state.is_over() {
             return;
         }
+        // A line says something new, and at most once a second.
+        let news = (job.state, job.progress.n_recorded, job.n_workers);
+        let is_old = printed.is_some_and(|(before, at): (_, Instant)| before == news || at.elapsed() < LINE);
+        if is_old && !job.state.is_over() {
+            return;
+        }
+        printed = Some((news, Instant::now()));
         progress.clear();
         let line = match args.remote.output {
             Output::Json => job_json(job).to_string(),

@@ -290,6 +290,13 @@ impl EventLoop {
     fn publish_now(&mut self) {
         self.published = Instant::now();
         let (jobs, workers) = (self.ledger.jobs(), self.ledger.workers());
+        for job in jobs.iter().filter(|job| job.state.is_over()) {
+            let before = self.publisher.borrow().job(job.id).is_some_and(|before| before.state.is_over());
+            if !before {
+                let (id, state, solutions) = (job.id, job.state.name(), job.progress.solutions);
+                info!(job = %id, n = %job.n, state, %solutions, "job over");
+            }
+        }
         self.publisher.send_replace(Arc::new(Snapshot { jobs, workers, store_error: None }));
     }
 }

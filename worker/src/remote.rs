@@ -1,5 +1,6 @@
 //! Sessions with a coordinator across a network.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -29,6 +30,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 
 /// A session that lasted this long was a good one: the next attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
+
+/// How long the coordinator may take to end a session after the worker has.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The largest message accepted.
 const LARGEST_MESSAGE: usize = 16 << 20;
@@ -136,22 +140,32 @@ async fn session(worker: &mut Worker, endpoint: &Endpoint, drain: &CancellationT
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let incoming = client.session(outgoing).await?.into_inner();
     info!(coordinator = %endpoint.uri(), "connected");
-    let (end, received) =
-        tokio::join!(worker.serve(worker_end, drain), receive(incoming, coordinator_end.sender),);
+    let mut receiving = pin!(receive(incoming, coordinator_end.sender));
+    let mut serving = pin!(worker.serve(worker_end, drain));
+    let mut received = None;
+    let end = loop {
+        tokio::select! {
+            end = &mut serving => break end,
+            lost = &mut receiving, if received.is_none() => received = Some(lost),
+        }
+    };
+    // The goodbye is on its way: the coordinator ends the session when it has it.
+    let received = match received {
+        Some(lost) => lost,
+        None => tokio::time::timeout(FAREWELL, receiving)
+            .await
+            .unwrap_or_else(|_| Lost::Connection("the session has ended".to_owned())),
+    };
     match end {
         End::Drained => Ok(()),
         End::LinkLost => Err(received),
     }
 }
 
-/// Takes messages off the wire until it or the session ends, and says why.
+/// Takes messages off the wire until it ends, and says why it did.
 async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mpsc::Sender<ToWorker>) -> Lost {
     loop {
-        let message = tokio::select! {
-            message = incoming.message() => message,
-            () = to_worker.closed() => return Lost::Connection("the session has ended".to_owned()),
-        };
-        let message = match message {
+        let message = match incoming.message().await {
             Ok(Some(message)) => ToWorker::try_from(message),
             Ok(None) => return Lost::Connection("the coordinator closed the session".to_owned()),
             Err(status) => return status.into(),
