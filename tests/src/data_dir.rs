@@ -56,13 +56,22 @@ pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
 /// If there is no plan.
 pub fn share(dir: &Path) -> rusqlite::Result<f64> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let sql = "SELECT sum(1.0 * work * n_recorded / n_subproblems) / sum(1.0 * work) FROM (
-                   SELECT work, n_subproblems, (
-                       SELECT coalesce(sum(until - first), 0) FROM record
-                       WHERE record.job = plan_cross.job AND cross = number
-                   ) AS n_recorded FROM plan_cross WHERE n_subproblems > 0
-               )";
-    database.query_row(sql, [], |row| row.get(0))
+    let sql = "SELECT work, n_subproblems, (
+                   SELECT coalesce(sum(until - first), 0) FROM record
+                   WHERE record.job = plan_cross.job AND cross = number
+               ) FROM plan_cross WHERE n_subproblems > 0";
+    let mut crosses = database.prepare(sql)?;
+    let crosses = crosses
+        .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
+    // In whole nodes, as the coordinator adds them up: sums of fractions depend on their order.
+    let (mut recorded, mut all) = (0, 0);
+    for cross in crosses {
+        let (work, n_subproblems, n_recorded) = cross?;
+        let work: u128 = work.parse().expect("digits");
+        recorded += work * u128::from(n_recorded.unsigned_abs()) / u128::from(n_subproblems.unsigned_abs());
+        all += work;
+    }
+    if all == 0 { Err(rusqlite::Error::QueryReturnedNoRows) } else { Ok(recorded as f64 / all as f64) }
 }
 
 /// Changes the database in `dir` behind the program's back.
