@@ -1,4 +1,30 @@
 //! The AVX2 kernel: eight states at a time.
+//!
+//! **Blocked depth-first search.** Each row below the prefix has a small array of states, kept as arrays of words.
+//! Expanding a row takes its states, makes their children, and appends those that the pruning rule lets through to the
+//! next row's array. When that is nearly full it is expanded first, so memory stays small and inside the second-level
+//! cache, while there are always hundreds of states to fill vectors with. When the prefixes are used up, the rows are
+//! expanded once more from the top down until nothing is left.
+//!
+//! **In passes.** The states of one vector have different numbers of children. So an array is worked through in passes:
+//! each gives every state one child, its queen on the lowest square not tried yet, and keeps the states that have
+//! squares left. They move up to the front of the same array, over states that were read already, and are what the next
+//! pass works through.
+//!
+//! ```text
+//!   pass 1    a b c d e f g h …    →    kept  a d e g …       first children of a to h
+//!   pass 2    a d e g …            →    kept  d …             second children of a, d, e, g
+//! ```
+//!
+//! All lanes work but for those of one vector at the end of each pass, and no vector waits for the one before it. (The
+//! AVX-512 kernel refills lanes one by one, which it has instructions for; here that loses, see `docs/KERNEL.md`.)
+//!
+//! **Packing lanes.** There is no compress instruction. The lanes that go on are permuted to the front by a table of
+//! lane numbers for each mask, and the whole vector is stored: what follows the packed lanes is overwritten by the next
+//! store.
+//!
+//! At the end of the array stand dead states, whose columns are all attacked: they have no free square, and a child
+//! made of one has no free square in its next row, so it never gets through. They need no case of their own.
 
 use std::arch::x86_64::*;
 use std::cell::RefCell;
@@ -14,7 +40,7 @@ const LANES: usize = 8;
 /// States of one row at most.
 const CAPACITY: usize = 2048;
 
-/// Room behind an array: whole vectors are written at its end, and dead states stand there.
+/// Room behind an array: one vector that is appended to a full one, and one of dead states.
 const ROOM: usize = 2 * LANES;
 
 /// The most rows there can be below a prefix.
@@ -29,8 +55,9 @@ struct States {
     columns: Words,
     rising: Words,
     falling: Words,
-    /// The free squares that were not tried yet; not known of a state before its first turn.
+    /// The free squares that were not tried yet; only of states that were kept by a pass.
     untried: Words,
+    /// At most `CAPACITY + LANES`.
     len: usize,
 }
 
@@ -69,7 +96,7 @@ struct Search<'a> {
     rows: &'a [FreeRow],
     /// The columns without a cross queen.
     columns: u32,
-    /// The states of each row; more than are used.
+    /// The states of each of these rows; more than are used.
     states: &'a mut [States],
     stop: &'a AtomicBool,
     count: Count,
@@ -144,7 +171,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// One child of each state.
+    /// Gives each state of a row's array one child and keeps those that have squares left. In the first pass over an
+    /// array, that is all free squares.
     #[target_feature(enable = "avx2,popcnt")]
     fn pass<const FIRST: bool>(&mut self, row: usize, level: &Level) -> Option<()> {
         let len = self.states[row].bury_end();
@@ -170,6 +198,7 @@ impl Search<'_> {
         Some(())
     }
 
+    /// The same for the last row that is searched: its children have two rows left and are counted.
     #[target_feature(enable = "avx2,popcnt")]
     fn pass_last<const FIRST: bool>(&mut self, row: usize, level: &Level) {
         let from = &mut self.states[row];
@@ -206,7 +235,7 @@ impl States {
         self.len += 1;
     }
 
-    /// Puts dead states behind the last one and returns where they begin.
+    /// Puts a vector of dead states behind the last one and returns where it begins.
     fn bury_end(&mut self) -> usize {
         let end = self.len..self.len + LANES;
         self.columns[end.clone()].fill(u32::MAX);
@@ -214,41 +243,42 @@ impl States {
         self.len
     }
 
-    /// Places a queen for each of the eight states from `at` and keeps those that have squares left, behind
-    /// the `kept` first ones.
+    /// Places a queen for each of the eight states from `at` and goes down to the next row. States that have squares
+    /// left are stored behind the first `kept`, of which the new number is returned.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn turn<const FIRST: bool>(&mut self, at: usize, kept: usize, level: &Level) -> (Lanes, usize) {
-        let parent = Lanes {
+        let states = Lanes {
             columns: load(&self.columns, at),
             rising: load(&self.rising, at),
             falling: load(&self.falling, at),
         };
-        let untried = if FIRST { parent.free(level.allowed[0]) } else { load(&self.untried, at) };
+        let untried = if FIRST { states.free(level.allowed[0]) } else { load(&self.untried, at) };
         let rest = _mm256_and_si256(untried, _mm256_add_epi32(untried, _mm256_set1_epi32(-1)));
         let queen = _mm256_xor_si256(untried, rest);
         let done = zeros(rest);
-        let lanes = lanes_outside(done);
-        store(&mut self.columns, kept, parent.columns, lanes);
-        store(&mut self.rising, kept, parent.rising, lanes);
-        store(&mut self.falling, kept, parent.falling, lanes);
-        store(&mut self.untried, kept, rest, lanes);
-        (parent.with(queen).down(level.down[0]), kept + LANES - done.count_ones() as usize)
+        let order = lanes_outside(done);
+        store(&mut self.columns, kept, states.columns, order);
+        store(&mut self.rising, kept, states.rising, order);
+        store(&mut self.falling, kept, states.falling, order);
+        store(&mut self.untried, kept, rest, order);
+        (states.with(queen).down(level.down[0]), kept + LANES - done.count_ones() as usize)
     }
 
     /// Appends the lanes that are not in `dropped` to an array that has room for a whole vector.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn append(&mut self, at: usize, child: Lanes, dropped: u32) -> usize {
-        let lanes = lanes_outside(dropped);
-        store(&mut self.columns, at, child.columns, lanes);
-        store(&mut self.rising, at, child.rising, lanes);
-        store(&mut self.falling, at, child.falling, lanes);
+        let order = lanes_outside(dropped);
+        store(&mut self.columns, at, child.columns, order);
+        store(&mut self.rising, at, child.rising, order);
+        store(&mut self.falling, at, child.falling, order);
         at + LANES - dropped.count_ones() as usize
     }
 }
 
 impl Level {
+    /// Of the first of `rows`.
     #[target_feature(enable = "avx2,popcnt")]
     fn new(rows: &[FreeRow], columns: u32) -> Self {
         let all = |word: u32| _mm256_set1_epi32(word.cast_signed());
@@ -257,7 +287,10 @@ impl Level {
         let step = |i| u32::from(row(i).step);
         Self {
             allowed: [0, 1, 2, 3].map(|i| all(row(i).allowed)),
-            down: [step(0), step(1), step(1) + step(2)].map(all),
+            down: [step(0), step(1), step(1) + step(2)].map(|rows| {
+                // Less than 32, as the compiler should know: it would guard every shift against more.
+                _mm256_and_si256(all(rows), all(31))
+            }),
             columns: all(columns),
         }
     }
@@ -325,45 +358,67 @@ fn zeros(words: __m256i) -> u32 {
     _mm256_movemask_ps(_mm256_castsi256_ps(zero)).cast_unsigned()
 }
 
+/// The words of the eight states from `at`.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn load(words: &Words, at: usize) -> __m256i {
-    debug_assert!(at <= CAPACITY + LANES);
+    debug_assert!(at + LANES <= words.len());
+    // SAFETY: `at` is less than the length of an array, `CAPACITY + LANES` at most, and there are `CAPACITY + 2 * LANES`
+    // words.
     unsafe { _mm256_loadu_si256(words.as_ptr().add(at).cast()) }
 }
 
+/// Stores the lanes of a vector from `at` in the given order.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn store(words: &mut Words, at: usize, lanes: __m256i, order: __m256i) {
-    debug_assert!(at <= CAPACITY + LANES);
+    debug_assert!(at + LANES <= words.len());
     let packed = _mm256_permutevar8x32_epi32(lanes, order);
+    // SAFETY: `at` is at most `CAPACITY` where states are appended, and where they are kept it is at most the place they
+    // were just loaded from. In both cases a vector has room.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().add(at).cast(), packed) };
 }
 
+/// The numbers of the lanes outside `mask`, a set of the eight lanes, the lowest first.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn lanes_outside(mask: u32) -> __m256i {
-    let lanes = &LANES_OUTSIDE.0[mask as usize & 0xff];
+    let lanes = &LANES_OUTSIDE[mask as usize & 0xff].0;
+    // SAFETY: it reads the eight words, which are aligned to a vector.
     unsafe { _mm256_load_si256(lanes.as_ptr().cast()) }
 }
 
-#[repr(align(64))]
-struct LaneTable([[u32; LANES]; 256]);
+#[repr(align(32))]
+#[derive(Clone, Copy)]
+struct LaneNumbers([u32; LANES]);
 
-/// For each set of lanes, those outside it, the lowest first.
-static LANES_OUTSIDE: LaneTable = {
-    let mut table = [[0; LANES]; 256];
-    let mut mask = 0;
-    while mask < 256 {
+/// For each set of lanes, those outside it, the lowest first; then zeros.
+static LANES_OUTSIDE: [LaneNumbers; 1 << LANES] = {
+    let mut table = [LaneNumbers([0; LANES]); 1 << LANES];
+    let mut set = 0;
+    while set < table.len() {
         let (mut lane, mut n) = (0, 0);
-        while lane < LANES {
-            if mask >> lane & 1 == 0 {
-                table[mask][n] = lane as u32;
+        while lane < 8 {
+            if set >> lane & 1 == 0 {
+                table[set].0[n] = lane;
                 n += 1;
             }
             lane += 1;
         }
-        mask += 1;
+        set += 1;
     }
-    LaneTable(table)
+    table
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_of_lanes_has_those_outside_it_in_order() {
+        for (set, lanes) in LANES_OUTSIDE.iter().enumerate() {
+            let outside: Vec<u32> = (0..8).filter(|lane| set >> lane & 1 == 0).collect();
+            assert_eq!(lanes.0[..outside.len()], outside, "{set:08b}");
+        }
+    }
+}
