@@ -1,11 +1,12 @@
-//! Every kernel returns what the portable one returns: the same solutions, and the same nodes.
+//! Every kernel returns what the portable one returns: the same solutions, and the same nodes. The portable one returns
+//! what a plain recursion does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use queens_solver::{BoardSize, Count, Cross, FreeRows, Kernel, Prefixes, Square, State};
+use queens_solver::{BoardSize, Count, Cross, FreeRow, FreeRows, Kernel, Prefixes, Square, State};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -31,6 +32,28 @@ fn check(free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) {
     for kernel in others() {
         let counted = count(kernel, free, depth, from, n_subproblems);
         assert_eq!(counted, expected, "{kernel}, depth {depth}, from {from}, {n_subproblems} subproblems");
+    }
+}
+
+/// Adds what is below `state`, by the definition of a node and one queen after the other, down to the last row.
+fn count_plainly(rows: &[FreeRow], state: State, count: &mut Count) {
+    let [row, below @ ..] = rows else {
+        count.solutions += 1;
+        return;
+    };
+    for column in (0..32).filter(|column| state.free(row.allowed) >> column & 1 == 1) {
+        let child = state.with(1 << column).down(row.step);
+        let mut seen = child;
+        let mut open = true;
+        for next in below.iter().take(3) {
+            open &= seen.free(next.allowed) != 0;
+            seen = seen.down(next.step);
+        }
+        if open {
+            // In the last two rows no queen is a node.
+            count.nodes += u64::from(below.len() >= 2);
+            count_plainly(below, child, count);
+        }
     }
 }
 
@@ -99,6 +122,24 @@ proptest! {
         let all = Prefixes::count(&free, depth);
         let from = from.index(usize::try_from(all).expect("small") + 1) as u64;
         check(&free, depth, from, n_subproblems);
+    }
+
+    #[test]
+    fn the_portable_kernel_counts_what_a_plain_recursion_does(
+        n in 4_u8..=32,
+        cross in any::<prop::sample::Index>(),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 32),
+        n_left in 0_usize..=10,
+        depth in 0_u8..=5,
+    ) {
+        let free = random_board(n, cross, &choices, n_left);
+        prop_assume!(free.len() <= 11);
+        let prefixes = Prefixes::new(&free, depth);
+        let mut expected = Count::default();
+        for prefix in prefixes.clone() {
+            count_plainly(prefixes.rows_below(), prefix, &mut expected);
+        }
+        prop_assert_eq!(count(Kernel::Portable, &free, depth, 0, u64::MAX), expected);
     }
 }
 
