@@ -35,8 +35,10 @@ fn check(free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) {
     }
 }
 
-/// Adds what is below `state`, by the definition of a node and one queen after the other, down to the last row.
-fn count_plainly(rows: &[FreeRow], state: State, count: &mut Count) {
+/// Adds what is below `state`, one queen after the other down to the last row. A queen is a node if the rows that are
+/// looked at below it, all of five at most, two of six, or one, have a free square each, and if they are all that are
+/// left, every column still to be filled as well.
+fn count_plainly(rows: &[FreeRow], columns: u32, state: State, count: &mut Count) {
     let [row, below @ ..] = rows else {
         count.solutions += 1;
         return;
@@ -44,15 +46,22 @@ fn count_plainly(rows: &[FreeRow], state: State, count: &mut Count) {
     for column in (0..32).filter(|column| state.free(row.allowed) >> column & 1 == 1) {
         let child = state.with(1 << column).down(row.step);
         let mut seen = child;
-        let mut open = true;
-        for next in below.iter().take(3) {
-            open &= seen.free(next.allowed) != 0;
+        let mut squares = Vec::new();
+        for next in below {
+            squares.push(seen.free(next.allowed));
             seen = seen.down(next.step);
         }
-        if open {
-            // In the last two rows no queen is a node.
+        squares.truncate(match below.len() {
+            0..=5 => 5,
+            6 => 2,
+            _ => 1,
+        });
+        let reached = squares.iter().fold(0, |reached, squares| reached | squares);
+        let all_reached = below.len() > 5 || reached == columns & !child.columns;
+        // In the last two rows no queen is a node.
+        if squares.iter().all(|&squares| squares != 0) && all_reached {
             count.nodes += u64::from(below.len() >= 2);
-            count_plainly(below, child, count);
+            count_plainly(below, columns, child, count);
         }
     }
 }
@@ -137,7 +146,7 @@ proptest! {
         let prefixes = Prefixes::new(&free, depth);
         let mut expected = Count::default();
         for prefix in prefixes.clone() {
-            count_plainly(prefixes.rows_below(), prefix, &mut expected);
+            count_plainly(prefixes.rows_below(), free.columns(), prefix, &mut expected);
         }
         prop_assert_eq!(count(Kernel::Portable, &free, depth, 0, u64::MAX), expected);
     }

@@ -23,8 +23,8 @@
 //! lane numbers for each mask, and the whole vector is stored: what follows the packed lanes is overwritten by the next
 //! store.
 //!
-//! At the end of the array stand dead states, whose columns are all attacked: they have no free square, and a child
-//! made of one has no free square in its next row, so it never gets through. They need no case of their own.
+//! At the end of the array stand dead states, without a column to fill: they have no free square, and a child made of
+//! one has no free square in its next row, so it never gets through. They need no case of their own.
 
 use std::arch::x86_64::*;
 use std::cell::RefCell;
@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::portable;
 use crate::free_rows::{FreeRow, State};
+use crate::pruning::{SEEN_WHOLE, n_seen};
 use crate::{Count, Prefixes};
 
 /// Words in a vector.
@@ -49,7 +50,7 @@ const MOST_ROWS: usize = 32;
 /// One word of each state of a row.
 type Words = [u32; CAPACITY + ROOM];
 
-/// The states of one row, seen from it.
+/// The states of one row, seen from it; `columns` are those still to be filled.
 #[repr(C, align(64))]
 struct States {
     columns: Words,
@@ -105,15 +106,13 @@ struct Search<'a> {
 /// What is the same for all states of a row, in every lane.
 #[derive(Clone, Copy)]
 struct Level {
-    /// The allowed squares of the row itself and of the next three; full rows beyond the last.
-    allowed: [__m256i; 4],
-    /// Rows down from it to the next free row, and from there to the two rows after it.
-    down: [__m256i; 3],
-    /// The columns without a cross queen.
-    columns: __m256i,
+    /// The allowed squares of the row itself and of those that the pruning rule looks at.
+    allowed: [__m256i; SEEN_WHOLE + 1],
+    /// Rows down to the next free row, and from there to those after it that the rule looks at.
+    down: [__m256i; SEEN_WHOLE],
 }
 
-/// Eight states.
+/// Eight states; `columns` are those still to be filled.
 #[derive(Clone, Copy)]
 struct Lanes {
     columns: __m256i,
@@ -136,7 +135,7 @@ impl Search<'_> {
                 left -= 1;
                 // A prefix without a free square has no nodes; it would get a child without a queen.
                 if prefix.free(self.rows[0].allowed) != 0 {
-                    first.push(prefix);
+                    first.push(State { columns: self.columns & !prefix.columns, ..prefix });
                 }
             }
             if left == 0 {
@@ -156,25 +155,46 @@ impl Search<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let level = Level::new(&self.rows[row..], self.columns);
-        if row + 3 == self.rows.len() {
-            self.pass_last::<true>(row, &level);
-            while self.states[row].len > 0 {
-                self.pass_last::<false>(row, &level);
+        match self.rows.len() - row - 1 {
+            2 => {
+                self.count_last(row);
+                Some(())
             }
-        } else {
-            self.pass::<true>(row, &level)?;
-            while self.states[row].len > 0 {
-                self.pass::<false>(row, &level)?;
-            }
+            n_below => match n_seen(n_below) {
+                ..=1 => self.expand_seeing::<1>(row),
+                2 => self.expand_seeing::<2>(row),
+                3 => self.expand_seeing::<3>(row),
+                4 => self.expand_seeing::<4>(row),
+                _ => self.expand_seeing::<SEEN_WHOLE>(row),
+            },
+        }
+    }
+
+    /// [`expand`](Self::expand) for a row at which the pruning rule looks at `SEEN` rows.
+    #[target_feature(enable = "avx2,popcnt")]
+    fn expand_seeing<const SEEN: usize>(&mut self, row: usize) -> Option<()> {
+        let level = Level::new(&self.rows[row..]);
+        self.pass::<true, SEEN>(row, &level)?;
+        while self.states[row].len > 0 {
+            self.pass::<false, SEEN>(row, &level)?;
         }
         Some(())
+    }
+
+    /// Empties the array of the last row that is searched: its children have two rows left and are counted.
+    #[target_feature(enable = "avx2,popcnt")]
+    fn count_last(&mut self, row: usize) {
+        let level = Level::new(&self.rows[row..]);
+        self.pass_last::<true>(row, &level);
+        while self.states[row].len > 0 {
+            self.pass_last::<false>(row, &level);
+        }
     }
 
     /// Gives each state of a row's array one child and keeps those that have squares left. In the first pass over an
     /// array, that is all free squares.
     #[target_feature(enable = "avx2,popcnt")]
-    fn pass<const FIRST: bool>(&mut self, row: usize, level: &Level) -> Option<()> {
+    fn pass<const FIRST: bool, const SEEN: usize>(&mut self, row: usize, level: &Level) -> Option<()> {
         let len = self.states[row].bury_end();
         let (mut at, mut kept) = (0, 0);
         loop {
@@ -185,7 +205,7 @@ impl Search<'_> {
                 let child;
                 (child, kept) = from.turn::<FIRST>(at, kept, level);
                 at += LANES;
-                end = to.append(end, child, child.dropped(level));
+                end = to.append(end, child, child.dropped::<SEEN>(level));
             }
             self.count.nodes += (end - to.len) as u64;
             to.len = end;
@@ -198,7 +218,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// The same for the last row that is searched: its children have two rows left and are counted.
+    /// The same for the last row that is searched.
     #[target_feature(enable = "avx2,popcnt")]
     fn pass_last<const FIRST: bool>(&mut self, row: usize, level: &Level) {
         let from = &mut self.states[row];
@@ -238,7 +258,7 @@ impl States {
     /// Puts a vector of dead states behind the last one and returns where it begins.
     fn bury_end(&mut self) -> usize {
         let end = self.len..self.len + LANES;
-        self.columns[end.clone()].fill(u32::MAX);
+        self.columns[end.clone()].fill(0);
         self.untried[end].fill(0);
         self.len
     }
@@ -278,21 +298,26 @@ impl States {
 }
 
 impl Level {
-    /// Of the first of `rows`.
+    /// Of the first of `rows`, of which there are at least three.
     #[target_feature(enable = "avx2,popcnt")]
-    fn new(rows: &[FreeRow], columns: u32) -> Self {
+    fn new(rows: &[FreeRow]) -> Self {
+        let none = _mm256_setzero_si256();
+        let mut level = Self { allowed: [none; SEEN_WHOLE + 1], down: [none; SEEN_WHOLE] };
         let all = |word: u32| _mm256_set1_epi32(word.cast_signed());
-        let row =
-            |i: usize| rows.get(i).copied().unwrap_or(FreeRow { allowed: u32::MAX, ..FreeRow::default() });
-        let step = |i| u32::from(row(i).step);
-        Self {
-            allowed: [0, 1, 2, 3].map(|i| all(row(i).allowed)),
-            down: [step(0), step(1), step(1) + step(2)].map(|rows| {
-                // Less than 32, as the compiler should know: it would guard every shift against more.
-                _mm256_and_si256(all(rows), all(31))
-            }),
-            columns: all(columns),
+        // Less than 32, as the compiler should know: it would guard every shift against more.
+        let all_down = |rows: u32| _mm256_and_si256(all(rows), all(31));
+        level.allowed[0] = all(rows[0].allowed);
+        level.down[0] = all_down(rows[0].step.into());
+        let below = &rows[1..];
+        let mut distance = 0;
+        for (i, seen) in below[..n_seen(below.len())].iter().enumerate() {
+            level.allowed[i + 1] = all(seen.allowed);
+            if i > 0 {
+                level.down[i] = all_down(distance);
+            }
+            distance += u32::from(seen.step);
         }
+        level
     }
 }
 
@@ -301,7 +326,7 @@ impl Lanes {
     #[target_feature(enable = "avx2,popcnt")]
     fn with(self, queen: __m256i) -> Self {
         Self {
-            columns: _mm256_or_si256(self.columns, queen),
+            columns: _mm256_xor_si256(self.columns, queen),
             rising: _mm256_or_si256(self.rising, queen),
             falling: _mm256_or_si256(self.falling, queen),
         }
@@ -320,17 +345,27 @@ impl Lanes {
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn free(self, allowed: __m256i) -> __m256i {
-        let attacked = _mm256_or_si256(_mm256_or_si256(self.columns, self.rising), self.falling);
-        _mm256_andnot_si256(attacked, allowed)
+        let open = _mm256_and_si256(self.columns, allowed);
+        _mm256_andnot_si256(_mm256_or_si256(self.rising, self.falling), open)
     }
 
-    /// The lanes that the pruning rule drops.
+    /// The lanes that the pruning rule drops, see [`surviving`](crate::pruning::surviving).
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn dropped(self, level: &Level) -> u32 {
-        let [_, next, second, third] = level.allowed;
-        let fewest = _mm256_min_epu32(self.free(next), self.down(level.down[1]).free(second));
-        zeros(_mm256_min_epu32(fewest, self.down(level.down[2]).free(third)))
+    fn dropped<const SEEN: usize>(self, level: &Level) -> u32 {
+        let mut fewest = self.free(level.allowed[1]);
+        let mut reached = fewest;
+        for i in 1..SEEN {
+            let free = self.down(level.down[i]).free(level.allowed[i + 1]);
+            fewest = _mm256_min_epu32(fewest, free);
+            reached = _mm256_or_si256(reached, free);
+        }
+        let empty = _mm256_cmpeq_epi32(fewest, _mm256_setzero_si256());
+        // With more rows left than the rule looks at, two are looked at or one.
+        if SEEN < 3 {
+            return mask_of(empty);
+        }
+        !mask_of(_mm256_andnot_si256(empty, _mm256_cmpeq_epi32(reached, self.columns))) & 0xff
     }
 
     /// With two rows left: how many lanes the pruning rule lets through, and how many completions they have; see
@@ -338,14 +373,15 @@ impl Lanes {
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn complete(self, level: &Level) -> (u32, u32) {
+        let both = self.columns;
         let upper = self.free(level.allowed[1]);
         let lower = self.down(level.down[1]).free(level.allowed[2]);
-        let survives = !zeros(_mm256_min_epu32(upper, lower)) & 0xff;
-        let both = _mm256_andnot_si256(self.columns, level.columns);
+        let empty = _mm256_cmpeq_epi32(_mm256_min_epu32(upper, lower), _mm256_setzero_si256());
+        let reached = _mm256_cmpeq_epi32(_mm256_or_si256(upper, lower), both);
+        let survives = mask_of(_mm256_andnot_si256(empty, reached));
         let apart = zeros(_mm256_and_si256(both, _mm256_srlv_epi32(both, level.down[1])));
-        let open = survives & apart;
-        let one_way = open & zeros(_mm256_xor_si256(_mm256_or_si256(upper, lower), both));
-        let other_way = open & zeros(_mm256_xor_si256(_mm256_and_si256(upper, lower), both));
+        let one_way = survives & apart;
+        let other_way = one_way & mask_of(_mm256_cmpeq_epi32(_mm256_and_si256(upper, lower), both));
         (survives.count_ones(), one_way.count_ones() + other_way.count_ones())
     }
 }
@@ -354,8 +390,14 @@ impl Lanes {
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn zeros(words: __m256i) -> u32 {
-    let zero = _mm256_cmpeq_epi32(words, _mm256_setzero_si256());
-    _mm256_movemask_ps(_mm256_castsi256_ps(zero)).cast_unsigned()
+    mask_of(_mm256_cmpeq_epi32(words, _mm256_setzero_si256()))
+}
+
+/// The lanes whose highest bit is set.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn mask_of(words: __m256i) -> u32 {
+    _mm256_movemask_ps(_mm256_castsi256_ps(words)).cast_unsigned()
 }
 
 /// The words of the eight states from `at`.

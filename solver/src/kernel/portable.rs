@@ -106,7 +106,7 @@ impl Search<'_> {
                 for queen in bits(state.free(row.allowed)) {
                     let child = state.with(queen).down(row.step);
                     to.states[end] = child;
-                    end += usize::from(surviving(below, child).is_some());
+                    end += usize::from(surviving(below, self.columns, child).is_some());
                 }
             }
             self.count.nodes += (end - to.len) as u64;
