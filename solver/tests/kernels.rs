@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn the_portable_kernel_counts_what_a_plain_recursion_does(
-        n in 4_u8..=32,
+        n in prop_oneof![11_u8..=14, 4_u8..=32],
         cross in any::<prop::sample::Index>(),
         choices in prop::collection::vec(any::<prop::sample::Index>(), 32),
         n_left in 0_usize..=10,
@@ -156,20 +156,19 @@ proptest! {
 #[test]
 fn a_stopped_kernel_counts_rightly_the_next_time() {
     let free = FreeRows::new(size(20), Cross::all(size(20))[0].queens());
-    let small = FreeRows::new(size(12), Cross::all(size(12))[0].queens());
     for kernel in others().chain([Kernel::Portable]) {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let counting = scope.spawn(|| {
                 // Until it is stopped: counting all of it takes much longer.
                 let stopped = kernel.count(&mut Prefixes::new(&free, 4), u64::MAX, &stop);
-                (stopped, count(kernel, &small, 2, 0, u64::MAX))
+                (stopped, count(kernel, &free, 7, 0, 100))
             });
             thread::sleep(Duration::from_millis(3));
             stop.store(true, Ordering::Relaxed);
             let (stopped, next) = counting.join().expect("no panic");
             assert_eq!(stopped, None, "{kernel}");
-            assert_eq!(next, count(Kernel::Portable, &small, 2, 0, u64::MAX), "{kernel}");
+            assert_eq!(next, count(Kernel::Portable, &free, 7, 0, 100), "{kernel}");
         });
     }
 }
