@@ -177,13 +177,23 @@ struct Probe {
 
 impl Probe {
     fn new(n: BoardSize, cross: &Cross) -> Self {
-        let (image, shape) = match n.get() {
-            0..PROBED_FROM => (Symmetry::IDENTITY, 1.0),
-            PROBED_FROM..=20 => smallest_image(n, cross, 3),
-            _ => smallest_image(n, cross, 4),
-        };
+        let (image, shape) = chosen_image(n, cross);
         let free = FreeRows::new(n, &cross.image(n, image));
         Self { image, n_subproblems: Prefixes::count(&free, depth(n)), shape }
+    }
+}
+
+/// The image that the plan of `n` counts a cross on.
+pub(crate) fn image(n: BoardSize, cross: &Cross) -> Symmetry {
+    chosen_image(n, cross).0
+}
+
+/// The image a cross is counted on, and its relative size.
+fn chosen_image(n: BoardSize, cross: &Cross) -> (Symmetry, f64) {
+    match n.get() {
+        0..PROBED_FROM => (Symmetry::IDENTITY, 1.0),
+        PROBED_FROM..=20 => smallest_image(n, cross, 3),
+        _ => smallest_image(n, cross, 4),
     }
 }
 
