@@ -11,10 +11,11 @@ use anyhow::Context;
 use queens_solver::{Count, Kernel, Part, Sampler};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Random descents for each cross of a sample, and for each of all crosses: together they find the nodes of the whole
-/// board within some 2 % in a second or two.
+/// Random descents for each cross of a sample.
 pub(crate) const DESCENTS: u32 = 32;
-const DESCENTS_OF_ALL: u32 = 4;
+
+/// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
+const DESCENTS_OF_ALL: usize = 400_000;
 
 /// What a part counted to, and how long a core worked on it.
 #[derive(Clone, Copy, Debug)]
@@ -82,11 +83,12 @@ pub(crate) fn board_nodes(
         let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
         return Ok(Measured::exact(nodes as f64));
     }
-    let all =
-        parallel(n_threads, sampler.n_crosses(), |_| true, |i| sampler.unturned_nodes(i, DESCENTS_OF_ALL))?;
+    let n_crosses = sampler.n_crosses();
+    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_crosses.max(1)).unwrap_or(u32::MAX).max(1);
+    let all = parallel(n_threads, n_crosses, |_| true, |i| sampler.unturned_nodes(i, n_descents))?;
     let mean = Measured::ratio(all.iter().map(|&nodes| (nodes, 1.0)));
     let gain = Measured::ratio(sample.iter().map(|(part, _)| (part.cross_nodes(), part.unturned_nodes())));
-    Ok(mean.times(gain).times(Measured::exact(sampler.n_crosses() as f64)))
+    Ok(mean.times(gain).times(Measured::exact(n_crosses as f64)))
 }
 
 /// The core-seconds of the whole board, if it has `board_nodes`.
@@ -163,6 +165,8 @@ pub(crate) fn parallel<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use queens_solver::{BoardSize, published};
+
     use super::*;
 
     #[test]
@@ -191,5 +195,46 @@ mod tests {
         check_ratio(&[(2.0, 1.0), (4.0, 2.0), (8.0, 4.0)], 2.0, 0.0);
         // With denominators of 1 it is the standard error of the mean: here 1 ± 1 / √3 in units of 2.
         check_ratio(&[(0.0, 1.0), (2.0, 1.0), (4.0, 1.0)], 2.0, 1.0 / 3.0_f64.sqrt());
+    }
+    /// How far the estimated solutions of a board are from the published ones, in standard errors.
+    fn deviation(n: BoardSize) -> f64 {
+        let sampler = Sampler::new(n);
+        let sample: Vec<(Part, Timed)> = (0..100)
+            .map(|i| sampler.part(i, DESCENTS))
+            .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
+            .collect();
+        let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+        let solutions = board_solutions(&sampler, &sample, nodes);
+        let published = published(n).expect("up to 27 they are").solutions as f64;
+        assert!(solutions.error < 0.12, "n = {n}: {solutions:?}");
+        (solutions.value - published) / (solutions.error * published)
+    }
+
+    /// Nothing here depends on time: descents and parts are the same each time.
+    #[test]
+    fn two_standard_errors_are_nearly_always_enough() {
+        let deviations: Vec<f64> = BoardSize::range(14, 27).map(deviation).collect();
+        let n_within = deviations.iter().filter(|deviation| deviation.abs() < 2.0).count();
+        assert!(n_within + 1 >= deviations.len(), "{deviations:?}");
+        assert!(deviations.iter().all(|deviation| deviation.abs() < 3.0), "{deviations:?}");
+        // Nor are they far too wide.
+        assert!(deviations.iter().any(|deviation| deviation.abs() > 0.5), "{deviations:?}");
+        println!("{deviations:?}");
+    }
+
+    #[test]
+    fn the_whole_board_is_not_estimated() {
+        for n in [0, 2, 8, 12] {
+            let n = BoardSize::new(n).expect("a board size");
+            let sampler = Sampler::new(n);
+            let sample: Vec<(Part, Timed)> = (0..sampler.n_crosses())
+                .map(|i| sampler.part(i, 1))
+                .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
+                .collect();
+            let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+            let solutions = board_solutions(&sampler, &sample, nodes);
+            let published = published(n).expect("up to 27 they are").solutions as f64;
+            assert_eq!((solutions.value, solutions.error, nodes.error), (published, 0.0, 0.0), "n = {n}");
+        }
     }
 }
