@@ -46,7 +46,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i, DESCENTS))?;
     let (timed, seconds) = time(&parts, kernel, args.threads)?;
     let sample: Vec<(Part, Timed)> = parts.into_iter().zip(timed).collect();
-    let check = check(args, &sampler, &sample)?;
+    let check = check(kernel, &sampler, &sample, args.threads)?;
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
     let answer = answer(args, &sampler, &sample, seconds, nodes, check);
     output::print(&match args.output {
@@ -75,24 +75,29 @@ struct Check {
 }
 
 /// Compares a whole board with its published count, anything else with another kernel and a textbook method.
-fn check(args: &BenchArgs, sampler: &Sampler, sample: &[(Part, Timed)]) -> anyhow::Result<Check> {
+fn check(
+    timed_with: Kernel,
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    n_threads: NonZeroUsize,
+) -> anyhow::Result<Check> {
     if is_whole_board(sampler, sample.len())
-        && let Some(published) = published(args.n)
+        && let Some(published) = published(sampler.n())
     {
         let against = format!("the published count {}", published.solutions);
         return Ok(Check { against, agrees: solutions(sample) == published.solutions });
     }
-    let timed_with = args.kernel.kernel();
     let other = Kernel::ALL.into_iter().find(|kernel| kernel.is_available() && *kernel != timed_with);
     let agrees = parallel(
-        args.threads,
+        n_threads,
         sample.len(),
         |_| true,
         |i| {
             let (part, timed) = &sample[i];
             let textbook = i % TEXTBOOK_EVERY == 0;
             other.is_none_or(|kernel| part.count(kernel) == timed.count)
-                && (!textbook || Method::Bitmask.count(args.n, part.queens()) == Ok(timed.count.solutions))
+                && (!textbook
+                    || Method::Bitmask.count(sampler.n(), part.queens()) == Ok(timed.count.solutions))
         },
     )?;
     let (n_parts, n_textbook) = (sample.len(), sample.len().div_ceil(TEXTBOOK_EVERY));
@@ -159,4 +164,46 @@ fn text(answer: &Answer) -> String {
          whole board: {projected} core-{} ± {error:.0} %",
         unit.name
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_solver::BoardSize;
+
+    use super::*;
+
+    /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
+    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(Part, Timed)])) -> Check {
+        let sampler = Sampler::new(BoardSize::new(n).expect("a board size"));
+        let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i, 1));
+        let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();
+        tamper(&mut sample);
+        check(kernel, &sampler, &sample, NonZeroUsize::MIN).expect("no thread is started")
+    }
+
+    #[test]
+    fn wrong_counts_are_noticed() {
+        let kernel = Kernel::best();
+        assert!(checked(12, 1000, kernel, |_| ()).agrees);
+        assert!(!checked(12, 1000, kernel, |sample| sample[7].1.count.solutions += 1).agrees);
+        assert!(checked(14, 70, kernel, |_| ()).agrees);
+        for i in [0, 64] {
+            assert!(!checked(14, 70, kernel, |sample| sample[i].1.count.solutions += 1).agrees, "part {i}");
+        }
+        // Where there is another kernel, it notices what the textbook method does not look at.
+        if kernel != Kernel::Portable {
+            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.solutions -= 1).agrees);
+            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.nodes += 1).agrees);
+        }
+    }
+
+    #[test]
+    fn what_is_checked_is_said() {
+        let kernel = Kernel::best();
+        assert_eq!(checked(8, 512, kernel, |_| ()).against, "the published count 92");
+        let against = checked(14, 70, kernel, |_| ()).against;
+        assert!(against.contains("textbook method on 2 of"), "{against}");
+        let against = checked(22, 1, kernel, |_| ()).against;
+        assert!(against.contains("textbook method on 1 of"), "{against}");
+    }
 }

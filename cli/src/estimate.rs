@@ -16,9 +16,9 @@ const PROBING: Duration = Duration::from_secs(4);
 /// Parts to count however long that takes.
 const FEWEST_PARTS: usize = 16;
 
-/// The share of the time that a sample says nothing about: the bookkeeping around the kernel, and whether the machine
-/// will be as busy as it is now.
-const UNSEEN: f64 = 0.05;
+/// The share of the time that a sample says nothing about: the bookkeeping around the kernel, and how fast a core is
+/// at another time (on a shared machine, runs seconds apart differ by so much).
+const UNSEEN: f64 = 0.1;
 
 /// What is expected, in the form that scripts rely on. The ranges are of 95 %.
 #[derive(Debug, Serialize)]
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn times_have_one_unit_and_a_range() {
         check(0.0, 0.0, "under 0.001 core-seconds");
-        check(0.000_94, 0.0, "under 0.001 core-seconds");
-        check(0.004, 0.0, "0.0040 core-seconds (0.0038 to 0.0042)");
-        check(2.83, 0.01, "2.8 core-seconds (2.6 to 3.0)");
-        check(23.4 * 365.25 * 86400.0, 0.05, "23 core-years (20 to 27)");
-        check(1e12, 0.05, "32,000 core-years (27,000 to 37,000)");
+        check(0.000_9, 0.0, "under 0.001 core-seconds");
+        check(0.004, 0.0, "0.0040 core-seconds (0.0036 to 0.0044)");
+        check(2.83, 0.01, "2.8 core-seconds (2.5 to 3.2)");
+        check(23.4 * 365.25 * 86400.0, 0.05, "23 core-years (19 to 28)");
+        check(1e12, 0.05, "32,000 core-years (26,000 to 38,000)");
     }
 }

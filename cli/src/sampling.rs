@@ -219,7 +219,6 @@ mod tests {
         assert!(deviations.iter().all(|deviation| deviation.abs() < 3.0), "{deviations:?}");
         // Nor are they far too wide.
         assert!(deviations.iter().any(|deviation| deviation.abs() > 0.5), "{deviations:?}");
-        println!("{deviations:?}");
     }
 
     #[test]

@@ -48,6 +48,12 @@ impl Sampler {
         Self { n, crosses: crosses_in_counting_order(n) }
     }
 
+    /// The size of the board.
+    #[must_use]
+    pub const fn n(&self) -> BoardSize {
+        self.n
+    }
+
     /// The number of crosses.
     #[must_use]
     pub fn n_crosses(&self) -> usize {
