@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::{BenchArgs, Output};
 use crate::output::{self, TimeUnit};
-use crate::sampling::{DESCENTS, Measured, Timed, board_nodes, board_time, is_whole_board, parallel};
+use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, parallel};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let kernel = args.kernel.kernel();
     let sampler = Sampler::new(args.n);
     let n_parts = args.sample.get().min(sampler.n_crosses());
-    let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i, DESCENTS))?;
+    let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     let (timed, seconds) = time(&parts, kernel, args.threads)?;
     let sample: Vec<(Part, Timed)> = parts.into_iter().zip(timed).collect();
     let check = check(kernel, &sampler, &sample, args.threads)?;
@@ -175,7 +175,7 @@ mod tests {
     /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
     fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(Part, Timed)])) -> Check {
         let sampler = Sampler::new(BoardSize::new(n).expect("a board size"));
-        let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i, 1));
+        let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i));
         let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();
         tamper(&mut sample);
         check(kernel, &sampler, &sample, NonZeroUsize::MIN).expect("no thread is started")

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::args::{EstimateArgs, Output};
 use crate::output::{self, TimeUnit, grouped};
-use crate::sampling::{DESCENTS, Measured, Timed, board_nodes, board_solutions, board_time, parallel};
+use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time, parallel};
 
 /// How long to take samples.
-const PROBING: Duration = Duration::from_secs(4);
+const PROBING: Duration = Duration::from_secs(3);
 
 /// Parts to count however long that takes.
 const FEWEST_PARTS: usize = 16;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let sampler = Sampler::new(args.n);
     let go_on = |i| i < FEWEST_PARTS || began.elapsed() < PROBING;
     let sample = parallel(args.threads, sampler.n_crosses(), go_on, |i| {
-        let part = sampler.part(i, DESCENTS);
+        let part = sampler.part(i);
         let timed = Timed::new(&part, args.kernel.kernel());
         (part, timed)
     })?;

@@ -11,9 +11,6 @@ use anyhow::Context;
 use queens_solver::{Count, Kernel, Part, Sampler};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Random descents for each cross of a sample.
-pub(crate) const DESCENTS: u32 = 32;
-
 /// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
 const DESCENTS_OF_ALL: usize = 400_000;
 
@@ -73,7 +70,7 @@ impl Measured {
 }
 
 /// The nodes of the whole board: what the sample counted if that is all of it; otherwise an estimate from random
-/// descents in all crosses as they stand, times what turning them gains in those of the sample.
+/// descents in all crosses.
 pub(crate) fn board_nodes(
     sampler: &Sampler,
     sample: &[(Part, Timed)],
@@ -85,10 +82,9 @@ pub(crate) fn board_nodes(
     }
     let n_crosses = sampler.n_crosses();
     let n_descents = u32::try_from(DESCENTS_OF_ALL / n_crosses.max(1)).unwrap_or(u32::MAX).max(1);
-    let all = parallel(n_threads, n_crosses, |_| true, |i| sampler.unturned_nodes(i, n_descents))?;
+    let all = parallel(n_threads, n_crosses, |_| true, |i| sampler.nodes(i, n_descents))?;
     let mean = Measured::ratio(all.iter().map(|&nodes| (nodes, 1.0)));
-    let gain = Measured::ratio(sample.iter().map(|(part, _)| (part.cross_nodes(), part.unturned_nodes())));
-    Ok(mean.times(gain).times(Measured::exact(n_crosses as f64)))
+    Ok(mean.times(Measured::exact(n_crosses as f64)))
 }
 
 /// The core-seconds of the whole board, if it has `board_nodes`.
@@ -200,7 +196,7 @@ mod tests {
     fn deviation(n: BoardSize) -> f64 {
         let sampler = Sampler::new(n);
         let sample: Vec<(Part, Timed)> = (0..100)
-            .map(|i| sampler.part(i, DESCENTS))
+            .map(|i| sampler.part(i))
             .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
             .collect();
         let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
@@ -227,7 +223,7 @@ mod tests {
             let n = BoardSize::new(n).expect("a board size");
             let sampler = Sampler::new(n);
             let sample: Vec<(Part, Timed)> = (0..sampler.n_crosses())
-                .map(|i| sampler.part(i, 1))
+                .map(|i| sampler.part(i))
                 .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
                 .collect();
             let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");

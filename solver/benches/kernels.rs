@@ -17,7 +17,7 @@ impl Task {
     fn new(name: &'static str, n: u8, n_parts: usize) -> Self {
         let n = BoardSize::new(n).expect("a board size");
         let sampler = Sampler::new(n);
-        let parts: Vec<Part> = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i, 0)).collect();
+        let parts: Vec<Part> = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i)).collect();
         let task = Self { name, expected: count(&parts, Kernel::Portable), parts };
         if sampler.parts_are_crosses() && task.parts.len() == sampler.n_crosses() {
             let weighted: u128 = task
