@@ -145,8 +145,7 @@ pub(crate) struct BenchArgs {
           default_value = "1", allow_negative_numbers = true)]
     pub(crate) threads: NonZeroUsize,
 
-    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2,
-    /// portable
+    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
 
@@ -176,8 +175,7 @@ pub(crate) struct EstimateArgs {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     pub(crate) threads: NonZeroUsize,
 
-    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2,
-    /// portable
+    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
 
