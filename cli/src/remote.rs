@@ -68,7 +68,7 @@ impl Remote {
     fn refused(&self, status: &Status) -> anyhow::Error {
         match std::error::Error::source(status) {
             Some(cause) => {
-                unreachable(&self.url, &format!("no coordinator answers there ({})", root_cause(cause)))
+                unreachable(&self.url, &format!("what answers is no coordinator, {}", root_cause(cause)))
             }
             None if status.code() == Code::Unimplemented => {
                 unreachable(&self.url, "it is no coordinator, or of an older version")

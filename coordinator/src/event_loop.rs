@@ -195,7 +195,11 @@ impl EventLoop {
             JobChange::Resume => self.ledger.resume(now, job),
             JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
         }
-        .inspect(|()| info!(%job, ?change, "an operator changed a job"))
+        .inspect(|()| match change {
+            JobChange::Pause => info!(%job, "job paused"),
+            JobChange::Resume => info!(%job, "job resumed"),
+            JobChange::Priority(priority) => info!(%job, %priority, "job's priority changed"),
+        })
     }
 
     fn change_workers(
@@ -209,7 +213,11 @@ impl EventLoop {
             WorkerChange::Block => self.ledger.block(now, name),
             WorkerChange::Unblock => self.ledger.unblock(now, name),
         }
-        .inspect(|workers| info!(name, ?change, workers, "an operator changed workers"))
+        .inspect(|&workers| match change {
+            WorkerChange::Drain => info!(name, workers, "workers sent home"),
+            WorkerChange::Block => info!(name, workers, "workers blocked"),
+            WorkerChange::Unblock => info!(name, workers, "workers unblocked"),
+        })
     }
 
     fn fail(

@@ -30,8 +30,9 @@ struct Args {
           default_value = "127.0.0.1:50051")]
     listen: String,
 
-    #[command(flatten)]
-    data: DataArgs,
+    /// Directory to keep jobs in; made if it is not there
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
+    data_dir: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,7 +57,7 @@ enum Command {
     /// contradicts anything.
     Check {
         /// Backup to check instead of a data directory
-        #[arg(value_name = "FILE", conflicts_with = "data_dir")]
+        #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
 
         #[command(flatten)]
@@ -66,7 +67,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct DataArgs {
-    /// Directory to keep jobs in; made if it is not there
+    /// The coordinator's directory
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 }
@@ -144,9 +145,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let listener = runtime
         .block_on(TcpListener::bind(&args.listen))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
-    let store = SqliteStore::open(&args.data.data_dir)?;
+    let store = SqliteStore::open(&args.data_dir)?;
     let coordinator = Coordinator::start(Box::new(store), default_threads())
-        .with_context(|| format!("failed to go on with data directory '{}'", args.data.data_dir.display()))?;
+        .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
     let served = runtime.block_on(serve(args, listener, coordinator));
     runtime.shutdown_timeout(FAREWELL);
     served
@@ -155,7 +156,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
 async fn serve(args: &Args, listener: TcpListener, coordinator: Coordinator) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
-    info!(address = %listener.local_addr()?, data_dir = %args.data.data_dir.display(), "listening");
+    info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let server = tokio::spawn(grpc::serve(listener, coordinator.handle(), stop.clone()));
     let failed = tokio::select! {
         () = stop.cancelled() => None,

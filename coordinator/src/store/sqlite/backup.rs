@@ -72,7 +72,7 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
         let mut copy = Connection::open(&absolute)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut copy, schema::STEPS)?;
-        copy.execute("UPDATE epoch SET next = random() & 0x3fffffff", ())?;
+        copy.execute("UPDATE epoch SET first = 0, next = random() & 0x3fffffff", ())?;
         copy.execute("UPDATE epoch SET first = next", ())?;
         read::jobs(&copy)?;
         copy.close().map_err(|(_, error)| error.into())
