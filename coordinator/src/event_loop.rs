@@ -49,6 +49,8 @@ pub(crate) struct EventLoop {
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
+    /// Whether something may have happened since.
+    unpublished: bool,
     stop: CancellationToken,
 }
 
@@ -83,6 +85,7 @@ impl EventLoop {
             ticked: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
+            unpublished: false,
             stop,
         })
     }
@@ -121,7 +124,9 @@ impl EventLoop {
                     self.apply(command);
                 }
             }
-            () = tokio::time::sleep_until(next_tick.into()), if self.ledger.has_workers() => {
+            () = tokio::time::sleep_until(next_tick.into()),
+                if self.ledger.has_workers() || self.unpublished =>
+            {
                 self.ticked = Instant::now();
                 self.ledger.tick(self.started.elapsed());
             }
@@ -351,6 +356,7 @@ impl EventLoop {
         let begun_and_ended =
             |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| job.state.is_over()).count());
         let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
+        self.unpublished = true;
         if changed || self.published.elapsed() >= self.tick_interval() {
             self.publish_now();
         }
@@ -358,6 +364,7 @@ impl EventLoop {
 
     fn publish_now(&mut self) {
         self.published = Instant::now();
+        self.unpublished = false;
         let (jobs, workers) = (self.ledger.jobs(), self.ledger.workers());
         for job in jobs.iter().filter(|job| job.state.is_over()) {
             let before = self.publisher.borrow().job(job.id).is_some_and(|before| before.state.is_over());
