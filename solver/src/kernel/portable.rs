@@ -54,7 +54,7 @@ impl Search<'_> {
         }
         for queen in bits(free) {
             let child = state.with(queen).down(row.step);
-            if let Some(next_free) = surviving(below, child) {
+            if let Some(next_free) = surviving(below, self.columns, child) {
                 self.count.nodes += 1;
                 self.descend(below, child, next_free)?;
             }
