@@ -2,6 +2,7 @@
 
 mod args;
 mod count;
+mod describe;
 mod local;
 mod output;
 mod progress;
