@@ -1,12 +1,15 @@
 //! `queens`: counts n-queens placements.
 
 mod args;
+mod bench;
 mod count;
 mod describe;
+mod estimate;
 mod local;
 mod output;
 mod progress;
 mod remote;
+mod sampling;
 
 use std::process::ExitCode;
 
@@ -40,6 +43,8 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Priority(args) => remote::priority(&args).await,
             Command::Cancel(args) => remote::cancel(&args).await,
             Command::Workers(args) => remote::workers(&args).await,
+            Command::Bench(args) => bench::run(&args),
+            Command::Estimate(args) => estimate::run(&args),
         }
     })
 }

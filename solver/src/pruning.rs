@@ -25,22 +25,19 @@ pub(crate) const fn n_seen(n_left: usize) -> usize {
 /// dropped by any test, and one row is enough.
 #[inline(always)]
 pub(crate) fn surviving(rows: &[FreeRow], columns: u32, child: State) -> Option<u32> {
+    // All is looked at, without a branch: which row or column stops a child can't be predicted.
     let [first, below @ ..] = rows else { return Some(0) };
     let free = child.free(first.allowed);
-    if free == 0 {
-        return None;
-    }
+    let mut survives = free != 0;
     let (mut reached, mut step) = (free, first.step);
     for row in &below[..n_seen(rows.len()) - 1] {
         let free = child.down(step).free(row.allowed);
-        if free == 0 {
-            return None;
-        }
+        survives &= free != 0;
         reached |= free;
         step += row.step;
     }
-    if rows.len() <= SEEN_WHOLE && reached | child.columns != columns | child.columns {
-        return None;
+    if rows.len() <= SEEN_WHOLE {
+        survives &= reached | child.columns == columns | child.columns;
     }
-    Some(free)
+    survives.then_some(free)
 }

@@ -71,7 +71,7 @@ impl SplitMix {
     }
 
     /// A number below `bound`, 0 if that is 0; the bias for bounds of at most 32 is below 2^-32.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((self.next() >> 32) as usize * bound) >> 32
     }
 }
