@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use queens_proto::JobStatus;
+use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::output::duration;
+use crate::describe::range_left;
 
 /// Parts of a bar: the share of the work is shown to a tenth of a percent.
 const PARTS: u64 = 1000;
@@ -46,7 +47,7 @@ impl Progress {
             Some(error) => format!("waiting: {error}"),
             None => describe(job, rate),
         };
-        self.bar.set_message(message);
+        self.bar.set_message(cut_to_terminal(message));
     }
 
     /// Takes the bar off the screen.
@@ -55,11 +56,22 @@ impl Progress {
     }
 }
 
+/// As much of a message as fits beside the bar. What a terminal echoes for Ctrl-C fits behind it, so that the bar can
+/// still be taken off the screen.
+fn cut_to_terminal(mut message: String) -> String {
+    const BESIDES: u16 = 20 + " ".len() as u16 + "^C ".len() as u16;
+    let width = terminal::size().map_or(80, |(columns, _)| columns.saturating_sub(BESIDES));
+    if let Some((end, _)) = message.char_indices().nth(width.into()) {
+        message.truncate(end);
+    }
+    message
+}
+
 fn describe(job: &JobStatus, rate: f64) -> String {
     let share = job.fraction() * 100.0;
-    let left = match job.seconds_left {
-        Some(seconds) if rate > 0.0 => format!("{} left", duration(seconds)),
-        _ => job.state.name().to_owned(),
+    let left = match range_left(job) {
+        Some(range) => format!("{range} left"),
+        None => job.state.name().to_owned(),
     };
     let rate = rate / 1e6;
     format!("n = {}  {share:.1} %  {left}  {rate:.0} M nodes/s  {} found", job.n, job.progress.solutions)

@@ -372,7 +372,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(bar_instead);
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {
-        progress.show(job, None);
+        progress.show(job, job.store_error.as_deref());
         if bar_instead && !job.state.is_over() {
             return;
         }
@@ -394,7 +394,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     });
     let job = tokio::select! {
         job = watching => job?,
-        () = stop.cancelled() => return Ok(ExitCode::FAILURE),
+        () = stop.cancelled() => {
+            progress.clear();
+            return Ok(ExitCode::FAILURE);
+        }
     };
     match failed {
         Some(error) => Err(error),

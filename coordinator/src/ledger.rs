@@ -15,6 +15,7 @@ mod free;
 mod job;
 mod lease;
 mod operator;
+mod pace;
 mod schedule;
 mod session;
 mod status;
@@ -31,6 +32,7 @@ use thiserror::Error;
 use crate::store::{Coverage, JobRow, Phase, Record, Stored, StoredJob, Write};
 use job::{Counting, Job};
 use lease::LiveLease;
+use pace::Pace;
 use schedule::Power;
 use session::Member;
 
@@ -58,6 +60,8 @@ pub struct Ledger {
     unclaimed_epoch: Option<u32>,
     /// As of the last tick or arrival.
     power: Power,
+    /// When it was last looked at how fast jobs are counted.
+    looked: Duration,
     changes: Changes,
 }
 
@@ -163,6 +167,7 @@ impl Ledger {
             next_lease: u64::from(stored.epoch) << 32,
             unclaimed_epoch: Some(stored.epoch.saturating_add(1)),
             power: Power::default(),
+            looked: Duration::ZERO,
             changes: Changes::default(),
         };
         for stored in stored.jobs {
@@ -192,7 +197,7 @@ impl Ledger {
             }
             counting = Some(Counting::new(Arc::new(plan), all));
         }
-        let job = Job { row, counting, leases_by_worker: BTreeMap::new() };
+        let job = Job { row, counting, leases_by_worker: BTreeMap::new(), pace: Pace::default() };
         let id = job.row.id;
         match job.row.phase {
             Phase::Planning => self.changes.plans.push((id, job.row.n)),
@@ -219,7 +224,10 @@ impl Ledger {
             n_verified: 0,
             n_disputed: 0,
         };
-        self.jobs.insert(id, Job { row, counting: None, leases_by_worker: BTreeMap::new() });
+        self.jobs.insert(
+            id,
+            Job { row, counting: None, leases_by_worker: BTreeMap::new(), pace: Pace::default() },
+        );
         self.changes.rows.insert(id);
         self.changes.plans.push((id, n));
         id
@@ -275,6 +283,7 @@ impl Ledger {
         self.feed();
         self.preempt();
         self.share_tails();
+        self.look_at_paces();
     }
 
     /// Whether there are workers: if not, nothing happens without an event, and there is no need to tick.
