@@ -10,6 +10,7 @@ mod output;
 mod progress;
 mod remote;
 mod sampling;
+mod top;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Jobs(args) => remote::jobs(&args).await,
             Command::Status(args) => remote::status(&args).await,
             Command::Watch(args) => remote::watch(&args).await,
+            Command::Top(args) => top::run(&args).await,
             Command::Pause(args) => remote::pause(&args).await,
             Command::Resume(args) => remote::resume(&args).await,
             Command::Priority(args) => remote::priority(&args).await,

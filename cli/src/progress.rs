@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -59,7 +60,8 @@ impl Progress {
 /// As much of a message as fits beside the bar. What a terminal echoes for Ctrl-C fits behind it, so that the bar can
 /// still be taken off the screen.
 fn cut_to_terminal(mut message: String) -> String {
-    const BESIDES: u16 = 20 + " ".len() as u16 + "^C ".len() as u16;
+    /// Of the bar, a space and "^C ".
+    const BESIDES: u16 = 20 + 1 + 3;
     let width = terminal::size().map_or(80, |(columns, _)| columns.saturating_sub(BESIDES));
     if let Some((end, _)) = message.char_indices().nth(width.into()) {
         message.truncate(end);
@@ -77,11 +79,33 @@ fn describe(job: &JobStatus, rate: f64) -> String {
     format!("n = {}  {share:.1} %  {left}  {rate:.0} M nodes/s  {} found", job.n, job.progress.solutions)
 }
 
+/// Whether something else has the whole screen.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// As long as it lives, no log lines go to a terminal: they would tear what is on it.
+pub(crate) struct TakenScreen(());
+
+impl TakenScreen {
+    pub(crate) fn take() -> Self {
+        TAKEN.store(true, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for TakenScreen {
+    fn drop(&mut self) {
+        TAKEN.store(false, Ordering::Relaxed);
+    }
+}
+
 /// Writes log lines to stderr without tearing the bar.
 pub(crate) struct AboveBar;
 
 impl Write for AboveBar {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if TAKEN.load(Ordering::Relaxed) && io::stderr().is_terminal() {
+            return Ok(text.len());
+        }
         let write = || io::stderr().write(text);
         SHOWN.get().map_or_else(write, |bar| bar.suspend(write))
     }
