@@ -7,20 +7,26 @@
 //! keeps the tree narrow (Bitner and Reingold, "Backtrack programming techniques", CACM 18, 1975); a line without any
 //! is the tightest of all, so giving up needs no code of its own.
 
+use std::sync::atomic::AtomicBool;
+
+use super::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// Counts the completions of `given`: queens on the board, none attacking another.
-pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     let board = given.iter().fold(Board::empty(n), |board, queen| board.with(*queen));
-    completions(&board)
+    completions(&board, stop)
 }
 
 /// Counts the ways to fill the open lines: each has exactly one queen, on one of its available squares.
-fn completions(board: &Board) -> u64 {
+fn completions(board: &Board, stop: &AtomicBool) -> u64 {
+    if is_to_stop(board.open.len() / 2, stop) {
+        return 0;
+    }
     let Some(line) = board.tightest_line() else {
         return 1;
     };
-    board.squares(line).map(|square| completions(&board.with(square))).sum()
+    board.squares(line).map(|square| completions(&board.with(square), stop)).sum()
 }
 
 /// What the queens placed so far leave to the others.
