@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::picture::{Look, at, empty_board, ghost, marks, open, side, squares};
+use super::picture::{ATTACKED, GHOST, Look, SAFE, Scale, empty_board, is_dark, open, squares};
 use super::{Backtracking, Given, Queen, Step};
 
 /// One picture of the search: what changes on the board since the one before.
@@ -109,26 +109,26 @@ impl Pace {
     }
 }
 
-/// Draws the pictures as one SVG that moves and begins anew at its end, its squares `tile_px` pixels wide. Where nothing
-/// moves, as in print, it shows the last picture.
+/// Draws the pictures as one SVG that moves and begins anew at its end, and where nothing moves, as in print,
+/// shows the last picture.
 #[must_use]
-pub fn svg(n: u32, frames: &[Frame], tile_px: u32, pace: Pace) -> String {
+pub fn svg(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> String {
     if frames.is_empty() {
-        return empty_board(n, tile_px);
+        return empty_board(n, scale);
     }
     let mut timelines = vec![Vec::new(); (n * n) as usize];
-    let mut now = 0_u64;
+    let mut now_ms = 0_u64;
     for (i, frame) in frames.iter().enumerate() {
         for &(queen, look) in &frame.changes {
-            timelines[(queen.row * n + queen.column) as usize].push((now, look));
+            timelines[(queen.row * n + queen.column) as usize].push((now_ms, look));
         }
-        now += u64::from(pace.of(frame, i + 1 == frames.len()));
+        now_ms += u64::from(pace.of(frame, i + 1 == frames.len()));
     }
-    let mut svg = open(side(n), side(n), tile_px, true);
-    svg.push_str(&squares(n));
+    let mut svg = open((scale.board(n), scale.board(n)), Some(scale));
+    svg.push_str(&squares(n, scale));
     for (i, timeline) in (0..).zip(&timelines) {
         if !timeline.is_empty() {
-            square(&mut svg, Queen { row: i / n, column: i % n }, timeline, now);
+            square(&mut svg, Queen { row: i / n, column: i % n }, timeline, now_ms, scale);
         }
     }
     svg.push_str("</svg>\n");
@@ -136,24 +136,25 @@ pub fn svg(n: u32, frames: &[Frame], tile_px: u32, pace: Pace) -> String {
 }
 
 /// One square: its mark changes colour and its queen becomes visible, at the times of its timeline.
-fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], end: u64) {
-    let (x, y) = at(queen);
-    let (safe, attacked) = marks(queen);
+fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], end_ms: u64, scale: Scale) {
+    let ((x, y), tile) = (scale.corner(queen), scale.tile);
+    let dark = usize::from(is_dark(queen));
     let colour = |look| match look {
         Look::Empty | Look::Queen => "none",
-        Look::Safe => safe,
-        Look::Attacked => attacked,
+        Look::Safe => SAFE[dark],
+        Look::Attacked => ATTACKED[dark],
     };
     let opacity = |look| match look {
         Look::Empty => "0",
         Look::Queen | Look::Safe => "1",
-        Look::Attacked => ghost(),
+        Look::Attacked => GHOST,
     };
     let last = timeline.last().map_or(Look::Empty, |&(_, look)| look);
-    _ = write!(svg, r#"<rect x="{x}" y="{y}" width="100" height="100" fill="{}">"#, colour(last));
-    animate(svg, "fill", timeline, end, colour);
+    let fill = colour(last);
+    _ = write!(svg, r#"<rect x="{x}" y="{y}" width="{tile}" height="{tile}" fill="{fill}">"#);
+    animate(svg, "fill", timeline, end_ms, colour);
     _ = write!(svg, r##"</rect><use href="#queen" x="{x}" y="{y}" opacity="{}">"##, opacity(last));
-    animate(svg, "opacity", timeline, end, opacity);
+    animate(svg, "opacity", timeline, end_ms, opacity);
     svg.push_str("</use>");
 }
 
@@ -162,7 +163,7 @@ fn animate<'a>(
     svg: &mut String,
     attribute: &str,
     timeline: &[(u64, Look)],
-    end: u64,
+    end_ms: u64,
     value: impl Fn(Look) -> &'a str,
 ) {
     let (mut values, mut times) = (value(Look::Empty).to_owned(), "0".to_owned());
@@ -171,11 +172,11 @@ fn animate<'a>(
         let now = value(look);
         if now != before {
             _ = write!(values, ";{now}");
-            _ = write!(times, ";{}", (at as f64 / end as f64 * 1e8).round() / 1e8);
+            _ = write!(times, ";{}", (at as f64 / end_ms as f64 * 1e8).round() / 1e8);
             before = now;
         }
     }
-    let seconds = end as f64 / 1000.0;
+    let seconds = end_ms as f64 / 1000.0;
     _ = write!(
         svg,
         r#"<animate attributeName="{attribute}" calcMode="discrete" dur="{seconds}s" repeatCount="indefinite" values="{values}" keyTimes="{times}"/>"#
