@@ -138,6 +138,9 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let shown = async {
+        if !terminal.is_term() {
+            return play(&terminal, n, frames, pace, &stop).await;
+        }
         terminal.hide_cursor()?;
         let result = play(&terminal, n, frames, pace, &stop).await;
         terminal.show_cursor()?;
@@ -191,23 +194,22 @@ async fn play(
 /// A board in the terminal; without colours, x is a square where a queen is attacked.
 fn picture(n: u32, looks: &[Look]) -> String {
     let mut picture = String::new();
-    for (i, &look) in (0..).zip(looks) {
-        let dark = is_dark(Queen { row: i / n, column: i % n });
-        let letter = match look {
-            Look::Empty => ". ",
-            Look::Queen | Look::Safe => "Q ",
-            Look::Attacked => "x ",
-        };
-        let background = match look {
-            Look::Empty | Look::Queen => [223, 180][usize::from(dark)],
-            Look::Safe => 113,
-            Look::Attacked => 203,
-        };
-        let ink = if look == Look::Empty { background } else { 16 };
-        picture.push_str(&style(letter).color256(ink).on_color256(background).bold().to_string());
-        if (i + 1) % n == 0 {
-            picture.push('\n');
+    for row in 0..n {
+        let mut line = String::new();
+        for column in 0..n {
+            let dark = usize::from(is_dark(Queen { row, column }));
+            let look = looks[(row * n + column) as usize];
+            let (letter, background) = match look {
+                Look::Empty => (". ", [223, 180][dark]),
+                Look::Queen => ("Q ", [223, 180][dark]),
+                Look::Safe => ("Q ", 113),
+                Look::Attacked => ("x ", 203),
+            };
+            let ink = if look == Look::Empty { background } else { 16 };
+            line.push_str(&style(letter).color256(ink).on_color256(background).bold().to_string());
         }
+        picture.push_str(line.trim_end());
+        picture.push('\n');
     }
     picture
 }

@@ -51,7 +51,7 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     format: Option<Picture>,
 
-    /// Width of a square in pixels, 4 to 400 [default: 48; 16 on a contact sheet]
+    /// Width of a square in pixels, 4 to 400 [default: 48; 20 on a contact sheet]
     #[arg(long, value_name = "P", value_parser = tile_px, allow_negative_numbers = true)]
     tile_size: Option<u32>,
 }
@@ -157,7 +157,7 @@ fn subject(args: &RenderArgs) -> Result<Option<Subject>, String> {
 
 /// Widths of a square unless another is asked for.
 const TILE_PX: u32 = 48;
-const TILE_PX_ON_SHEET: u32 = 16;
+const TILE_PX_ON_SHEET: u32 = 20;
 
 impl Subject {
     fn scale(&self, tile_px: Option<u32>) -> Scale {

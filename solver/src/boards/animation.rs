@@ -110,33 +110,45 @@ impl Pace {
 }
 
 /// Draws the pictures as one SVG that moves and begins anew at its end, and where nothing moves, as in print,
-/// shows the last picture.
+/// shows the last solution, or if there is none the last picture.
 #[must_use]
 pub fn svg(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> String {
     if frames.is_empty() {
         return empty_board(n, scale);
     }
     let mut timelines = vec![Vec::new(); (n * n) as usize];
-    let mut now_ms = 0_u64;
+    let (mut now_ms, mut still_ms) = (0_u64, None);
     for (i, frame) in frames.iter().enumerate() {
         for &(queen, look) in &frame.changes {
             timelines[(queen.row * n + queen.column) as usize].push((now_ms, look));
+        }
+        if frame.solved {
+            still_ms = Some(now_ms);
         }
         now_ms += u64::from(pace.of(frame, i + 1 == frames.len()));
     }
     let mut svg = open((scale.board(n), scale.board(n)), Some(scale));
     svg.push_str(&squares(n, scale));
+    let times = Times { still_ms: still_ms.unwrap_or(now_ms), end_ms: now_ms };
     for (i, timeline) in (0..).zip(&timelines) {
         if !timeline.is_empty() {
-            square(&mut svg, Queen { row: i / n, column: i % n }, timeline, now_ms, scale);
+            square(&mut svg, Queen { row: i / n, column: i % n }, timeline, times, scale);
         }
     }
     svg.push_str("</svg>\n");
     svg
 }
 
+/// Milliseconds from the beginning.
+#[derive(Clone, Copy)]
+struct Times {
+    /// The picture to show where nothing moves.
+    still_ms: u64,
+    end_ms: u64,
+}
+
 /// One square: its mark changes colour and its queen becomes visible, at the times of its timeline.
-fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], end_ms: u64, scale: Scale) {
+fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], times: Times, scale: Scale) {
     let ((x, y), tile) = (scale.corner(queen), scale.tile);
     let dark = usize::from(is_dark(queen));
     let colour = |look| match look {
@@ -149,12 +161,13 @@ fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], end_ms: u64,
         Look::Queen | Look::Safe => "1",
         Look::Attacked => GHOST,
     };
-    let last = timeline.last().map_or(Look::Empty, |&(_, look)| look);
-    let fill = colour(last);
+    let shown = timeline.iter().rev().find(|(at_ms, _)| *at_ms <= times.still_ms);
+    let still = shown.map_or(Look::Empty, |&(_, look)| look);
+    let fill = colour(still);
     _ = write!(svg, r#"<rect x="{x}" y="{y}" width="{tile}" height="{tile}" fill="{fill}">"#);
-    animate(svg, "fill", timeline, end_ms, colour);
-    _ = write!(svg, r##"</rect><use href="#queen" x="{x}" y="{y}" opacity="{}">"##, opacity(last));
-    animate(svg, "opacity", timeline, end_ms, opacity);
+    animate(svg, "fill", timeline, times.end_ms, colour);
+    _ = write!(svg, r##"</rect><use href="#queen" x="{x}" y="{y}" opacity="{}">"##, opacity(still));
+    animate(svg, "opacity", timeline, times.end_ms, opacity);
     svg.push_str("</use>");
 }
 

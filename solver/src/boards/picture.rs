@@ -17,8 +17,8 @@ pub(super) const ATTACKED: [&str; 2] = ["#f29a86", "#d9614c"];
 pub(super) const GHOST: &str = "0.4";
 
 /// A queen on a square of 100 units: a crown with five points, each with a ball, on a foot.
-const QUEEN: &str = r##"<path d="M26 66L13 37L33 53L31 25L46 48L50 20L54 48L69 25L67 53L87 37L74 66Z"/><circle cx="12" cy="32" r="6.5"/><circle cx="30.5" cy="20" r="6.5"/><circle cx="50" cy="15" r="6.5"/><circle cx="69.5" cy="20" r="6.5"/><circle cx="88" cy="32" r="6.5"/><path d="M26 66Q50 58 74 66L71 76Q50 70 29 76Z"/><path d="M29 76Q50 70 71 76L77 88Q50 92 23 88Z"/>"##;
-const QUEEN_STYLE: &str = r##"fill="#1d1a18" stroke="#fdf8ee" stroke-width="2.5" stroke-linejoin="round""##;
+const QUEEN: &str = r##"<path d="M24 70L9 34L30 46L29 22L44 42L50 17L56 42L71 22L70 46L91 34L76 70Z"/><circle cx="9" cy="30" r="6.5"/><circle cx="29" cy="17" r="6.5"/><circle cx="50" cy="12" r="6.5"/><circle cx="71" cy="17" r="6.5"/><circle cx="91" cy="30" r="6.5"/><path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"##;
+const QUEEN_STYLE: &str = r##"fill="#1d1a18" stroke="#fdf8ee" stroke-width="2" stroke-linejoin="round""##;
 
 /// How a square looks while a search goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Pixels.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 480.0;
-const LEFT: f64 = 76.0;
+const LEFT: f64 = 92.0;
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 58.0;
@@ -31,6 +31,8 @@ pub struct Labels<'a> {
     pub x: &'a str,
     /// Beside the vertical axis.
     pub y: &'a str,
+    /// What the values are counted in.
+    pub unit: &'a str,
 }
 
 /// Draws lines over whole numbers, the values on a logarithmic axis. Values that are not positive are left out.
@@ -100,7 +102,7 @@ fn axes(svg: &mut String, labels: Labels<'_>, scale: &Scale) {
     let [title, x, y] = [labels.title, labels.x, labels.y].map(escaped);
     _ = write!(
         svg,
-        r##"<text x="{middle_x}" y="26" text-anchor="middle" font-size="16">{title}</text><text x="{middle_x}" y="{}" text-anchor="middle">{x}</text><text transform="translate(20 {middle_y}) rotate(-90)" text-anchor="middle">{y}</text>"##,
+        r##"<text x="{middle_x}" y="26" text-anchor="middle" font-size="16">{title}</text><text x="{middle_x}" y="{}" text-anchor="middle">{x}</text><text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">{y}</text>"##,
         HEIGHT - 14.0
     );
     for power in scale.low..=scale.high {
@@ -110,7 +112,7 @@ fn axes(svg: &mut String, labels: Labels<'_>, scale: &Scale) {
             r##"<path d="M{LEFT} {y:.1}H{right}" stroke="#ddd"/><text x="{}" y="{:.1}" text-anchor="end">{}</text>"##,
             LEFT - 8.0,
             y + 4.5,
-            decimal(power)
+            with_prefix(power, labels.unit)
         );
     }
     // So many numbers have room.
@@ -140,7 +142,7 @@ fn draw(svg: &mut String, line: &Line, colour: &str, scale: &Scale) {
     }
 }
 
-/// The names, in the order in which the lines end: the highest on top.
+/// The names with their colours, right of the plot.
 fn legend(svg: &mut String, lines: &[Line]) {
     let x = WIDTH - RIGHT + 18.0;
     for (i, line) in lines.iter().enumerate() {
@@ -156,12 +158,13 @@ fn legend(svg: &mut String, lines: &[Line]) {
     }
 }
 
-/// 0.001, 1, 1000: numbers that are read at a glance, up to a million; then powers.
-fn decimal(power: i32) -> String {
-    match power {
-        -6..=0 => format!("{:.*}", usize::try_from(-power).unwrap_or(0), 10_f64.powi(power)),
-        1..=6 => format!("{}", 10_f64.powi(power)),
-        _ => format!("1e{power}"),
+/// A power of ten of a unit with the prefix of its size: 100 ns, 1 µs, 10 s.
+fn with_prefix(power: i32, unit: &str) -> String {
+    const PREFIXES: [&str; 7] = ["n", "µ", "m", "", "k", "M", "G"];
+    let prefix = usize::try_from(power.div_euclid(3) + 3).ok().and_then(|i| PREFIXES.get(i));
+    match prefix {
+        Some(prefix) => format!("{} {prefix}{unit}", 10_f64.powi(power.rem_euclid(3))),
+        None => format!("1e{power} {unit}"),
     }
 }
 
@@ -175,9 +178,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_axis_has_the_units_of_everyday() {
+        for (power, expected) in [
+            (-10, "1e-10 s"),
+            (-9, "1 ns"),
+            (-4, "100 µs"),
+            (-3, "1 ms"),
+            (0, "1 s"),
+            (1, "10 s"),
+            (5, "100 ks"),
+        ] {
+            assert_eq!(with_prefix(power, "s"), expected);
+        }
+    }
+
+    #[test]
     fn values_of_every_size_lie_on_the_picture() {
         let line = |points| [Line { name: "a<b".to_owned(), points }];
-        let labels = Labels { title: "", x: "", y: "" };
+        let labels = Labels { title: "", x: "", y: "", unit: "s" };
         for points in [
             vec![],
             vec![(3, 0.0)],
