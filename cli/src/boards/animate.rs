@@ -73,8 +73,8 @@ pub(crate) async fn animate(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let pace = Pace { delay_ms: args.delay, rest_ms: 10 * args.delay };
     let mut frames = Frames::new(n, args.all);
     let Some(path) = &args.output else {
-        show(n, frames.by_ref().take(MOST_FRAMES), pace).await?;
-        tell_cut(frames.next().is_some());
+        let seen = show(n, frames.by_ref().take(MOST_FRAMES), pace).await?;
+        tell_cut(seen && frames.next().is_some());
         return Ok(ExitCode::SUCCESS);
     };
     let film = match film(path, args.format) {
@@ -121,8 +121,8 @@ fn film(path: &Path, asked: Option<Film>) -> Result<Film, String> {
 const LINES_BELOW: usize = 1;
 
 /// Shows the pictures one after the other in the same place of the terminal. Where there is none, as in a pipe, all are
-/// written below each other at once.
-async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow::Result<()> {
+/// written below each other at once. Returns whether all were seen: nobody interrupted, and no reader went away.
+async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow::Result<bool> {
     let terminal = Term::buffered_stdout();
     let height = n as usize + LINES_BELOW;
     if terminal.is_term() {
@@ -149,7 +149,7 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow
     };
     match shown.await {
         // The reader has seen what it wanted.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         shown => shown.context("failed to write to the terminal"),
     }
 }
@@ -160,7 +160,7 @@ async fn play(
     frames: impl Iterator<Item = Frame>,
     pace: Pace,
     stop: &CancellationToken,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let mut looks = vec![Look::Empty; (n * n) as usize];
     let (mut n_tried, mut n_solutions) = (0_u64, 0_u64);
     for (i, frame) in frames.enumerate() {
@@ -185,10 +185,10 @@ async fn play(
         let shown_for = Duration::from_millis(pace.of(&frame, false).into());
         tokio::select! {
             () = tokio::time::sleep(shown_for) => {}
-            () = stop.cancelled() => break,
+            () = stop.cancelled() => return Ok(false),
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// A board in the terminal; without colours, x is a square where a queen is attacked.
@@ -206,7 +206,7 @@ fn picture(n: u32, looks: &[Look]) -> String {
                 Look::Attacked => ("x ", 203),
             };
             let ink = if look == Look::Empty { background } else { 16 };
-            line.push_str(&style(letter).color256(ink).on_color256(background).bold().to_string());
+            line.push_str(&style(letter).color256(ink).on_color256(background).to_string());
         }
         picture.push_str(line.trim_end());
         picture.push('\n');

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// Where a picture goes.
 pub(crate) enum Target {
     Stdout,
-    /// What is no regular file, such as a device or a pipe: written to as it is.
+    /// What is no regular file, such as a device or a pipe: written to as it is, not replaced.
     Special(PathBuf),
     /// A file, which may not exist yet.
     File(PathBuf),
@@ -26,16 +26,20 @@ impl Target {
             return Ok(Self::Stdout);
         }
         let failed = || failed(path);
-        let target = match fs::canonicalize(path) {
-            // What a link leads to is replaced, not the link.
-            Ok(found) if found.is_file() => {
-                File::options().write(true).open(&found).with_context(failed)?;
-                Self::File(found)
-            }
+        let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 return Err(io::Error::from(ErrorKind::IsADirectory)).with_context(failed);
             }
-            Ok(found) => Self::Special(found),
+            Ok(found) if found.is_file() => {
+                File::options().write(true).open(path).with_context(failed)?;
+                // What a link leads to is replaced, not the link.
+                Self::File(fs::canonicalize(path).with_context(failed)?)
+            }
+            Ok(_) => Self::Special(path.to_owned()),
+            // A link that leads nowhere yet.
+            Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+                Self::Special(path.to_owned())
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Self::File(path.to_owned()),
             Err(error) => return Err(error).with_context(failed),
         };

@@ -37,7 +37,8 @@ pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> anyhow:
         // GIF counts hundredths of a second.
         let delay = u16::try_from(pace.of(frame, i + 1 == frames.len()).div_ceil(10)).unwrap_or(u16::MAX);
         let mut gif_frame = GifFrame { delay, width: side, height: side, ..GifFrame::default() };
-        if i == 0 {
+        if frame.changes.is_empty() {
+            // The first picture, and for n = 0 the solved one as well: the empty board.
             gif_frame.buffer = Cow::Owned(palette.indices(&board));
         } else {
             let area = Area::around(&frame.changes);
@@ -74,7 +75,7 @@ struct Area {
 }
 
 impl Area {
-    /// The smallest with all that changes; one square if nothing does.
+    /// The smallest with all that changes, which is something.
     fn around(changes: &[(Queen, Look)]) -> Self {
         let rows = || changes.iter().map(|(queen, _)| queen.row);
         let columns = || changes.iter().map(|(queen, _)| queen.column);

@@ -290,3 +290,139 @@ fn falling(queen: Queen, n: u32) -> impl Iterator<Item = Queen> {
     let first = Queen { row: queen.row - before, column: queen.column + before };
     (0..before + after).map(move |i| Queen { row: first.row + i, column: first.column - i })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::BoardSize;
+    use crate::boards::{Backtracking, Naive, Solutions};
+
+    const NEVER: AtomicBool = AtomicBool::new(false);
+
+    fn given(text: &str) -> Given {
+        text.parse().expect("tests give peaceful queens")
+    }
+
+    /// All searches find a solution with these queens, or all prove that there is none.
+    #[track_caller]
+    fn check_agreement(n: u32, given: &Given) {
+        let size = BoardSize::try_from(n).expect("tests name board sizes");
+        let contains = |placement: &Placement| {
+            given.queens().iter().all(|queen| placement.columns()[queen.row as usize] == queen.column)
+        };
+        let exists = Solutions::new(size).any(|solution| contains(&solution));
+        let check = |name: &str, outcome: &Outcome| match outcome {
+            Outcome::Found(placement) => assert!(exists && contains(placement), "{name}: n = {n}, {given}"),
+            outcome => assert!(!exists && *outcome == Outcome::None, "{name}: n = {n}, {given}: {outcome:?}"),
+        };
+        for seed in [None, Some(1)] {
+            let mut search = Completion::new(n, given, seed).expect("on the board");
+            check("propagation", &search.solve(&NEVER));
+            let tried = search.tried();
+            assert_eq!((tried.squares, tried.placed >= tried.taken_back), (tried.placed, true));
+        }
+        check("restarts", &complete(n, given, 7, &NEVER).expect("on the board").0);
+        check("naive", &Naive::new(n).solve(given, &NEVER).expect("on the board"));
+        check("backtracking", &Backtracking::new(n, given).expect("on the board").solve(given, &NEVER));
+    }
+
+    #[test]
+    fn searches_agree_on_the_smallest_boards() {
+        for n in 0..=7 {
+            check_agreement(n, &Given::default());
+            for row in 0..n {
+                for column in 0..n {
+                    check_agreement(n, &Given::new(vec![Queen { row, column }]).expect("one queen"));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn searches_agree_on_random_given_queens(n in 4..=9_u32, squares in prop::collection::vec((0..9_u32, 0..9_u32), 0..4)) {
+            let mut queens: Vec<Queen> = Vec::new();
+            for (row, column) in squares {
+                let queen = Queen { row: row % n, column: column % n };
+                if queens.iter().all(|other| !other.attacks(queen)) {
+                    queens.push(queen);
+                }
+            }
+            check_agreement(n, &Given::new(queens).expect("peaceful"));
+        }
+
+        /// The numbers of available squares are what looking at every square says, and taking back restores them.
+        #[test]
+        fn the_account_of_available_squares_is_right(n in 1..=12_u32, squares in prop::collection::vec((0..12_u32, 0..12_u32), 0..8)) {
+            let mut board = Board::new(n);
+            let mut placed = Vec::new();
+            for (row, column) in squares {
+                let queen = Queen { row: row % n, column: column % n };
+                if board.is_available(queen) {
+                    board.place(queen);
+                    placed.push(queen);
+                }
+                check_account(&board, &placed);
+            }
+            let n_pruned = u64::from(n * n) - placed.len() as u64 - (0..n).map(|row| available(&board, row)).sum::<u64>();
+            prop_assert_eq!(board.pruned, n_pruned);
+            while let Some(queen) = placed.pop() {
+                board.take_back(queen);
+                check_account(&board, &placed);
+            }
+        }
+    }
+
+    fn available(board: &Board, row: u32) -> u64 {
+        (0..board.n).filter(|&column| board.is_available(Queen { row, column })).count() as u64
+    }
+
+    fn check_account(board: &Board, placed: &[Queen]) {
+        for i in 0..board.n {
+            let free = |queen: Queen| placed.iter().all(|other| !other.attacks(queen));
+            let in_row = (0..board.n).filter(|&column| free(Queen { row: i, column })).count();
+            let in_column = (0..board.n).filter(|&row| free(Queen { row, column: i })).count();
+            assert!(board.row_filled[i as usize] || board.in_row[i as usize] as usize == in_row);
+            assert!(board.column_filled[i as usize] || board.in_column[i as usize] as usize == in_column);
+        }
+    }
+
+    #[test]
+    fn a_queen_in_the_corner_leaves_none_for_six() {
+        let mut search = Completion::new(6, &given("0:0"), None).expect("on the board");
+        assert_eq!(search.solve(&NEVER), Outcome::None);
+    }
+
+    #[test]
+    fn large_boards_are_completed() {
+        for (n, text) in [(100, "0:0,50:51"), (500, "3:4,4:6,5:8,499:0"), (2000, "")] {
+            for seed in 0..3 {
+                let (outcome, _) = complete(n, &given(text), seed, &NEVER).expect("on the board");
+                let Outcome::Found(placement) = outcome else { panic!("{outcome:?}") };
+                for queen in given(text).queens() {
+                    assert_eq!(placement.columns()[queen.row as usize], queen.column);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn queens_off_the_board_are_refused() {
+        let off = given("0:1,8:3");
+        let message =
+            "the given queen 8:3 (row:column, from 0) is not on the board: both must be below n = 8";
+        let error = Completion::new(8, &off, None).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some(message));
+        assert!(Backtracking::new(8, &off).is_err());
+        assert!(Naive::new(8).solve(&off, &NEVER).is_err());
+        assert!(complete(8, &off, 0, &NEVER).is_err());
+    }
+
+    #[test]
+    fn a_stopped_search_says_so() {
+        let found = complete(8, &Given::default(), 0, &AtomicBool::new(true)).map(|(outcome, _)| outcome);
+        assert_eq!(found, Ok(Outcome::Stopped));
+    }
+}

@@ -71,3 +71,36 @@ impl Naive {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BoardSize;
+    use crate::boards::Solutions;
+
+    const NEVER: AtomicBool = AtomicBool::new(false);
+
+    #[test]
+    fn the_first_solution_in_order_is_found_or_none() {
+        for n in 0..=8_u8 {
+            let expected = Solutions::new(BoardSize::new(n).expect("a board size")).next();
+            let found = Naive::new(n.into()).solve(&Given::default(), &NEVER);
+            assert_eq!(found, Ok(expected.map_or(Outcome::None, Outcome::Found)), "n = {n}");
+        }
+    }
+
+    /// By hand: on 2 × 2 each queen but the second of each pair stands alone, and is attacked from everywhere.
+    #[test]
+    fn what_is_tried_is_counted() {
+        let mut search = Naive::new(2);
+        assert_eq!(search.solve(&Given::default(), &NEVER), Ok(Outcome::None));
+        let expected = Tried { squares: 4 + 3 + 2 + 1, placed: 4, taken_back: 4, pruned: 0 };
+        assert_eq!(search.tried(), expected);
+    }
+
+    #[test]
+    fn a_stopped_search_says_so() {
+        let found = Naive::new(12).solve(&Given::default(), &AtomicBool::new(true));
+        assert_eq!(found, Ok(Outcome::Stopped));
+    }
+}

@@ -218,3 +218,48 @@ fn joined<T: fmt::Display>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&[u32], &str>) {
+        let found = text.parse::<Placement>();
+        let found = found.as_ref().map(Placement::columns).map_err(ToString::to_string);
+        assert_eq!(found, expected.map_err(str::to_owned), "'{text}'");
+    }
+
+    #[test]
+    fn columns_are_read_or_refused_with_what_is_wrong() {
+        check("", Ok(&[]));
+        check("[]", Ok(&[]));
+        for text in ["1 3 0 2", "[1 3 0 2]", "[1,3,0,2]", " 1, 3 , 0\t2\n"] {
+            check(text, Ok(&[1, 3, 0, 2]));
+        }
+        let message =
+            "'x' is not a column: expected the column of the queen of each row, such as \"1 3 0 2\"";
+        check("1 3 x 2", Err(message));
+        check("1 -3 0 2", Err(&message.replace("'x'", "'-3'")));
+        check("1 3 0 4", Err("the queen 3:4 (row:column, from 0) is not on a board of 4 rows"));
+        check("4294967295", Err("the queen 0:4294967295 (row:column, from 0) is not on a board of 1 rows"));
+        // One line of each kind.
+        check("1 3 1 2", Err("the queens 0:1 and 2:1 (row:column, from 0) attack each other"));
+        check("0 2 3 1", Err("the queens 1:2 and 2:3 (row:column, from 0) attack each other"));
+        check("0 3 1 2", Err("the queens 2:1 and 3:2 (row:column, from 0) attack each other"));
+        check("2 0 1 3", Err("the queens 1:0 and 2:1 (row:column, from 0) attack each other"));
+        check("3 1 0 2", Err("the queens 1:1 and 2:0 (row:column, from 0) attack each other"));
+    }
+
+    /// The check by lines says what looking at every pair of queens says.
+    #[test]
+    fn exactly_the_peaceful_are_solutions() {
+        for code in 0..5_u32.pow(5) {
+            let columns: Vec<u32> = (0..5).map(|row| code / 5_u32.pow(row) % 5).collect();
+            let queens: Vec<Queen> =
+                (0..).zip(&columns).map(|(row, &column)| Queen { row, column }).collect();
+            let peaceful = queens.iter().enumerate().all(|(i, a)| queens[..i].iter().all(|b| !a.attacks(*b)));
+            assert_eq!(Placement::new(columns).is_ok(), peaceful, "{queens:?}");
+        }
+    }
+}
