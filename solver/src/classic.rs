@@ -52,13 +52,13 @@ pub enum Method {
     Bitmask,
 }
 
-/// The methods read the stop flag once for each partial placement with this many queens to go: what is below takes
+/// The methods read the stop flag at each partial placement with at least so many queens to go: what is below takes
 /// milliseconds at most, and the reads cost nothing.
-const QUEENS_TO_GO_AT_A_STOP_CHECK: usize = 6;
+const QUEENS_TO_GO_AT_STOP_CHECKS: usize = 6;
 
 /// Whether a method is to give up, its count being of no interest any more.
 fn is_to_stop(queens_to_go: usize, stop: &AtomicBool) -> bool {
-    queens_to_go == QUEENS_TO_GO_AT_A_STOP_CHECK && stop.load(Ordering::Relaxed)
+    queens_to_go >= QUEENS_TO_GO_AT_STOP_CHECKS && stop.load(Ordering::Relaxed)
 }
 
 /// Why a method cannot count.

@@ -254,6 +254,13 @@ fn a_method_that_takes_too_long_is_given_up() {
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let first = outcome.stdout.lines().nth(1).expect("a row");
     assert_eq!(first.split(',').nth(3), Some(""), "16! permutations take hours: {outcome:?}");
+    // None comes near to an end, and each stops where it is.
+    let slow = "backtracking,propagation,bitmask,kernel";
+    let outcome =
+        run(queens(["table", "--from", "24", "--to", "30", "--method", slow, "--time-limit", "0.1"]));
+    let rows: Vec<Vec<&str>> = outcome.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[1..], [["24", "-", "-", ">", "0.1", ">", "0.1", ">", "0.1", ">", "0.1"]], "{outcome:?}");
+    assert!(outcome.stderr.contains("no method is left for n = 25"), "{outcome:?}");
     // Bitcode holds no such board, so there is nothing to ask.
     let outcome = run(queens(["table", "--from", "14", "--to", "14", "--method", "bitcode"]));
     assert!(outcome.stderr.contains("no method is left for n = 14"), "{outcome:?}");

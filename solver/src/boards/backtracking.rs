@@ -193,7 +193,7 @@ mod tests {
     use crate::BoardSize;
     use crate::boards::Solutions;
 
-    const NEVER: AtomicBool = AtomicBool::new(false);
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     #[test]
     fn the_first_steps_are_as_on_paper() {

@@ -299,7 +299,7 @@ mod tests {
     use crate::BoardSize;
     use crate::boards::{Backtracking, Naive, Solutions};
 
-    const NEVER: AtomicBool = AtomicBool::new(false);
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn given(text: &str) -> Given {
         text.parse().expect("tests give peaceful queens")

@@ -84,7 +84,7 @@ mod tests {
     use crate::classic::Method;
     use crate::published;
 
-    const NEVER: AtomicBool = AtomicBool::new(false);
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     #[track_caller]
     fn check(n: BoardSize, given: &str, expected: u128) {

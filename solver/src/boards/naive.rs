@@ -78,7 +78,7 @@ mod tests {
     use crate::BoardSize;
     use crate::boards::Solutions;
 
-    const NEVER: AtomicBool = AtomicBool::new(false);
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     #[test]
     fn the_first_solution_in_order_is_found_or_none() {
