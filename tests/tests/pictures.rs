@@ -333,7 +333,7 @@ fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
     fs::write(temp.path().join("old.png"), "precious").expect("writable");
     fs::create_dir(temp.path().join("dir.svg")).expect("writable");
     for (args, what) in [
-        ("render 8 -o missing/board.svg", "'missing/board.svg'"),
+        ("render 8 -o missing/board.svg", "'missing/board.svg': there is no directory 'missing'"),
         ("render 8 -o dir.svg", "'dir.svg'"),
         ("render 8 -o old.png/board.svg", "'old.png/board.svg'"),
         ("animate 5 -o missing/a.gif", "'missing/a.gif'"),

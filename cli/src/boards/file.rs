@@ -82,8 +82,11 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let made = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir);
-    // The name of the temporary file would only confuse.
-    let file = made.map_err(|error| error.raw_os_error().map_or(error, io::Error::from_raw_os_error))?;
+    // The name of the temporary file, which the error has, would only confuse.
+    let file = made.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => io::Error::other(format!("there is no directory '{}'", dir.display())),
+        kind => io::Error::from(kind),
+    })?;
     if let Ok(replaced) = fs::metadata(path) {
         file.as_file().set_permissions(replaced.permissions())?;
     }
