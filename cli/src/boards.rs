@@ -36,7 +36,7 @@ pub(crate) enum Format {
     Board,
     /// 0:1,1:3,2:0,3:2: row and column of each queen, as --given reads them
     Coordinates,
-    /// [1,3,0,2]
+    /// The vector as a JSON array
     Json,
 }
 

@@ -18,7 +18,10 @@ pub(super) const GHOST: &str = "0.4";
 
 /// A queen on a square of 100 units: a crown with five points, each with a ball, on a foot.
 const QUEEN: &str = r##"<path d="M24 70L9 34L30 46L29 22L44 42L50 17L56 42L71 22L70 46L91 34L76 70Z"/><circle cx="9" cy="30" r="6.5"/><circle cx="29" cy="17" r="6.5"/><circle cx="50" cy="12" r="6.5"/><circle cx="71" cy="17" r="6.5"/><circle cx="91" cy="30" r="6.5"/><path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"##;
-const QUEEN_STYLE: &str = r##"fill="#1d1a18" stroke="#fdf8ee" stroke-width="2" stroke-linejoin="round""##;
+const INK: &str = "#1d1a18";
+/// Around the parts of a queen, unless the square is narrower than so many pixels: there it would be a blur.
+const OUTLINE: &str = "#fdf8ee";
+const OUTLINED_FROM: u32 = 24;
 
 /// How a square looks while a search goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -156,7 +159,11 @@ pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>) -> String
     );
     if let Some(Scale { tile }) = queens {
         let scale = f64::from(tile) / 100.0;
-        _ = write!(svg, r#"<defs><g id="queen" {QUEEN_STYLE} transform="scale({scale})">{QUEEN}</g></defs>"#);
+        let outline = if tile < OUTLINED_FROM { "none" } else { OUTLINE };
+        _ = write!(
+            svg,
+            r#"<defs><g id="queen" transform="scale({scale})" fill="{INK}" stroke="{outline}" stroke-width="2" stroke-linejoin="round">{QUEEN}</g></defs>"#
+        );
     }
     svg
 }
