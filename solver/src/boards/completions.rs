@@ -50,7 +50,7 @@ pub fn completions(
                 return Some(total);
             }
             prefixes.seek(from);
-            let count = kernel.count(&mut prefixes, run_len.min(n_subproblems - from), stop)?;
+            let count = kernel.count(&mut prefixes, run_len, stop)?;
             total.solutions += u128::from(count.solutions);
             total.nodes += u128::from(count.nodes);
         }
