@@ -47,12 +47,11 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn write(args: &ListArgs, out: &mut impl Write) -> io::Result<()> {
-    let solutions = Solutions::new(args.n).filter(|solution| !args.fundamental || solution.is_fundamental());
+    let mut solutions =
+        Solutions::new(args.n).filter(|solution| !args.fundamental || solution.is_fundamental());
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut flushed: Option<Instant> = None;
     let notation = Notation::from(args.format);
-    // Not `take`, which counts in words of the machine; and nothing is searched for past the limit.
-    let mut solutions = solutions;
     while left > 0
         && let Some(solution) = solutions.next()
     {

@@ -132,7 +132,7 @@ fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
         }
         Some(Method::Backtracking) => {
             let mut search = Backtracking::new(n, given)?;
-            ("backtracking", (search.solve(given, stop), search.tried()))
+            ("backtracking", (search.solve(stop), search.tried()))
         }
     };
     tell(name, tried);

@@ -32,9 +32,6 @@ pub struct Frames {
 
 impl Frames {
     /// Stands before the first picture, the empty board.
-    ///
-    /// # Panics
-    /// Never: no queens are given, so none can be off the board.
     #[must_use]
     pub fn new(n: u32, all: bool) -> Self {
         let search =

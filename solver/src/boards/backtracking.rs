@@ -33,6 +33,7 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct Backtracking {
     n: u32,
+    given: Given,
     /// The rows without a given queen, top to bottom.
     open_rows: Vec<u32>,
     /// The columns of the queens in the first of these rows.
@@ -74,7 +75,16 @@ impl Backtracking {
         }
         let open_rows: Vec<u32> = (0..n).filter(|&row| is_open[row as usize]).collect();
         let state = if open_rows.is_empty() { State::Solved } else { State::Searching };
-        Ok(Self { n, open_rows, placed: Vec::new(), next: 0, lines, state, tried: Tried::default() })
+        Ok(Self {
+            n,
+            given: given.clone(),
+            open_rows,
+            placed: Vec::new(),
+            next: 0,
+            lines,
+            state,
+            tried: Tried::default(),
+        })
     }
 
     /// What was tried so far.
@@ -84,13 +94,10 @@ impl Backtracking {
     }
 
     /// Goes on to the next solution.
-    ///
-    /// # Panics
-    /// If `given` is not what the search was made with.
-    pub fn solve(&mut self, given: &Given, stop: &AtomicBool) -> Outcome {
+    pub fn solve(&mut self, stop: &AtomicBool) -> Outcome {
         while let Some(step) = self.next() {
             if step == Step::Solved {
-                return Outcome::Found(self.placement(given));
+                return Outcome::Found(self.placement());
             }
             if self.tried.squares.is_multiple_of(SQUARES_BETWEEN_STOP_CHECKS) && stop.load(Ordering::Relaxed)
             {
@@ -100,12 +107,12 @@ impl Backtracking {
         Outcome::None
     }
 
-    fn placement(&self, given: &Given) -> Placement {
+    fn placement(&self) -> Placement {
         let mut columns = vec![0; self.n as usize];
         for (&row, &column) in self.open_rows.iter().zip(&self.placed) {
             columns[row as usize] = column;
         }
-        for queen in given.queens() {
+        for queen in self.given.queens() {
             columns[queen.row as usize] = queen.column;
         }
         Placement::found(columns)
@@ -220,10 +227,9 @@ mod tests {
     #[test]
     fn the_solutions_are_all_and_in_order() {
         for n in 0..=8_u8 {
-            let given = Given::default();
-            let mut search = Backtracking::new(n.into(), &given).expect("no queens");
+            let mut search = Backtracking::new(n.into(), &Given::default()).expect("no queens");
             let mut found = Vec::new();
-            while let Outcome::Found(placement) = search.solve(&given, &NEVER) {
+            while let Outcome::Found(placement) = search.solve(&NEVER) {
                 found.push(placement);
             }
             let all: Vec<Placement> = Solutions::new(BoardSize::new(n).expect("a board size")).collect();
@@ -237,9 +243,8 @@ mod tests {
     #[test]
     fn eight_queens_take_the_known_number_of_tries() {
         // 876 squares and 113 queens to the first solution of n = 8: what textbooks print for this search.
-        let given = Given::default();
-        let mut search = Backtracking::new(8, &given).expect("no queens");
-        let Outcome::Found(placement) = search.solve(&given, &NEVER) else { panic!("there is a solution") };
+        let mut search = Backtracking::new(8, &Given::default()).expect("no queens");
+        let Outcome::Found(placement) = search.solve(&NEVER) else { panic!("there is a solution") };
         assert_eq!(placement.to_string(), "[0 4 7 5 2 6 1 3]");
         let Tried { squares, placed, taken_back, pruned } = search.tried();
         assert_eq!((squares, placed, taken_back, pruned), (876, 113, 105, 0));
@@ -247,8 +252,7 @@ mod tests {
 
     #[test]
     fn a_stopped_search_says_so() {
-        let given = Given::default();
-        let mut search = Backtracking::new(30, &given).expect("no queens");
-        assert_eq!(search.solve(&given, &AtomicBool::new(true)), Outcome::Stopped);
+        let mut search = Backtracking::new(30, &Given::default()).expect("no queens");
+        assert_eq!(search.solve(&AtomicBool::new(true)), Outcome::Stopped);
     }
 }

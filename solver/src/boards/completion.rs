@@ -325,7 +325,7 @@ mod tests {
         }
         check("restarts", &complete(n, given, 7, &NEVER).expect("on the board").0);
         check("naive", &Naive::new(n).solve(given, &NEVER).expect("on the board"));
-        check("backtracking", &Backtracking::new(n, given).expect("on the board").solve(given, &NEVER));
+        check("backtracking", &Backtracking::new(n, given).expect("on the board").solve(&NEVER));
     }
 
     #[test]
