@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
 use queens_process::cancel_on_signal;
-use queens_proto::{JobState, JobStatus};
+use queens_proto::{JobState, JobStatus, Priority};
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use tonic::transport::Endpoint;
 
 use crate::args::{CountArgs, Output};
 use crate::boards::{GivenArgs, count_completions};
+use crate::describe::describe_failure;
 use crate::local;
 use crate::output;
 use crate::progress::Progress;
@@ -75,10 +76,10 @@ async fn count_remotely(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let remote = Remote::connect(endpoint).await?;
-    let id = remote.submit(args.n).await?;
+    let id = remote.submit(args.n, Priority::default()).await?;
     let mut progress = Progress::new(!args.no_progress);
     let job = tokio::select! {
-        job = remote.watch(id, |job| progress.show(job, None)) => job,
+        job = remote.watch(id, |job| progress.show(job, job.store_error.as_deref())) => job,
         () = stop.cancelled() => {
             progress.clear();
             let url = endpoint.uri();
@@ -92,6 +93,9 @@ async fn count_remotely(
     };
     progress.clear();
     let job = job?;
+    if job.state == JobState::Failed {
+        bail!("job {id} has failed: {}", describe_failure(&job));
+    }
     anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
     let workers = remote.workers().await?;
     let n_threads = workers.iter().map(|worker| worker.n_threads as usize).sum();
@@ -128,7 +132,7 @@ fn text(answer: &Answer) -> String {
         Some(published) => format!("CONTRADICTS the published count {published}"),
         None => "no count has been published to compare with".to_owned(),
     };
-    let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let threads = output::threads(*threads);
     format!(
         "Q({n}) = {solutions} solutions, {fundamental} of them fundamental\n{published}\n\
          {nodes} nodes in {seconds:.3} s on {threads}, {kernel} kernel"

@@ -1,12 +1,16 @@
 //! `queens`: counts n-queens placements.
 
 mod args;
+mod bench;
 mod boards;
 mod count;
+mod describe;
+mod estimate;
 mod local;
 mod output;
 mod progress;
 mod remote;
+mod sampling;
 
 use std::process::ExitCode;
 
@@ -40,8 +44,13 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Jobs(args) => remote::jobs(&args).await,
             Command::Status(args) => remote::status(&args).await,
             Command::Watch(args) => remote::watch(&args).await,
+            Command::Pause(args) => remote::pause(&args).await,
+            Command::Resume(args) => remote::resume(&args).await,
+            Command::Priority(args) => remote::priority(&args).await,
             Command::Cancel(args) => remote::cancel(&args).await,
             Command::Workers(args) => remote::workers(&args).await,
+            Command::Bench(args) => bench::run(&args),
+            Command::Estimate(args) => estimate::run(&args),
         }
     })
 }

@@ -173,14 +173,8 @@ struct Probe {
 
 impl Probe {
     fn new(n: BoardSize, cross: &Cross) -> Self {
-        let images = Symmetry::UP_TO_MIRROR.map(|image| FreeRows::new(n, &cross.image(n, image)));
-        let widths = images.each_ref().map(work::width);
-        let mut best = 0;
-        for i in 1..widths.len() {
-            if widths[i] < widths[best] {
-                best = i;
-            }
-        }
+        let images = images(n, cross);
+        let best = narrowest(&images);
         // The first two images keep rows as rows, the last two exchange them with columns.
         let crosswise = &images[(best + 2) % images.len()];
         Self {
@@ -189,6 +183,28 @@ impl Probe {
             shape: work::shape(&images[best], crosswise),
         }
     }
+}
+
+/// The image that the plan of `n` counts a cross on.
+pub(crate) fn image(n: BoardSize, cross: &Cross) -> Symmetry {
+    Symmetry::UP_TO_MIRROR[narrowest(&images(n, cross))]
+}
+
+/// What each image of a cross that has a tree of its own leaves free.
+fn images(n: BoardSize, cross: &Cross) -> [FreeRows; Symmetry::UP_TO_MIRROR.len()] {
+    Symmetry::UP_TO_MIRROR.map(|image| FreeRows::new(n, &cross.image(n, image)))
+}
+
+/// The first of those with the smallest width.
+fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
+    let widths = images.each_ref().map(work::width);
+    let mut best = 0;
+    for i in 1..widths.len() {
+        if widths[i] < widths[best] {
+            best = i;
+        }
+    }
+    best
 }
 
 /// The estimated work of each cross: its shape, scaled so that each class has the mean that random descents find.

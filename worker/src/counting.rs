@@ -1,5 +1,7 @@
 //! What a counting thread does.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use queens_proto::LeasedSpan;
@@ -14,24 +16,36 @@ const CHUNK: Duration = Duration::from_millis(100);
 /// Counts leases until the desk is closed.
 pub(crate) fn run(desk: &Desk, kernel: Kernel) {
     while let Some(work) = desk.next() {
-        count_lease(desk, kernel, &work);
+        // Whatever a panic has left half done is dropped with the lease.
+        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, &work)));
+        if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
+            error!(lease = %work.id, n = %work.n, reason, "failed to count");
+            work.fail(reason);
+        }
         desk.end(&work);
     }
 }
 
-fn count_lease(desk: &Desk, kernel: Kernel, work: &Work) {
+/// What a panic has said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    text.unwrap_or("a panic without a message").to_owned()
+}
+
+/// Counts a lease as far as it goes; the error says why what is in hand, or else the first that is left, can't be
+/// counted.
+fn count_lease(desk: &Desk, kernel: Kernel, work: &Work) -> Result<(), String> {
     let crosses = desk.crosses(work.n);
     let mut chunk_size = ChunkSize(1);
     while let Some(part) = work.front() {
-        let Some(cross) = usize::try_from(part.span.cross()).ok().and_then(|number| crosses.get(number))
-        else {
-            error!(lease = %work.id, span = %part.span, n = %work.n, "leased a cross that does not exist");
-            return;
-        };
+        let number = part.span.cross();
+        let cross = usize::try_from(number).ok().and_then(|number| crosses.get(number));
+        let cross = cross.ok_or_else(|| format!("n = {} has no cross {number} here", work.n))?;
         if count_span(kernel, work, part, cross, &mut chunk_size).is_none() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// Counts chunks off the front of the lease as long as they go on in this span; `None` if the lease is cancelled.
@@ -66,5 +80,64 @@ impl ChunkSize {
         } else if duration > CHUNK * 2 {
             self.0 = (n_subproblems / 2).max(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::{JobId, Lease, LeaseId};
+    use queens_solver::{BoardSize, Span, Symmetry};
+
+    use super::*;
+
+    fn lease(crosses: &[u32]) -> Lease {
+        let leased = |&cross: &u32| {
+            let span = Span::new(cross, 0, 1).expect("not empty");
+            LeasedSpan { span, image: Symmetry::IDENTITY }
+        };
+        let n = BoardSize::new(8).expect("a board size");
+        Lease { id: LeaseId(7), job: JobId(1), n, spans: crosses.iter().map(leased).collect() }
+    }
+
+    #[test]
+    fn what_can_not_be_counted_is_said_and_ends_its_lease_alone() {
+        let desk = Desk::default();
+        desk.add(lease(&[0, 999, 1]));
+        desk.add(Lease { id: LeaseId(8), ..lease(&[2]) });
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| run(&desk, Kernel::Portable));
+            let mut collected = crate::desk::Collected::default();
+            while collected.ended.len() < 2 {
+                let more = desk.collect();
+                collected.deltas.extend(more.deltas);
+                collected.failures.extend(more.failures);
+                collected.ended.extend(more.ended);
+            }
+            desk.close();
+            thread.join().expect("the thread has not panicked");
+            let counted: Vec<u32> = collected.deltas.iter().map(|delta| delta.span.cross()).collect();
+            assert_eq!((counted, collected.ended), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
+            let [failure] = &collected.failures[..] else { panic!("{:?}", collected.failures) };
+            assert_eq!((failure.lease, failure.span.cross()), (LeaseId(7), 999));
+            assert_eq!(failure.reason, "n = 8 has no cross 999 here");
+        });
+    }
+
+    #[test]
+    fn a_panic_fails_the_chunk_in_hand_with_its_own_words() {
+        let desk = Desk::default();
+        desk.add(lease(&[0, 1]));
+        let work = desk.next().expect("was added");
+        assert!(work.begin(0, 0, 1).is_some());
+        let panic = catch_unwind(|| panic!("no {}", "luck")).expect_err("panics");
+        work.fail(message(panic.as_ref()));
+        desk.end(&work);
+        let failures = desk.collect().failures;
+        assert_eq!(
+            (failures.len(), failures[0].span.cross(), failures[0].reason.as_str()),
+            (1, 0, "no luck")
+        );
+        let other = catch_unwind(|| std::panic::panic_any(7)).expect_err("panics");
+        assert_eq!(message(other.as_ref()), "a panic without a message");
     }
 }

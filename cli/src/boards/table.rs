@@ -20,7 +20,7 @@ use super::{time_limit, within, wrong_usage};
 use crate::output::print;
 
 /// How long a count is repeated.
-const REPEAT_FOR: Duration = Duration::from_millis(2);
+const REPEAT_FOR: Duration = Duration::from_millis(20);
 
 /// Count by several methods, each on one thread, and compare their seconds
 ///

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId};
-use queens_solver::{BoardSize, Choice, Count, Cross, FreeRows, Kernel, Plan, Prefixes, Span, Symmetry};
+use queens_proto::{JobId, LeaseId, Priority};
+use queens_solver::{
+    BoardSize, Choice, Count, Cross, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span, Symmetry,
+};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
@@ -23,8 +25,10 @@ fn job(id: u64, n: u8, phase: Phase) -> Write {
     Write::Job(JobRow {
         id: JobId(id),
         n: size(n),
-        decomposition: 1,
+        decomposition: DECOMPOSITION_VERSION,
         phase,
+        priority: Priority::default(),
+        paused: false,
         created_ms: 1_800_000_000_000,
         active: Duration::from_secs(1),
         n_verified: 0,
@@ -99,6 +103,12 @@ fn loading_finds_what_cannot_be() {
     }
     check("DELETE FROM epoch", "there is no epoch");
     check("UPDATE epoch SET next = -1", "epoch -1 is out of range");
+    check("UPDATE epoch SET first = -1", "epoch -1 is out of range");
+    check("DROP TABLE blocked_worker", "no such table: blocked_worker");
+    check(
+        "UPDATE job SET priority = 1001 WHERE id = 3",
+        "job 3: '1001' is no priority: expected a whole number from -1000 to 1000",
+    );
     check("DROP TABLE coverage", "no such table: coverage");
     check("UPDATE job SET id = -3 WHERE id = 3", "a job: id -3 is out of range");
     check("UPDATE job SET n = 33 WHERE id = 3", "job 3: n 33 is no board size");
@@ -209,8 +219,8 @@ fn auditing_finds_what_does_not_add_up() {
     check("UPDATE job SET phase = 'done' WHERE id = 4", "job 4 is done, but of 0 subproblems 0 are recorded");
     check("UPDATE job SET n = 8 WHERE id = 3", "job 3: a plan for n = 8 has 30 crosses, not 6");
     check(
-        "UPDATE job SET decomposition = 2 WHERE id = 3",
-        "job 3 is cut by decomposition 2, this program knows 1",
+        "UPDATE job SET decomposition = 999 WHERE id = 3",
+        &format!("job 3 is cut by decomposition 999, this program knows {DECOMPOSITION_VERSION}"),
     );
 }
 
@@ -319,8 +329,8 @@ fn what_is_not_for_us_is_left_alone() {
     check("", write(&[b'x'; 8192]), "is damaged: 'queens.db' is no SQLite database");
     let theirs = "'queens.db' belongs to another program (application id 0x00000007, not 0x4e516e73)";
     check("", run("PRAGMA application_id = 7"), theirs);
-    let newer = "by another version: 'queens.db' has schema version 2, this program knows those up to 1";
-    check("", run("PRAGMA user_version = 2"), newer);
+    let newer = "by another version: 'queens.db' has schema version 3, this program knows those up to 2";
+    check("", run("PRAGMA user_version = 3"), newer);
     check("", run("PRAGMA user_version = 0"), "is damaged: 'queens.db' has schema version 0");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
@@ -340,7 +350,7 @@ fn what_is_not_for_us_is_left_alone() {
         connection
             .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .expect("sets");
-        connection.execute_batch("PRAGMA user_version = 2").expect("writes");
+        connection.execute_batch("PRAGMA user_version = 3").expect("writes");
         drop(connection);
         assert!(dir.join("queens.db-wal").exists());
         fs::write(dir.join("lock"), "").expect("writes");
