@@ -197,6 +197,18 @@ impl Handle {
         self.snapshots.clone()
     }
 
+    /// The present state.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshots.borrow().clone()
+    }
+
+    /// Whether the coordinator has stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.commands.is_closed()
+    }
+
     /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
     /// the coordinator stops or closes it.
     ///

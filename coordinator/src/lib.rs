@@ -6,6 +6,7 @@
 mod coordinator;
 mod event_loop;
 pub mod grpc;
+pub mod http;
 pub mod intervals;
 pub mod ledger;
 mod planners;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit, audit_file, backup};
-use queens_coordinator::{Coordinator, grpc};
+use queens_coordinator::{Coordinator, grpc, http};
 use queens_process::{arguments, cancel_on_signal, complain, default_threads, log};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +29,13 @@ struct Args {
     #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", value_parser = address,
           default_value = "127.0.0.1:50051")]
     listen: String,
+
+    /// Address and port to serve the web page, /metrics and the JSON API on, such as 127.0.0.1:8080; if not given, they
+    /// are not served
+    ///
+    /// There are no passwords: whoever reaches it can submit and cancel jobs.
+    #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS", value_parser = address)]
+    http: Option<String>,
 
     /// Directory to keep jobs in; made if it is not there
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
@@ -145,19 +152,30 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let listener = runtime
         .block_on(TcpListener::bind(&args.listen))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
+    let site = args.http.as_deref().map(|address| {
+        let bound = runtime.block_on(http::Site::bind(address));
+        bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
+    });
+    let site = site.transpose()?;
     let store = SqliteStore::open(&args.data_dir)?;
     let coordinator = Coordinator::start(Box::new(store), default_threads())
         .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
-    let served = runtime.block_on(serve(args, listener, coordinator));
+    let served = runtime.block_on(serve(args, listener, site, coordinator));
     runtime.shutdown_timeout(FAREWELL);
     served
 }
 
-async fn serve(args: &Args, listener: TcpListener, coordinator: Coordinator) -> anyhow::Result<()> {
+async fn serve(
+    args: &Args,
+    listener: TcpListener,
+    site: Option<http::Site>,
+    coordinator: Coordinator,
+) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let server = tokio::spawn(grpc::serve(listener, coordinator.handle(), stop.clone()));
+    let site = site.map(|site| tokio::spawn(site.serve(coordinator.handle(), stop.clone())));
     let failed = tokio::select! {
         () = stop.cancelled() => None,
         () = coordinator.stopped() => Some("the ledger's thread has ended"),
@@ -168,6 +186,11 @@ async fn serve(args: &Args, listener: TcpListener, coordinator: Coordinator) -> 
     tokio::task::spawn_blocking(move || coordinator.stop()).await?;
     if let Ok(ended) = tokio::time::timeout(FAREWELL, server).await {
         ended?.context("the gRPC server failed")?;
+    }
+    if let Some(site) = site
+        && let Ok(ended) = tokio::time::timeout(FAREWELL, site).await
+    {
+        ended?.context("the HTTP server failed")?;
     }
     match failed {
         Some(reason) => anyhow::bail!(reason),

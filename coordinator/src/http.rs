@@ -1,0 +1,104 @@
+//! What the coordinator shows in a browser and tells programs by HTTP: pages, a JSON API, health.
+//!
+//! No handler waits for the ledger: what is told comes from [`Snapshot`](crate::Snapshot)s, and what operators decide
+//! is sent to the event loop with a limit on the time that its answer may take.
+
+mod api;
+mod guard;
+mod live;
+mod pages;
+mod refusal;
+mod view;
+
+use std::io;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, get};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use crate::Handle;
+use guard::Hosts;
+use live::Live;
+use refusal::Refusal;
+
+/// The largest body of a request: all that is ever sent is a line.
+const LARGEST_BODY: usize = 16 << 10;
+
+/// A listener for the pages, which nobody is served on yet.
+#[derive(Debug)]
+pub struct Site {
+    listener: TcpListener,
+    hosts: Hosts,
+}
+
+/// What handlers know.
+#[derive(Clone, Debug)]
+struct App {
+    handle: Handle,
+    live: Live,
+}
+
+impl Site {
+    /// Listens on an address and a port.
+    ///
+    /// # Errors
+    /// If that can't be listened on.
+    pub async fn bind(address: &str) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        info!(url = format!("http://{}/", listener.local_addr()?), "dashboard");
+        Ok(Self { listener, hosts: Hosts::reached_at(address) })
+    }
+
+    /// Serves until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub async fn serve(self, handle: Handle, stop: CancellationToken) -> io::Result<()> {
+        let live = Live::start(handle.clone(), stop.clone());
+        let router = router(App { handle, live }, self.hosts);
+        axum::serve(self.listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    }
+}
+
+fn router(app: App, hosts: Hosts) -> Router {
+    let mut router = Router::new();
+    for (path, methods) in routes() {
+        router = router.route(path, methods);
+    }
+    router
+        .fallback(async || Refusal::not_found("there is no such page"))
+        .method_not_allowed_fallback(async || Refusal::method())
+        .with_state(app)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(from_fn_with_state(hosts, guard::admit))
+        .layer(from_fn(guard::secure))
+}
+
+/// All that is served.
+fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
+    let mut routes = vec![("/healthz", get(health)), ("/readyz", get(readiness))];
+    routes.extend(api::routes());
+    routes.extend(pages::routes());
+    routes
+}
+
+/// The process answers.
+async fn health() -> &'static str {
+    "ok\n"
+}
+
+/// Whether jobs are gone on with: the event loop runs, and what it does is made durable.
+async fn readiness(State(app): State<App>) -> Result<&'static str, (StatusCode, String)> {
+    let snapshot = app.handle.snapshot();
+    let reason = match &snapshot.store_error {
+        _ if app.handle.is_stopped() => "the coordinator has stopped",
+        Some(error) => error,
+        None => return Ok("ready\n"),
+    };
+    Err((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")))
+}

@@ -1,0 +1,133 @@
+//! What everybody who looks is told each second: a summary, whose size has a bound, made once for all.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event, Sse};
+use queens_proto::{JobStatus, WorkerState};
+use serde::Serialize;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::MissedTickBehavior;
+use tokio_stream::wrappers::WatchStream;
+use tokio_stream::{Stream, StreamExt};
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use super::{App, Refusal, view};
+use crate::{Handle, Snapshot};
+
+/// How often.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Jobs in a summary: all others are in lists.
+const MOST_JOBS: usize = 50;
+
+/// How many may look at the same time.
+const MOST_FOLLOWERS: usize = 256;
+
+/// A way to follow the summaries.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    summaries: watch::Receiver<Arc<str>>,
+    followers: Arc<Semaphore>,
+}
+
+impl Live {
+    /// Makes summaries until `stop` is cancelled.
+    pub(super) fn start(handle: Handle, stop: CancellationToken) -> Self {
+        let (sender, summaries) = watch::channel(summary(&handle.snapshot()));
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(INTERVAL);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    _ = ticks.tick() => {}
+                }
+                sender.send_replace(summary(&handle.snapshot()));
+            }
+        });
+        Self { summaries, followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)) }
+    }
+}
+
+/// The stream of summaries. It ends when the coordinator does: the sender goes with it.
+pub(super) async fn follow(
+    State(app): State<App>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+    let place = app.live.followers.clone().try_acquire_owned();
+    let place = place.map_err(|_| {
+        Refusal::unavailable(format!("{MOST_FOLLOWERS} pages are open already: close some, or ask the API"))
+    })?;
+    let events = WatchStream::new(app.live.summaries.clone()).map(move |summary| {
+        // Held as long as the stream is.
+        let _ = &place;
+        Ok(Event::default().event("summary").data(&*summary))
+    });
+    Ok(Sse::new(events))
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    version: &'static str,
+    store_error: Option<String>,
+    /// Those that are not over, in the order they are served; then the others, the latest first.
+    jobs: Vec<view::Job>,
+    n_jobs: usize,
+    workers: Fleet,
+}
+
+/// All workers together.
+#[derive(Debug, Default, Serialize)]
+struct Fleet {
+    total: usize,
+    connected: usize,
+    threads: u64,
+    nodes_per_second: f64,
+    draining: usize,
+    blocked: usize,
+    stuck: usize,
+    failing: usize,
+}
+
+fn summary(snapshot: &Snapshot) -> Arc<str> {
+    let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
+    jobs.sort_by_key(|job| {
+        let over = job.state.is_over();
+        (over, if over { 0 } else { -job.priority.get() }, if over { u64::MAX - job.id.0 } else { job.id.0 })
+    });
+    let jobs = jobs.into_iter().take(MOST_JOBS).map(|job| view::Job::of(job, snapshot)).collect();
+    let summary = Summary {
+        version: env!("CARGO_PKG_VERSION"),
+        store_error: snapshot.store_error.clone(),
+        jobs,
+        n_jobs: snapshot.jobs.len(),
+        workers: fleet(snapshot),
+    };
+    let json = serde_json::to_string(&summary).unwrap_or_else(|error| {
+        error!(%error, "a summary can't be written as JSON");
+        "{}".to_owned()
+    });
+    json.into()
+}
+
+fn fleet(snapshot: &Snapshot) -> Fleet {
+    let mut fleet = Fleet { total: snapshot.workers.len(), ..Fleet::default() };
+    for worker in &snapshot.workers {
+        if worker.connected {
+            fleet.connected += 1;
+            fleet.threads += u64::from(worker.n_threads);
+            fleet.nodes_per_second += worker.rate;
+        }
+        match worker.state {
+            WorkerState::Ready => {}
+            WorkerState::Draining => fleet.draining += 1,
+            WorkerState::Blocked => fleet.blocked += 1,
+            WorkerState::Stuck => fleet.stuck += 1,
+            WorkerState::Failing => fleet.failing += 1,
+        }
+    }
+    fleet
+}

@@ -1,0 +1,99 @@
+//! Jobs and workers as JSON.
+//!
+//! Names and meanings are those of `queens … --output json`. Numbers that may outgrow what JSON readers hold exactly
+//! (2^53) are strings.
+
+use queens_proto::{JobState, JobStatus, WorkerStatus};
+use queens_solver::published;
+use serde::Serialize;
+
+use crate::Snapshot;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Job {
+    job: String,
+    n: u8,
+    state: &'static str,
+    priority: i32,
+    solutions: String,
+    nodes: String,
+    fraction: f64,
+    subproblems: String,
+    recorded: String,
+    seconds: f64,
+    seconds_left: Option<f64>,
+    workers: u32,
+    verified: u64,
+    disputed: u64,
+    failed: u64,
+    given_up: u64,
+    failure: Option<String>,
+    store_error: Option<String>,
+    published: Option<String>,
+    agrees: Option<bool>,
+    created_ms: u64,
+}
+
+impl Job {
+    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot) -> Self {
+        let published = published(job.n).filter(|_| job.state == JobState::Done);
+        Self {
+            job: job.id.to_string(),
+            n: job.n.get(),
+            state: job.state.name(),
+            priority: job.priority.get(),
+            solutions: job.progress.solutions.to_string(),
+            nodes: job.progress.nodes.to_string(),
+            fraction: job.fraction(),
+            subproblems: job.progress.n_subproblems.to_string(),
+            recorded: job.progress.n_recorded.to_string(),
+            seconds: job.active.as_secs_f64(),
+            seconds_left: job.seconds_left,
+            workers: job.n_workers,
+            verified: job.n_verified,
+            disputed: job.n_disputed,
+            failed: job.n_failed,
+            given_up: job.n_given_up,
+            failure: job.failure.clone(),
+            store_error: snapshot.store_error.clone(),
+            published: published.map(|counts| counts.solutions.to_string()),
+            agrees: published.map(|counts| counts.solutions == job.progress.solutions),
+            created_ms: job.created_ms,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Worker {
+    worker: String,
+    name: String,
+    state: &'static str,
+    build: String,
+    kernel: String,
+    threads: u32,
+    connected: bool,
+    seconds_silent: f64,
+    nodes_per_second: f64,
+    leases: u32,
+    recorded: u64,
+    failure: Option<String>,
+}
+
+impl From<&WorkerStatus> for Worker {
+    fn from(worker: &WorkerStatus) -> Self {
+        Self {
+            worker: worker.id.to_string(),
+            name: worker.name.clone(),
+            state: worker.state.name(),
+            build: worker.build.clone(),
+            kernel: worker.kernel.clone(),
+            threads: worker.n_threads,
+            connected: worker.connected,
+            seconds_silent: worker.silent.as_secs_f64(),
+            nodes_per_second: worker.rate,
+            leases: worker.n_leases,
+            recorded: worker.n_recorded,
+            failure: worker.failure.clone(),
+        }
+    }
+}
