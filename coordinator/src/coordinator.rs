@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use queens_proto::{
     Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus,
@@ -16,6 +17,7 @@ use tracing::error;
 
 use crate::event_loop::EventLoop;
 use crate::ledger::{JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
+use crate::metrics::{Counters, Metrics};
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
@@ -74,6 +76,7 @@ pub struct Coordinator {
 pub struct Handle {
     commands: mpsc::Sender<Command>,
     snapshots: watch::Receiver<Arc<Snapshot>>,
+    metrics: Arc<Metrics>,
 }
 
 /// What an operator decides about a job.
@@ -100,16 +103,55 @@ pub enum WorkerChange {
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
-    Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
-    ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
-    ChangeWorkers { name: String, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
-    Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
-    Report { worker: WorkerId, session: u64, report: Report, reply: oneshot::Sender<Result<(), Refusal>> },
-    Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
-    Goodbye { worker: WorkerId, session: u64 },
-    Disconnect { worker: WorkerId, session: u64 },
-    Planned { job: JobId, plan: Plan },
+    Submit {
+        n: BoardSize,
+        priority: Priority,
+        reply: oneshot::Sender<JobId>,
+    },
+    Cancel {
+        job: JobId,
+        reply: oneshot::Sender<Result<(), UnknownJob>>,
+    },
+    ChangeJob {
+        job: JobId,
+        change: JobChange,
+        reply: oneshot::Sender<Result<(), JobRefusal>>,
+    },
+    ChangeWorkers {
+        name: String,
+        change: WorkerChange,
+        reply: oneshot::Sender<Result<usize, UnknownWorker>>,
+    },
+    Connect {
+        hello: Hello,
+        to_worker: mpsc::Sender<ToWorker>,
+        reply: oneshot::Sender<Result<u64, Refusal>>,
+    },
+    Report {
+        worker: WorkerId,
+        session: u64,
+        report: Report,
+        received: Instant,
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
+    Failure {
+        worker: WorkerId,
+        session: u64,
+        failure: Failure,
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
+    Goodbye {
+        worker: WorkerId,
+        session: u64,
+    },
+    Disconnect {
+        worker: WorkerId,
+        session: u64,
+    },
+    Planned {
+        job: JobId,
+        plan: Plan,
+    },
 }
 
 impl Coordinator {
@@ -120,10 +162,13 @@ impl Coordinator {
     pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
         let (commands, queue) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), stop.clone())?;
+        let counters = Counters::new();
+        let event_loop =
+            EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop.clone())?;
         let snapshots = event_loop.snapshots();
+        let metrics = Arc::new(Metrics::new(&counters, snapshots.clone()));
         let thread = event_loop.spawn()?;
-        Ok(Self { handle: Handle { commands, snapshots }, stop, thread })
+        Ok(Self { handle: Handle { commands, snapshots, metrics }, stop, thread })
     }
 
     /// A handle to talk to it.
@@ -203,6 +248,11 @@ impl Handle {
         self.snapshots.borrow().clone()
     }
 
+    /// Its numbers for Prometheus.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// Whether the coordinator has stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -228,7 +278,9 @@ impl Handle {
         let end = loop {
             let (reply, answer) = oneshot::channel();
             let command = match receiver.recv().await {
-                Some(ToCoordinator::Report(report)) => Command::Report { worker, session, report, reply },
+                Some(ToCoordinator::Report(report)) => {
+                    Command::Report { worker, session, report, received: Instant::now(), reply }
+                }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { worker, session, failure, reply },
                 Some(ToCoordinator::Goodbye) => {
                     self.send(Command::Goodbye { worker, session }).await.unwrap_or(());

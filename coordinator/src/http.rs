@@ -6,6 +6,7 @@
 mod api;
 mod guard;
 mod live;
+mod metrics;
 mod pages;
 mod refusal;
 mod view;
@@ -81,7 +82,8 @@ fn router(app: App, hosts: Hosts) -> Router {
 
 /// All that is served.
 fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
-    let mut routes = vec![("/healthz", get(health)), ("/readyz", get(readiness))];
+    let mut routes =
+        vec![("/healthz", get(health)), ("/readyz", get(readiness)), ("/metrics", get(metrics::metrics))];
     routes.extend(api::routes());
     routes.extend(pages::routes());
     routes

@@ -298,6 +298,18 @@ impl Ledger {
         !self.leases.is_empty()
     }
 
+    /// Whether something may still come of a job by itself.
+    #[must_use]
+    pub fn is_open(&self, job: JobId) -> bool {
+        self.jobs.get(&job).is_some_and(|job| matches!(job.row.phase, Phase::Planning | Phase::Active))
+    }
+
+    /// Whether a worker holds this lease.
+    #[must_use]
+    pub fn is_held(&self, lease: LeaseId) -> bool {
+        self.leases.contains_key(&lease)
+    }
+
     /// What is to be done since the last call.
     pub fn take_effects(&mut self) -> Effects {
         let changes = std::mem::take(&mut self.changes);

@@ -9,7 +9,9 @@ pub mod grpc;
 pub mod http;
 pub mod intervals;
 pub mod ledger;
+mod metrics;
 mod planners;
 pub mod store;
+mod traces;
 
 pub use coordinator::{Coordinator, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};

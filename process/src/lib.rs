@@ -1,5 +1,7 @@
 //! What every program of the project does alike: arguments, error messages, logs and signals.
 
+pub mod metrics;
+
 use std::env;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
