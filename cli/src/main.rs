@@ -15,7 +15,8 @@ mod top;
 
 use std::process::ExitCode;
 
-use queens_process::{arguments, complain, log};
+use queens_process::logs::log;
+use queens_process::{arguments, complain};
 
 use args::{Args, Command};
 
