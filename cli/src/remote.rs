@@ -86,6 +86,7 @@ impl Remote {
     /// What an answer that is none has to say: the coordinator's own words, or that it is none.
     fn refused(&self, status: &Status) -> anyhow::Error {
         match std::error::Error::source(status) {
+            Some(cause) if is_io(cause) => unreachable(&self.url, &root_cause(cause)),
             Some(cause) => {
                 unreachable(&self.url, &format!("what answers is no coordinator, {}", root_cause(cause)))
             }
@@ -191,6 +192,12 @@ impl Remote {
         }
         Ok(None)
     }
+}
+
+/// Whether it comes from the network itself.
+fn is_io(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|error| error.is::<std::io::Error>())
 }
 
 /// Whether asking again can't help.

@@ -20,7 +20,7 @@ const SPACING: u16 = 1;
 
 /// Cells of the widest bar that shows how far a job is, and of the percentage beside a bar.
 const WIDEST_BAR: u16 = 40;
-const PERCENTAGE: u16 = 7;
+const PERCENTAGE: u16 = 8;
 
 const HELP: &str = "\
 Tab, ← →      go to the other table
@@ -138,7 +138,7 @@ fn bar(fraction: f64, width: usize) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to width")]
     let full = (fraction.clamp(0.0, 1.0) * width as f64) as usize;
     let bar = format!("{}{}", "█".repeat(full), "░".repeat(width - full));
-    format!("{bar}{:5.1} %", fraction * 100.0)
+    format!("{bar}{:6.1} %", fraction * 100.0)
 }
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
@@ -153,8 +153,10 @@ fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
         right("RECORDED"),
         right("HEARD OF"),
     ];
+    // As wide as the others leave it, but not wider than a name may be expected to be.
+    let name = area.width.saturating_sub(58 + 7 * SPACING).clamp(8, 32);
     let widths = [
-        Constraint::Fill(1),
+        Constraint::Length(name),
         Constraint::Length(9),
         Constraint::Length(8),
         Constraint::Length(7),

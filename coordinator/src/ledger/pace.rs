@@ -193,7 +193,10 @@ impl Pace {
     fn share_kept(&self, speed: f64) -> (f64, f64, f64, f64) {
         let weighted = || {
             let weights = std::iter::successors(Some(1.0), |weight| Some(weight * FADING));
-            self.periods.iter().rev().filter(|period| period.promised > 0.0).zip(weights)
+            let promised = self.periods.iter().rev().filter(|period| period.promised > 0.0);
+            // A worker that comes back may have more to tell than it had time for.
+            let counted = |period: &Period| period.counted.clamp(0.0, 2.0 * period.promised);
+            promised.map(move |period| Period { counted: counted(period), ..*period }).zip(weights)
         };
         let trust = TRUST_SECONDS * speed;
         let (counted, promised, seconds, n_periods) =
