@@ -8,8 +8,10 @@ mod event_loop;
 pub mod grpc;
 pub mod http;
 pub mod intervals;
+mod journal;
 pub mod ledger;
 mod planners;
 pub mod store;
 
-pub use coordinator::{Coordinator, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};
+pub use coordinator::{Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};
+pub use journal::{Event, EventKind};
