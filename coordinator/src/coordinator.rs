@@ -1,10 +1,11 @@
 //! The running coordinator and the handles to it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use queens_proto::{
     Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus,
@@ -16,24 +17,46 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::ledger::{JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
+use crate::journal::Event;
+use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
 const QUEUE: usize = 4096;
 
+/// How old the details of a job may be that somebody looks at.
+pub(crate) const DETAILS_AGE: Duration = Duration::from_secs(1);
+
+/// How long to wait for the details of a job that nobody has looked at lately.
+const LOOK_PATIENCE: Duration = Duration::from_secs(3);
+
 /// A coordinator's state as of a moment ago.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// All jobs, in the order of submission.
     pub jobs: Vec<JobStatus>,
-    /// All workers that are connected or may come back.
-    pub workers: Vec<WorkerStatus>,
+    /// All workers that are connected or may come back, as of the last second.
+    pub workers: Arc<Vec<WorkerStatus>>,
     /// Names of workers that get no leases, whether or not there are any.
     pub blocked: Vec<String>,
     /// Why reports are not acknowledged at present, if they are not.
     pub store_error: Option<String>,
+    /// The last events, the oldest first.
+    pub events: Arc<[Arc<Event>]>,
+    /// The jobs that somebody [looks at](Handle::details).
+    pub details: BTreeMap<JobId, Arc<Details>>,
+}
+
+/// What is too much to be told of every job all the time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Details {
+    /// The job's plan.
+    pub plan: Arc<Plan>,
+    /// What is recorded of each of its crosses.
+    pub crosses: Vec<CrossStatus>,
+    /// As of when.
+    pub(crate) made: Instant,
 }
 
 impl Snapshot {
@@ -101,57 +124,21 @@ pub enum WorkerChange {
     Unblock,
 }
 
+type Verdict = oneshot::Sender<Result<(), Refusal>>;
+
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit {
-        n: BoardSize,
-        priority: Priority,
-        reply: oneshot::Sender<JobId>,
-    },
-    Cancel {
-        job: JobId,
-        reply: oneshot::Sender<Result<(), UnknownJob>>,
-    },
-    ChangeJob {
-        job: JobId,
-        change: JobChange,
-        reply: oneshot::Sender<Result<(), JobRefusal>>,
-    },
-    ChangeWorkers {
-        name: String,
-        change: WorkerChange,
-        reply: oneshot::Sender<Result<usize, UnknownWorker>>,
-    },
-    Connect {
-        hello: Hello,
-        to_worker: mpsc::Sender<ToWorker>,
-        reply: oneshot::Sender<Result<u64, Refusal>>,
-    },
-    Report {
-        worker: WorkerId,
-        session: u64,
-        report: Report,
-        received: Instant,
-        reply: oneshot::Sender<Result<(), Refusal>>,
-    },
-    Failure {
-        worker: WorkerId,
-        session: u64,
-        failure: Failure,
-        reply: oneshot::Sender<Result<(), Refusal>>,
-    },
-    Goodbye {
-        worker: WorkerId,
-        session: u64,
-    },
-    Disconnect {
-        worker: WorkerId,
-        session: u64,
-    },
-    Planned {
-        job: JobId,
-        plan: Plan,
-    },
+    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
+    Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
+    ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
+    ChangeWorkers { name: String, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
+    Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
+    Report { worker: WorkerId, session: u64, report: Report, came: Instant, reply: Verdict },
+    Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
+    Goodbye { worker: WorkerId, session: u64 },
+    Disconnect { worker: WorkerId, session: u64 },
+    Planned { job: JobId, plan: Plan },
+    Look { job: JobId },
 }
 
 impl Coordinator {
@@ -259,6 +246,27 @@ impl Handle {
         self.commands.is_closed()
     }
 
+    /// The details of a job: those of a second or so ago, if somebody has looked lately, or else as soon as they are
+    /// made. `None` if there is no such job, or its plan is not made, or if they take long.
+    pub async fn details(&self, job: JobId) -> Option<Arc<Details>> {
+        let mut snapshots = self.snapshots();
+        let known = |snapshot: &Snapshot| snapshot.details.get(&job).cloned();
+        if snapshots.borrow().job(job)?.progress.n_subproblems == 0 {
+            return None;
+        }
+        let details = known(&snapshots.borrow());
+        if details.as_ref().is_none_or(|details| details.made.elapsed() >= DETAILS_AGE) {
+            // If the queue is full there is much to do, and somebody looks again.
+            _ = self.commands.try_send(Command::Look { job });
+        }
+        if details.is_some() {
+            return details;
+        }
+        let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
+        let made = tokio::time::timeout(LOOK_PATIENCE, made).await;
+        known(&*made.ok()?.ok()?)
+    }
+
     /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
     /// the coordinator stops or closes it.
     ///
@@ -279,7 +287,7 @@ impl Handle {
             let (reply, answer) = oneshot::channel();
             let command = match receiver.recv().await {
                 Some(ToCoordinator::Report(report)) => {
-                    Command::Report { worker, session, report, received: Instant::now(), reply }
+                    Command::Report { worker, session, report, came: Instant::now(), reply }
                 }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { worker, session, failure, reply },
                 Some(ToCoordinator::Goodbye) => {

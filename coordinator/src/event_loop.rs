@@ -4,11 +4,11 @@
 //! resulting writes durable in one transaction and only then sends messages and answers. Everybody else sees
 //! [`Snapshot`]s and never waits for the ledger.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use queens_proto::{Failure, Hello, JobId, JobStatus, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
@@ -17,8 +17,9 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, debug_span, error, info, warn};
 
-use crate::coordinator::{Command, JobChange, Snapshot, StartError, WorkerChange};
-use crate::ledger::{Effects, JobRefusal, Ledger, Outcome, Refusal, UnknownWorker};
+use crate::coordinator::{Command, DETAILS_AGE, Details, JobChange, Snapshot, StartError, WorkerChange};
+use crate::journal::{EventKind, Journal, unix_ms};
+use crate::ledger::{Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::store::{Store, StoreError, Write};
@@ -33,6 +34,12 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// The same while nothing is counted: silent workers still have to be noticed.
 const IDLE_TICK: Duration = Duration::from_secs(1);
+
+/// How often the list of workers is made, if no operator has just changed it: it may be long.
+const WORKERS_AGE: Duration = Duration::from_secs(1);
+
+/// For how long details of a job are made after somebody has looked at them.
+const INTEREST: Duration = Duration::from_secs(10);
 
 /// How long to wait before writing again what could not be written.
 const RETRY: Duration = Duration::from_secs(1);
@@ -57,6 +64,10 @@ pub(crate) struct EventLoop {
     published: Instant,
     /// Whether something may have happened since.
     unpublished: bool,
+    workers_published: Instant,
+    journal: Journal,
+    /// When somebody last looked at the details of a job.
+    looked: BTreeMap<JobId, Instant>,
     stop: CancellationToken,
 }
 
@@ -78,8 +89,11 @@ impl EventLoop {
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
         let ledger = Ledger::restore(store.load()?)?;
+        let mut journal = Journal::default();
+        journal.add(EventKind::Store, None, "coordinator started".to_owned());
         let blocked = ledger.blocked().map(str::to_owned).collect();
-        let snapshot = Snapshot { jobs: ledger.jobs(), blocked, ..Snapshot::default() };
+        let events = journal.events();
+        let snapshot = Snapshot { jobs: ledger.jobs(), blocked, events, ..Snapshot::default() };
         Ok(Self {
             ledger,
             store,
@@ -96,6 +110,9 @@ impl EventLoop {
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
             unpublished: false,
+            workers_published: Instant::now(),
+            journal,
+            looked: BTreeMap::new(),
             stop,
         })
     }
@@ -117,7 +134,7 @@ impl EventLoop {
             self.publish();
         }
         self.planners.stop_all();
-        self.publish_now();
+        self.publish_now(true);
     }
 
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
@@ -167,8 +184,8 @@ impl EventLoop {
             Command::Connect { hello, to_worker, reply } => {
                 _ = reply.send(self.connect(now, hello, to_worker));
             }
-            Command::Report { worker, session, report, received, reply } => {
-                self.reports.push(received);
+            Command::Report { worker, session, report, came, reply } => {
+                self.reports.push(came);
                 _ = reply.send(self.report(now, worker, session, &report));
             }
             Command::Failure { worker, session, failure, reply } => {
@@ -176,12 +193,14 @@ impl EventLoop {
             }
             Command::Goodbye { worker, session } => {
                 if self.close(worker, session) {
+                    self.note_worker(worker, "left");
                     self.ledger.goodbye(now, worker);
                     info!(%worker, "worker left");
                 }
             }
             Command::Disconnect { worker, session } => {
                 if self.close(worker, session) {
+                    self.note_worker(worker, "lost its connection");
                     self.ledger.disconnect(now, worker);
                     warn!(%worker, "connection to worker lost");
                 }
@@ -190,8 +209,10 @@ impl EventLoop {
                 info!(%job, crosses = plan.crosses().len(), work = %plan.work(), "job planned");
                 self.planners.stop(job);
                 self.traces.planned(job);
+                self.note_job(job, format!("planned: {} crosses", plan.crosses().len()));
                 self.ledger.planned(now, job, plan);
             }
+            Command::Look { job } => _ = self.looked.insert(job, Instant::now()),
         }
     }
 
@@ -199,6 +220,7 @@ impl EventLoop {
         let job = self.ledger.submit(n, unix_ms());
         info!(%job, %n, %priority, "job submitted");
         self.traces.submitted(job, n);
+        self.note_job(job, format!("submitted for n = {n} with priority {priority}"));
         if priority != Priority::default()
             && let Err(error) = self.ledger.set_priority(now, job, priority)
         {
@@ -214,10 +236,41 @@ impl EventLoop {
             JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
         }
         .inspect(|()| match change {
-            JobChange::Pause => info!(%job, "job paused"),
-            JobChange::Resume => info!(%job, "job resumed"),
-            JobChange::Priority(priority) => info!(%job, %priority, "job's priority changed"),
+            JobChange::Pause => {
+                info!(%job, "job paused");
+                self.note_job(job, "paused".to_owned());
+            }
+            JobChange::Resume => {
+                info!(%job, "job resumed");
+                self.note_job(job, "resumed".to_owned());
+            }
+            JobChange::Priority(priority) => {
+                info!(%job, %priority, "job's priority changed");
+                self.note_job(job, format!("has priority {priority} now"));
+            }
         })
+    }
+
+    fn note_job(&mut self, job: JobId, text: String) {
+        self.journal.add(EventKind::Job, Some(job), text);
+    }
+
+    fn note_worker(&mut self, worker: WorkerId, what: &str) {
+        let text = self.ledger.worker_name(worker).map(|name| format!("{name} {what}"));
+        self.journal.add(EventKind::Worker, None, text.unwrap_or_else(|| format!("worker {worker} {what}")));
+    }
+
+    fn note_loss(&mut self, loss: &Loss) {
+        let Loss { name, is_there, n_leases } = loss;
+        let why = if *is_there { "reported nothing of what it held" } else { "was not heard of any more" };
+        if !is_there {
+            self.journal.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
+        }
+        for (&job, n_leases) in n_leases {
+            let leases = if *n_leases == 1 { "lease is" } else { "leases are" };
+            let text = format!("{name} {why}: {n_leases} {leases} somebody else's now");
+            self.journal.add(EventKind::Lease, Some(job), text);
+        }
     }
 
     fn change_workers(
@@ -231,10 +284,14 @@ impl EventLoop {
             WorkerChange::Block => self.ledger.block(now, name),
             WorkerChange::Unblock => self.ledger.unblock(now, name),
         }
-        .inspect(|&workers| match change {
-            WorkerChange::Drain => info!(name, workers, "workers sent home"),
-            WorkerChange::Block => info!(name, workers, "workers blocked"),
-            WorkerChange::Unblock => info!(name, workers, "workers unblocked"),
+        .inspect(|&workers| {
+            let what = match change {
+                WorkerChange::Drain => "sent home",
+                WorkerChange::Block => "blocked",
+                WorkerChange::Unblock => "unblocked",
+            };
+            info!(name, workers, "workers {what}");
+            self.journal.add(EventKind::Worker, None, format!("all named {name} were {what}"));
         })
     }
 
@@ -250,7 +307,10 @@ impl EventLoop {
         }
         let Failure { job, span, reason, .. } = failure;
         warn!(%worker, %job, %span, reason, "worker failed to count");
-        self.ledger.fail(now, worker, failure)
+        self.ledger.fail(now, worker, failure)?;
+        let name = self.ledger.worker_name(worker).unwrap_or_default();
+        self.journal.add(EventKind::Failure, Some(*job), format!("{name} failed on {span}: {reason}"));
+        Ok(())
     }
 
     fn connect(
@@ -264,6 +324,7 @@ impl EventLoop {
         self.n_sessions += 1;
         self.sessions.insert(worker, Session { number: self.n_sessions, to_worker });
         info!(%worker, name, kernel, "worker connected");
+        self.journal.add(EventKind::Worker, None, format!("{name} joined"));
         Ok(self.n_sessions)
     }
 
@@ -314,7 +375,8 @@ impl EventLoop {
     /// Does what the ledger wants done: first makes it durable, then tells.
     async fn carry_out(&mut self) {
         loop {
-            let Effects { writes, comparisons, messages, plans } = self.ledger.take_effects();
+            let Effects { writes, comparisons, messages, plans, losses } = self.ledger.take_effects();
+            losses.iter().for_each(|loss| self.note_loss(loss));
             if !self.write(&writes).await {
                 return;
             }
@@ -322,7 +384,7 @@ impl EventLoop {
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             if !self.answers.is_empty() {
                 // Whoever gets an answer finds what it is about in the snapshot.
-                self.publish_now();
+                self.publish_now(true);
             }
             for answer in self.answers.drain(..) {
                 answer();
@@ -347,15 +409,26 @@ impl EventLoop {
     /// Writes until it works; `false` if the coordinator is told to stop before. Nothing else happens meanwhile: no
     /// report is acknowledged, workers wait, and what they hold is not lost.
     async fn write(&mut self, writes: &[Write]) -> bool {
+        let mut failed = false;
         while let Err(error) = self.commit(writes) {
             error!(%error, "nothing is acknowledged until the store can be written again");
+            if !failed {
+                self.journal.add(EventKind::Store, None, error.to_string());
+            }
+            failed = true;
+            let events = self.journal.events();
             self.publisher.send_modify(|snapshot| {
-                Arc::make_mut(snapshot).store_error = Some(error.to_string());
+                let snapshot = Arc::make_mut(snapshot);
+                snapshot.store_error = Some(error.to_string());
+                snapshot.events = events;
             });
             tokio::select! {
                 () = self.stop.cancelled() => return false,
                 () = tokio::time::sleep(RETRY) => {}
             }
+        }
+        if failed {
+            self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
         }
         true
     }
@@ -395,25 +468,51 @@ impl EventLoop {
             |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| job.state.is_over()).count());
         let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
         self.unpublished = true;
-        if changed || self.published.elapsed() >= self.tick_interval() {
-            self.publish_now();
+        let wanted = self.looked.keys().any(|job| !self.publisher.borrow().details.contains_key(job));
+        if changed || wanted || self.published.elapsed() >= self.tick_interval() {
+            self.publish_now(false);
         }
     }
 
-    fn publish_now(&mut self) {
+    /// Publishes how things stand; with the workers as they are now, or as they were within the last second.
+    fn publish_now(&mut self, with_workers: bool) {
+        let before = self.publisher.borrow().clone();
         self.published = Instant::now();
-        self.unpublished = false;
-        let (jobs, workers) = (self.ledger.jobs(), self.ledger.workers());
         self.traces.keep(|job| self.ledger.is_open(job), |lease| self.ledger.is_held(lease));
+        let jobs = self.ledger.jobs();
+        let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
+        self.unpublished = !with_workers;
+        let workers = if with_workers {
+            self.workers_published = self.published;
+            Arc::new(self.ledger.workers())
+        } else {
+            before.workers.clone()
+        };
         for job in jobs.iter().filter(|job| job.state.is_over()) {
-            let before = self.publisher.borrow().job(job.id).is_some_and(|before| before.state.is_over());
-            if !before {
+            if !before.job(job.id).is_some_and(|before| before.state.is_over()) {
                 let (id, state, solutions) = (job.id, job.state.name(), job.progress.solutions);
                 info!(job = %id, n = %job.n, state, %solutions, "job over");
+                self.note_job(id, format!("{state}: {solutions} solutions"));
             }
         }
         let blocked = self.ledger.blocked().map(str::to_owned).collect();
-        self.publisher.send_replace(Arc::new(Snapshot { jobs, workers, blocked, store_error: None }));
+        let (events, details) = (self.journal.events(), self.details(&before.details));
+        let snapshot = Snapshot { jobs, workers, blocked, store_error: None, events, details };
+        self.publisher.send_replace(Arc::new(snapshot));
+    }
+
+    /// The details of the jobs that somebody looks at.
+    fn details(&mut self, before: &BTreeMap<JobId, Arc<Details>>) -> BTreeMap<JobId, Arc<Details>> {
+        self.looked.retain(|_, looked| looked.elapsed() < INTEREST);
+        let details = |&job: &JobId| {
+            let known = before.get(&job).filter(|known| known.made.elapsed() < DETAILS_AGE);
+            let details = known.cloned().or_else(|| {
+                let (plan, crosses) = self.ledger.crosses(job)?;
+                Some(Arc::new(Details { plan, crosses, made: Instant::now() }))
+            });
+            details.map(|details| (job, details))
+        };
+        self.looked.keys().filter_map(details).collect()
     }
 }
 
@@ -424,9 +523,4 @@ fn fate(count: Count, recorded: Option<Count>) -> Fate {
         Some(recorded) if recorded == count => Fate::Duplicate,
         Some(_) => Fate::Conflict,
     }
-}
-
-fn unix_ms() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }

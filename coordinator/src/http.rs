@@ -4,7 +4,9 @@
 //! is sent to the event loop with a limit on the time that its answer may take.
 
 mod api;
+mod crosses;
 mod guard;
+mod history;
 mod live;
 mod metrics;
 mod pages;

@@ -38,6 +38,7 @@ use session::Member;
 
 pub use operator::{JobRefusal, UnknownWorker};
 pub use session::{Outcome, Refusal};
+pub use status::CrossStatus;
 
 /// The state of all jobs, workers and leases of one coordinator.
 #[derive(Debug)]
@@ -79,6 +80,19 @@ pub struct Effects {
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Ledger::planned`].
     pub plans: Vec<(JobId, BoardSize)>,
+    /// To be told to people.
+    pub losses: Vec<Loss>,
+}
+
+/// A worker has lost leases through no decision of anybody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Its name.
+    pub name: String,
+    /// Whether it is still there: it was heard of, but nothing came of what it held.
+    pub is_there: bool,
+    /// How many leases it held of each job; none, if it was given up and held nothing.
+    pub n_leases: BTreeMap<JobId, usize>,
 }
 
 /// A reported span that lies wholly in recorded ones: if it repeats a record exactly, they must agree.
@@ -104,6 +118,7 @@ struct Changes {
     comparisons: Vec<Comparison>,
     messages: Vec<(WorkerId, ToWorker)>,
     plans: Vec<(JobId, BoardSize)>,
+    losses: Vec<Loss>,
 }
 
 /// Stored jobs that this ledger can't go on with.
@@ -325,7 +340,8 @@ impl Ledger {
             let coverage = self.jobs.get(&id)?.counting.as_ref()?.coverage.get(cross as usize)?.clone();
             Some(Write::Coverage { job: id, cross, coverage })
         }));
-        Effects { writes, comparisons: changes.comparisons, messages: changes.messages, plans: changes.plans }
+        let Changes { comparisons, messages, plans, losses, .. } = changes;
+        Effects { writes, comparisons, messages, plans, losses }
     }
 
     /// Moves the clock and counts the time in which jobs are being worked on.

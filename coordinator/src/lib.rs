@@ -8,10 +8,12 @@ mod event_loop;
 pub mod grpc;
 pub mod http;
 pub mod intervals;
+mod journal;
 pub mod ledger;
 mod metrics;
 mod planners;
 pub mod store;
 mod traces;
 
-pub use coordinator::{Coordinator, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};
+pub use coordinator::{Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};
+pub use journal::{Event, EventKind};

@@ -494,6 +494,7 @@ pub fn worker_name(name: String) -> Result<String, InvalidMessage> {
 
 impl From<WorkerStatus> for pb::Worker {
     fn from(worker: WorkerStatus) -> Self {
+        let (job, span) = worker.counting.unzip();
         Self {
             worker: worker.id.0,
             name: worker.name,
@@ -507,6 +508,8 @@ impl From<WorkerStatus> for pb::Worker {
             recorded: worker.n_recorded,
             state: pb::WorkerState::from(worker.state).into(),
             failure: worker.failure.unwrap_or_default(),
+            job: job.map_or(0, |job| job.0),
+            span: span.map(pb::Span::from),
         }
     }
 }
@@ -515,6 +518,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
     type Error = InvalidMessage;
 
     fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
+        let span = worker.span.map(Span::try_from).transpose()?;
         Ok(Self {
             id: WorkerId(worker.worker),
             name: worker_name(worker.name)?,
@@ -528,6 +532,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
+            counting: span.map(|span| (JobId(worker.job), span)),
         })
     }
 }

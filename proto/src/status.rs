@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Span};
 
 use crate::{JobId, Priority, WorkerId};
 
@@ -172,4 +172,6 @@ pub struct WorkerStatus {
     pub state: WorkerState,
     /// What it last failed at, if it has not reported anything since.
     pub failure: Option<String>,
+    /// What one of its threads is counting: a job, and what is left of a span.
+    pub counting: Option<(JobId, Span)>,
 }

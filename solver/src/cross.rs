@@ -93,8 +93,10 @@ impl Cross {
 }
 
 /// The two cross lines as row (and column) numbers: the central two of an even board, the neighbours of the centre
-/// on an odd one, where they leave fewer crosses than the single central row and column would.
-const fn cross_lines(n: BoardSize) -> Option<[u8; 2]> {
+/// on an odd one, where they leave fewer crosses than the single central row and column would. Boards with n ≤ 1 have
+/// none.
+#[must_use]
+pub const fn cross_lines(n: BoardSize) -> Option<[u8; 2]> {
     match n.get() {
         0 | 1 => None,
         n if n % 2 == 0 => Some([n / 2 - 1, n / 2]),

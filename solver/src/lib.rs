@@ -41,7 +41,7 @@ mod symmetry;
 mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};
-pub use cross::Cross;
+pub use cross::{Cross, cross_lines};
 pub use free_rows::{FreeRow, FreeRows, State};
 pub use fundamental::fundamental;
 pub use kernel::{InvalidKernel, Kernel, KernelChoice};

@@ -1,5 +1,6 @@
 //! The numbering of subproblems, and the way from a number to its prefix.
 
+use crate::Square;
 use crate::free_rows::{FreeRow, FreeRows, State, bits};
 
 /// A walk through the subproblems of one cross, in the order of their numbers.
@@ -61,6 +62,27 @@ impl<'a> Prefixes<'a> {
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
+    }
+
+    /// The queens of the subproblem that [`next`](Iterator::next) returns, top to bottom; none past the last.
+    ///
+    /// ```
+    /// # use queens_solver::{BoardSize, FreeRows, Prefixes, Square};
+    /// let free = FreeRows::new(BoardSize::new(4)?, &[]);
+    /// let mut prefixes = Prefixes::new(&free, 2);
+    /// prefixes.seek(1); // after 0 and 2 come 0 and 3
+    /// assert_eq!(prefixes.queens(), [Square { row: 0, column: 0 }, Square { row: 1, column: 3 }]);
+    /// # Ok::<(), queens_solver::InvalidBoardSize>(())
+    /// ```
+    #[must_use]
+    pub fn queens(&self) -> Vec<Square> {
+        let states = self.stack.iter().map(|(state, _)| state.columns);
+        let placed = states.clone().skip(1).zip(states).map(|(after, before)| after ^ before);
+        let square = |(row, queen): (&FreeRow, u32)| {
+            // A bit of a 32-bit word.
+            u8::try_from(queen.trailing_zeros()).map(|column| Square { row: row.row, column })
+        };
+        self.free.as_slice().iter().zip(placed).filter_map(|placed| square(placed).ok()).collect()
     }
 
     /// Moves to subproblem `number`; past the last one, the walk is at its end.

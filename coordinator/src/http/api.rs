@@ -1,5 +1,6 @@
 //! The JSON API under `/api/v1`, which the pages themselves use. `openapi.json` describes it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -13,8 +14,8 @@ use queens_proto::{JobId, JobStatus, Priority, WorkerStatus};
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Refusal, live, view};
-use crate::{JobChange, Stopped, WorkerChange};
+use super::{App, Refusal, crosses, live, view};
+use crate::{Event, JobChange, Stopped, WorkerChange};
 
 /// How long the event loop may take to carry something out.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,6 +31,12 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/live", get(live::follow)),
         ("/api/v1/jobs", get(jobs).post(submit)),
         ("/api/v1/jobs/{job}", get(job)),
+        ("/api/v1/jobs/{job}/history", get(live::history)),
+        ("/api/v1/jobs/{job}/cells", get(crosses::cells)),
+        ("/api/v1/jobs/{job}/crosses", get(crosses::list)),
+        ("/api/v1/jobs/{job}/crosses/{cross}", get(crosses::explain)),
+        ("/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(crosses::draw)),
+        ("/api/v1/events", get(events)),
         ("/api/v1/jobs/{job}/pause", post(pause)),
         ("/api/v1/jobs/{job}/resume", post(resume)),
         ("/api/v1/jobs/{job}/cancel", post(cancel)),
@@ -41,21 +48,21 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
     ]
 }
 
-type Body<T> = Result<Json<T>, JsonRejection>;
-type Ask<T> = Result<Query<T>, QueryRejection>;
-type Answer<T> = Result<Json<T>, Refusal>;
+pub(super) type Body<T> = Result<Json<T>, JsonRejection>;
+pub(super) type Ask<T> = Result<Query<T>, QueryRejection>;
+pub(super) type Answer<T> = Result<Json<T>, Refusal>;
 
 /// A part of a list.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Page {
+pub(super) struct Page {
     #[serde(default)]
-    offset: usize,
-    limit: Option<usize>,
+    pub(super) offset: usize,
+    pub(super) limit: Option<usize>,
 }
 
 impl Page {
-    fn of<T>(self, list: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    pub(super) fn of<T>(self, list: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
         list.skip(self.offset).take(self.limit.unwrap_or(MOST_ENTRIES).min(MOST_ENTRIES))
     }
 }
@@ -70,7 +77,9 @@ struct Jobs {
 async fn jobs(State(app): State<App>, page: Ask<Page>) -> Answer<Jobs> {
     let Query(page) = page?;
     let snapshot = app.handle.snapshot();
-    let jobs = page.of(snapshot.jobs.iter().rev()).map(|job| view::Job::of(job, &snapshot)).collect();
+    let jobs =
+        page.of(snapshot.jobs.iter().rev()).map(|job| view::Job::of(job, &snapshot, app.live.pace(job.id)));
+    let jobs = jobs.collect();
     Ok(Json(Jobs { jobs, total: snapshot.jobs.len() }))
 }
 
@@ -136,6 +145,31 @@ async fn change(app: &App, id: &str, change: JobChange) -> Answer<view::Job> {
     let job = job_id(id)?;
     carried_out(app, app.handle.change_job(job, change)).await??;
     shown(app, job)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventQuery {
+    job: Option<u64>,
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct Events {
+    events: Vec<view::Event>,
+}
+
+/// What has happened lately, the latest first; of one job, what it and all workers have in common included.
+async fn events(State(app): State<App>, query: Ask<EventQuery>) -> Answer<Events> {
+    let Query(EventQuery { job, limit }) = query?;
+    let snapshot = app.handle.snapshot();
+    if let Some(job) = job {
+        find(&snapshot.jobs, JobId(job))?;
+    }
+    let concerns =
+        |event: &&Arc<Event>| job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job;
+    let events = Page { offset: 0, limit }.of(snapshot.events.iter().rev().filter(concerns));
+    Ok(Json(Events { events: events.map(|event| view::Event::from(&**event)).collect() }))
 }
 
 /// The order in which workers are listed.
@@ -234,10 +268,10 @@ async fn carried_out<T>(app: &App, command: impl Future<Output = Result<T, Stopp
 
 fn shown(app: &App, id: JobId) -> Answer<view::Job> {
     let snapshot = app.handle.snapshot();
-    Ok(Json(view::Job::of(find(&snapshot.jobs, id)?, &snapshot)))
+    Ok(Json(view::Job::of(find(&snapshot.jobs, id)?, &snapshot, app.live.pace(id))))
 }
 
-fn find(jobs: &[JobStatus], id: JobId) -> Result<&JobStatus, Refusal> {
+pub(super) fn find(jobs: &[JobStatus], id: JobId) -> Result<&JobStatus, Refusal> {
     let job = jobs.iter().find(|job| job.id == id);
     job.ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))
 }

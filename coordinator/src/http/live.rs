@@ -1,12 +1,13 @@
 //! What everybody who looks is told each second: a summary, whose size has a bound, made once for all.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::Json;
+use axum::extract::{Path, State};
 use axum::response::sse::{Event, Sse};
-use queens_proto::{JobStatus, WorkerState};
+use queens_proto::{JobId, JobStatus, WorkerState};
 use serde::Serialize;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::MissedTickBehavior;
@@ -15,6 +16,8 @@ use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
+use super::api::{Answer, find, job_id};
+use super::history::{Histories, LevelView, Pace};
 use super::{App, Refusal, view};
 use crate::{Handle, Snapshot};
 
@@ -31,13 +34,21 @@ const MOST_FOLLOWERS: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     summaries: watch::Receiver<Arc<str>>,
+    histories: Arc<Mutex<Histories>>,
     followers: Arc<Semaphore>,
 }
 
 impl Live {
     /// Makes summaries until `stop` is cancelled.
     pub(super) fn start(handle: Handle, stop: CancellationToken) -> Self {
-        let (sender, summaries) = watch::channel(summary(&handle.snapshot()));
+        let histories = Arc::new(Mutex::new(Histories::default()));
+        let live = Self {
+            summaries: watch::channel("".into()).1,
+            histories,
+            followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
+        };
+        let (sender, summaries) = watch::channel(live.summary(&handle.snapshot()));
+        let maker = live.clone();
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(INTERVAL);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,11 +57,59 @@ impl Live {
                     () = stop.cancelled() => return,
                     _ = ticks.tick() => {}
                 }
-                sender.send_replace(summary(&handle.snapshot()));
+                let snapshot = handle.snapshot();
+                maker.histories().add(&snapshot);
+                sender.send_replace(maker.summary(&snapshot));
             }
         });
-        Self { summaries, followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)) }
+        Self { summaries, ..live }
     }
+
+    /// How fast a job is counted.
+    pub(super) fn pace(&self, job: JobId) -> Pace {
+        self.histories().pace(job)
+    }
+
+    fn histories(&self) -> MutexGuard<'_, Histories> {
+        // Nothing is left half done in there.
+        self.histories.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn summary(&self, snapshot: &Snapshot) -> Arc<str> {
+        let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
+        jobs.sort_by_key(|job| {
+            let over = job.state.is_over();
+            let (urgency, age) =
+                if over { (0, u64::MAX - job.id.0) } else { (-job.priority.get(), job.id.0) };
+            (over, urgency, age)
+        });
+        let jobs = jobs.into_iter().take(MOST_JOBS);
+        let summary = Summary {
+            version: env!("CARGO_PKG_VERSION"),
+            store_error: snapshot.store_error.clone(),
+            jobs: jobs.map(|job| view::Job::of(job, snapshot, self.pace(job.id))).collect(),
+            n_jobs: snapshot.jobs.len(),
+            workers: fleet(snapshot),
+        };
+        let json = serde_json::to_string(&summary).unwrap_or_else(|error| {
+            error!(%error, "a summary can't be written as JSON");
+            "{}".to_owned()
+        });
+        json.into()
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct HistoryView {
+    levels: Vec<LevelView>,
+}
+
+/// How a job was counted lately, in steps of seconds, of tens of seconds, and of ten minutes.
+pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<HistoryView> {
+    let job = job_id(&id)?;
+    find(&app.handle.snapshot().jobs, job)?;
+    let levels = app.live.histories().levels(job);
+    Ok(Json(HistoryView { levels }))
 }
 
 /// The stream of summaries. It ends when the coordinator does: the sender goes with it.
@@ -92,30 +151,9 @@ struct Fleet {
     failing: usize,
 }
 
-fn summary(snapshot: &Snapshot) -> Arc<str> {
-    let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
-    jobs.sort_by_key(|job| {
-        let over = job.state.is_over();
-        (over, if over { 0 } else { -job.priority.get() }, if over { u64::MAX - job.id.0 } else { job.id.0 })
-    });
-    let jobs = jobs.into_iter().take(MOST_JOBS).map(|job| view::Job::of(job, snapshot)).collect();
-    let summary = Summary {
-        version: env!("CARGO_PKG_VERSION"),
-        store_error: snapshot.store_error.clone(),
-        jobs,
-        n_jobs: snapshot.jobs.len(),
-        workers: fleet(snapshot),
-    };
-    let json = serde_json::to_string(&summary).unwrap_or_else(|error| {
-        error!(%error, "a summary can't be written as JSON");
-        "{}".to_owned()
-    });
-    json.into()
-}
-
 fn fleet(snapshot: &Snapshot) -> Fleet {
     let mut fleet = Fleet { total: snapshot.workers.len(), ..Fleet::default() };
-    for worker in &snapshot.workers {
+    for worker in snapshot.workers.iter() {
         if worker.connected {
             fleet.connected += 1;
             fleet.threads += u64::from(worker.n_threads);

@@ -7,6 +7,7 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::published;
 use serde::Serialize;
 
+use super::history::Pace;
 use crate::Snapshot;
 
 #[derive(Debug, Serialize)]
@@ -22,6 +23,8 @@ pub(super) struct Job {
     recorded: String,
     seconds: f64,
     seconds_left: Option<f64>,
+    seconds_left_low: Option<f64>,
+    seconds_left_high: Option<f64>,
     workers: u32,
     verified: u64,
     disputed: u64,
@@ -32,10 +35,13 @@ pub(super) struct Job {
     published: Option<String>,
     agrees: Option<bool>,
     created_ms: u64,
+    nodes_per_second: Option<f64>,
+    nodes_per_second_hour: Option<f64>,
 }
 
 impl Job {
-    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot) -> Self {
+    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, pace: Pace) -> Self {
+        let pace = if job.state.is_over() { Pace::default() } else { pace };
         let published = published(job.n).filter(|_| job.state == JobState::Done);
         Self {
             job: job.id.to_string(),
@@ -49,6 +55,8 @@ impl Job {
             recorded: job.progress.n_recorded.to_string(),
             seconds: job.active.as_secs_f64(),
             seconds_left: job.seconds_left,
+            seconds_left_low: job.seconds_left_low,
+            seconds_left_high: job.seconds_left_high,
             workers: job.n_workers,
             verified: job.n_verified,
             disputed: job.n_disputed,
@@ -59,6 +67,8 @@ impl Job {
             published: published.map(|counts| counts.solutions.to_string()),
             agrees: published.map(|counts| counts.solutions == job.progress.solutions),
             created_ms: job.created_ms,
+            nodes_per_second: pace.now,
+            nodes_per_second_hour: pace.hour,
         }
     }
 }
@@ -77,6 +87,50 @@ pub(super) struct Worker {
     leases: u32,
     recorded: u64,
     failure: Option<String>,
+    counting: Option<Counting>,
+}
+
+/// What one of a worker's threads is counting.
+#[derive(Debug, Serialize)]
+struct Counting {
+    job: String,
+    #[serde(flatten)]
+    span: Span,
+}
+
+/// A half-open range of subproblems of a cross.
+#[derive(Debug, Serialize)]
+pub(super) struct Span {
+    cross: u32,
+    from: u64,
+    to: u64,
+}
+
+impl From<queens_solver::Span> for Span {
+    fn from(span: queens_solver::Span) -> Self {
+        Self { cross: span.cross(), from: span.from(), to: span.to() }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Event {
+    number: u64,
+    at_ms: u64,
+    kind: &'static str,
+    job: Option<String>,
+    text: String,
+}
+
+impl From<&crate::Event> for Event {
+    fn from(event: &crate::Event) -> Self {
+        Self {
+            number: event.number,
+            at_ms: event.at_ms,
+            kind: event.kind.name(),
+            job: event.job.map(|job| job.to_string()),
+            text: event.text.clone(),
+        }
+    }
 }
 
 impl From<&WorkerStatus> for Worker {
@@ -94,6 +148,7 @@ impl From<&WorkerStatus> for Worker {
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             failure: worker.failure.clone(),
+            counting: worker.counting.map(|(job, span)| Counting { job: job.to_string(), span: span.into() }),
         }
     }
 }

@@ -218,6 +218,7 @@ impl Ledger {
             if !others.any(|(_, member)| self.is_of_use(member)) {
                 continue;
             }
+            self.note_loss(worker, true);
             let Some(member) = self.workers.get_mut(&worker) else { continue };
             member.stuck = true;
             for id in member.leases.clone() {

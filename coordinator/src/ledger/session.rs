@@ -1,7 +1,7 @@
 //! Workers: who is connected, what they report, and what becomes of their leases when they go.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::failure::Failures;
 use super::job::Overlap;
 use super::operator::blocked_notice;
 use super::schedule::{Power, is_running};
-use super::{Comparison, Ledger, LiveLease};
+use super::{Comparison, Ledger, LiveLease, Loss};
 use crate::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Source};
 
 /// A worker not heard of for this long has its leases taken back.
@@ -389,8 +389,19 @@ impl Ledger {
         let patience = |member: &Member| if member.connected { SILENCE } else { GRACE };
         let silent = self.workers.iter().filter(|(_, member)| now >= member.heard + patience(member));
         for worker in silent.map(|(&worker, _)| worker).collect::<Vec<_>>() {
+            self.note_loss(worker, false);
             self.give_up(worker);
         }
+    }
+
+    /// Has people told that a worker is about to lose what it holds.
+    pub(super) fn note_loss(&mut self, worker: WorkerId, is_there: bool) {
+        let Some(member) = self.workers.get(&worker) else { return };
+        let mut n_leases = BTreeMap::new();
+        for lease in member.leases.iter().filter_map(|id| self.leases.get(id)) {
+            *n_leases.entry(lease.job).or_default() += 1;
+        }
+        self.changes.losses.push(Loss { name: member.source.worker.clone(), is_there, n_leases });
     }
 
     fn give_up(&mut self, worker: WorkerId) {

@@ -1,12 +1,26 @@
 //! What a ledger tells about itself.
 
-use queens_proto::{JobState, JobStatus, WorkerId, WorkerState, WorkerStatus};
+use std::sync::Arc;
+
+use queens_proto::{JobId, JobState, JobStatus, WorkerId, WorkerState, WorkerStatus};
+use queens_solver::{Plan, Span};
 
 use super::Ledger;
 use super::job::{Counting, Job};
 use super::pace::TimeLeft;
 use super::session::Member;
-use crate::store::Phase;
+use crate::store::{Coverage, Phase};
+
+/// What is recorded of one cross of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrossStatus {
+    /// The subproblems that are recorded.
+    pub n_recorded: u64,
+    /// Their solutions, not yet weighted.
+    pub solutions: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
 
 impl Ledger {
     /// All jobs, in the order of submission.
@@ -31,8 +45,33 @@ impl Ledger {
             n_recorded: member.n_recorded,
             state: self.worker_state(member),
             failure: member.failures.reason.clone(),
+            counting: self.counted_by(member),
         };
         self.workers.iter().map(status).collect()
+    }
+
+    /// What the first of a worker's threads is at.
+    fn counted_by(&self, member: &Member) -> Option<(JobId, Span)> {
+        let lease = self.leases.get(member.leases.first()?)?;
+        Some((lease.job, *lease.spans.front()?))
+    }
+
+    /// The name of a worker that is connected or may come back.
+    #[must_use]
+    pub fn worker_name(&self, worker: WorkerId) -> Option<&str> {
+        self.workers.get(&worker).map(|member| member.source.worker.as_str())
+    }
+
+    /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.
+    #[must_use]
+    pub fn crosses(&self, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
+        let counting = self.jobs.get(&job)?.counting.as_ref()?;
+        let status = |coverage: &Coverage| CrossStatus {
+            n_recorded: coverage.recorded.len(),
+            solutions: coverage.solutions,
+            nodes: coverage.nodes,
+        };
+        Some((counting.plan.clone(), counting.coverage.iter().map(status).collect()))
     }
 
     fn worker_state(&self, member: &Member) -> WorkerState {

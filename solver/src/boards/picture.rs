@@ -101,6 +101,28 @@ pub fn board(placement: &Placement, scale: Scale) -> String {
     svg
 }
 
+/// Draws queens that need not be all of a board's; their squares look as asked for.
+#[must_use]
+pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
+    let side = scale.board(n);
+    let mut svg = open((side, side), Some(scale));
+    svg.push_str(&squares(n, scale));
+    for &(queen, look) in queens.iter().filter(|(_, look)| *look != Look::Empty) {
+        let ((x, y), tile, dark) = (scale.corner(queen), scale.tile, usize::from(is_dark(queen)));
+        let marked = match look {
+            Look::Safe => Some(SAFE[dark]),
+            Look::Attacked => Some(ATTACKED[dark]),
+            Look::Empty | Look::Queen => None,
+        };
+        if let Some(colour) = marked {
+            _ = write!(svg, r#"<rect x="{x}" y="{y}" width="{tile}" height="{tile}" fill="{colour}"/>"#);
+        }
+        _ = write!(svg, r##"<use href="#queen" x="{x}" y="{y}"/>"##);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
 /// Draws several placements of one size on one contact sheet, as many in a row as rows.
 #[must_use]
 pub fn sheet(n: u32, placements: &[Placement], scale: Scale) -> String {

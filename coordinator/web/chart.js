@@ -1,0 +1,45 @@
+// Throughput over time as a curve.
+
+import { rate } from "./page.js";
+
+const part = (tag, attributes, text) => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+
+/** A round number that is no less. */
+function ceiling(value) {
+  const size = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((step) => step * size).find((round) => round >= value);
+}
+
+export function drawChart(svg, level) {
+  const samples = level?.samples ?? [];
+  const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  if (samples.length < 2) {
+    svg.replaceChildren(part("text", { x: 8, y: 24 }, "Nothing has been counted for long enough to draw a curve."));
+    svg.setAttribute("aria-label", "no throughput to show yet");
+    return;
+  }
+  const [left, right, top, bottom] = [8, 8, 22, 22];
+  const from = samples[0].at_ms, to = samples.at(-1).at_ms;
+  const most = ceiling(Math.max(...samples.map((sample) => sample.nodes_per_second), 1));
+  const x = (at) => left + (width - left - right) * (at - from) / Math.max(to - from, 1);
+  const y = (value) => height - bottom - (height - top - bottom) * value / most;
+  const points = samples.map((sample) => `${x(sample.at_ms).toFixed(1)} ${y(sample.nodes_per_second).toFixed(1)}`);
+  const lines = [0, 0.5, 1].flatMap((share) => [
+    part("line", { class: "grid", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
+    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, rate(share * most))] : []),
+  ]);
+  const clock = (at) => new Date(at).toLocaleString([], to - from > 86_400_000 ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
+  svg.replaceChildren(...lines,
+    part("path", { class: "area", d: `M${x(from)} ${y(0)}L${points.join("L")}L${x(to)} ${y(0)}Z` }),
+    part("path", { class: "curve", d: `M${points.join("L")}` }),
+    part("text", { x: left, y: height - 5 }, clock(from)),
+    part("text", { x: width - right, y: height - 5, "text-anchor": "end" }, clock(to)));
+  const mean = samples.reduce((sum, sample) => sum + sample.nodes_per_second, 0) / samples.length;
+  svg.setAttribute("aria-label", `throughput from ${clock(from)} to ${clock(to)}: ${rate(samples.at(-1).nodes_per_second)} at the end, ${rate(mean)} on average, at most ${rate(Math.max(...samples.map((sample) => sample.nodes_per_second)))}`);
+}

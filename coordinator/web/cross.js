@@ -1,0 +1,53 @@
+import { $, follow, get, grouped, h, pathPart, percent, repeat, say } from "./page.js";
+
+const job = pathPart(2), cross = pathPart(4);
+const asked = new URLSearchParams(location.search).get("subproblem");
+const subproblem = asked && /^\d+$/.test(asked) ? `?subproblem=${asked}` : "";
+const path = `jobs/${job}/crosses/${cross}`;
+const square = (queen) => `row ${queen.row} column ${queen.column}`;
+$("back").href = `/jobs/${job}`;
+say($("back"), `job ${job}`);
+if (subproblem) $("number").value = asked;
+
+$("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const number = new FormData(event.target).get("subproblem");
+  location.search = number === "" ? "" : `subproblem=${number}`;
+});
+
+async function load() {
+  let answer;
+  try {
+    answer = await get(path + subproblem);
+  } catch (error) {
+    $("error").hidden = false;
+    return say($("error"), error.message);
+  }
+  $("error").hidden = true;
+  document.title = `cross ${cross} of job ${job} – queens`;
+  say($("title"), `Cross ${cross} of job ${job}: ${answer.n} queens`);
+  const queens = answer.counted.map(square).join(", ");
+  const prefix = answer.prefix?.length ? `; the subproblem's queens at ${answer.prefix.map(square).join(", ")}` : "";
+  const board = $("board");
+  board.alt = `A board of ${answer.n} rows with the cross's queens at ${queens || "no square"}${prefix}`;
+  if (!board.getAttribute("src")) board.src = `/api/v1/${path}/board.svg${subproblem}`;
+  say($("caption"), answer.prefix
+    ? `Brown and light squares: the queens of the cross. Green squares: the queens that make subproblem ${grouped(asked)}. Its completions are what one kernel call counts.`
+    : "The queens of the cross, on the image that is counted. All other rows are filled by the kernel.");
+  say($("queens"), answer.queens.map(square).join(", ") || "none: the board is too small");
+  say($("image"), answer.image);
+  say($("weight"), `${answer.weight}: it stands for ${answer.weight === 1 ? "itself" : `${answer.weight} crosses that are turned or mirrored images of it`}`);
+  say($("done"), `${percent(answer.fraction)} (${grouped(answer.recorded)} of ${grouped(answer.subproblems)} subproblems)`);
+  $("bar").value = answer.fraction;
+  say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : `the queens of the first ${answer.depth} free rows`);
+  say($("work"), `${grouped(answer.work)} nodes`);
+  say($("nodes"), grouped(answer.nodes));
+  say($("solutions"), `${grouped(answer.solutions)} × ${answer.weight} = ${grouped(BigInt(answer.solutions) * BigInt(answer.weight))}`);
+  $("number").max = String(Math.max(0, answer.subproblems - 1));
+  const { workers } = answer;
+  $("workers").replaceChildren(...(workers.length ? workers.slice(0, 20).map((worker) =>
+    h("li", {}, `${worker.name}: subproblems ${grouped(worker.from)} to ${grouped(worker.to - 1)}`)) : [h("li", { className: "quiet" }, "nobody at the moment")]));
+}
+
+repeat(3, load);
+follow(() => {});

@@ -1,0 +1,50 @@
+import { $, agreement, duration, follow, get, grouped, jobActions, pathPart, percent, rate, repeat, say, showEvents, stateText, timeLeft } from "./page.js";
+import { drawChart } from "./chart.js";
+import { makeHeat } from "./heat.js";
+
+const id = pathPart(2);
+const actions = jobActions($("said"));
+const showHeat = makeHeat(id);
+$("actions").append(actions.element);
+
+function show(job) {
+  document.title = `${percent(job.fraction)} of job ${id} (n = ${job.n}) – queens`;
+  say($("title"), `Job ${id}: ${job.n} queens`);
+  say($("state"), stateText(job));
+  say($("count"), grouped(job.solutions));
+  const [words, look] = agreement(job);
+  say($("agrees"), words);
+  $("agrees").className = look;
+  say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);
+  $("bar").value = job.fraction;
+  say($("now"), rate(job.nodes_per_second));
+  say($("hour"), rate(job.nodes_per_second_hour));
+  say($("left"), timeLeft(job));
+  say($("counted-for"), duration(job.seconds));
+  say($("workers"), grouped(job.workers));
+  say($("priority"), String(job.priority));
+  say($("nodes"), grouped(job.nodes));
+  say($("submitted"), new Date(job.created_ms).toLocaleString());
+  say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute`);
+  $("checked").className = job.disputed ? "bad" : "";
+  $("failure").hidden = !job.failure;
+  say($("failure"), job.failure ? `${job.failed} spans failed, ${job.given_up} of them on three workers; last, ${job.failure}` : "");
+  actions.show(job);
+}
+
+follow((summary) => {
+  const job = summary.jobs.find((job) => job.job === id);
+  if (job) show(job);
+});
+let levels = [];
+const redraw = () => drawChart($("chart"), levels[Number($("range").value)]);
+$("range").addEventListener("change", redraw);
+addEventListener("resize", redraw);
+
+repeat(2, async () => show(await get(`jobs/${id}`)));
+repeat(2, async () => showHeat(await get(`jobs/${id}/cells`)));
+repeat(2, async () => showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events));
+repeat(2, async () => {
+  ({ levels } = await get(`jobs/${id}/history`));
+  redraw();
+});

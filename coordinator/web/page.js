@@ -1,0 +1,230 @@
+// What all pages share: elements, numbers, questions to the coordinator, and the stream of summaries.
+
+/** An element with properties and children; strings become text. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name === "className" ? "class" : name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export const $ = (id) => document.getElementById(id);
+
+/** Changes a text only if it is another, so that selections and screen readers are left alone. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Digits in thousands; takes strings, as counts outgrow numbers. */
+export const grouped = (digits) => String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
+
+export const percent = (share) => {
+  const decimals = share > 0 && share < 1 ? 2 : 0;
+  // What is not all is not shown as all.
+  const shown = Math.min(share * 100, share < 1 ? 99.99 : 100);
+  return `${shown.toFixed(decimals)} %`;
+};
+
+export function rate(perSecond) {
+  if (perSecond === null || perSecond === undefined) return "–";
+  const units = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]];
+  const [unit, size] = units.findLast(([, size]) => perSecond >= size) ?? units[0];
+  return `${(perSecond / size).toPrecision(3)} ${unit}nodes/s`;
+}
+
+/** Seconds in the two largest units. */
+export function duration(seconds) {
+  const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const whole = Math.round(seconds);
+  const at = units.findIndex(([, size]) => whole >= size);
+  if (at < 0) return `${seconds.toFixed(1)} s`;
+  const [name, size] = units[at];
+  const first = `${Math.floor(whole / size)} ${name}`;
+  const next = units[at + 1];
+  return next ? `${first} ${Math.floor((whole % size) / next[1])} ${next[0]}` : first;
+}
+
+export const isOver = (job) => ["done", "cancelled", "failed"].includes(job.state);
+
+export function timeLeft(job) {
+  if (isOver(job)) return "–";
+  if (job.seconds_left === null) return "unknown";
+  const { seconds_left_low: low, seconds_left_high: high } = job;
+  const range = typeof low === "number" && typeof high === "number" ? ` (${duration(low)} to ${duration(high)})` : "";
+  return `${duration(job.seconds_left)}${range}`;
+}
+
+/** How a finished count lies to the published one: words and a class. */
+export function agreement(job) {
+  if (job.state !== "done") return ["", ""];
+  if (job.agrees === null) return ["no count has been published to compare with", "quiet"];
+  return job.agrees
+    ? ["agrees with the published count", "good"]
+    : [`CONTRADICTS the published count ${grouped(job.published)}`, "bad"];
+}
+
+export function stateText(job) {
+  const failed = job.failed ? `, ${job.failed} ${job.failed === 1 ? "span" : "spans"} failed` : "";
+  return job.state + failed;
+}
+
+async function answer(response) {
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(body.error ?? `the coordinator answered ${response.status}`);
+  return body;
+}
+
+const unreachable = () => { throw new Error("the coordinator can't be reached"); };
+
+export const get = async (path) => answer(await fetch(`/api/v1/${path}`).catch(unreachable));
+
+export const post = async (path, body = {}) => answer(await fetch(`/api/v1/${path}`, {
+  method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+}).catch(unreachable));
+
+/** Does something for the user and says how it went, on the page's line for that. */
+export async function attempt(line, doing, done) {
+  try {
+    await doing();
+    line.className = "said";
+    say(line, done);
+  } catch (error) {
+    line.className = "said bad";
+    say(line, `Not done: ${error.message}`);
+  }
+}
+
+/** Asks in a dialog; `false` if the user would rather not, or what the form holds. */
+export function ask(question, yes, ...fields) {
+  return new Promise((resolve) => {
+    const form = h("form", { method: "dialog" }, ...fields,
+      h("button", { className: "main", value: "yes", type: "submit" }, yes),
+      h("button", { value: "no", type: "submit", formnovalidate: "" }, "Go back"));
+    const dialog = h("dialog", { "aria-label": question }, h("p", {}, question), form);
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes" ? Object.fromEntries(new FormData(form)) : false);
+    });
+    // The policy of the pages lets no form be sent.
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      dialog.close(event.submitter?.value ?? "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/** The buttons for a job; `line` says what came of them. */
+export function jobActions(line) {
+  const id = (job) => `jobs/${job.job}`;
+  const button = (text, action, className) => h("button", { type: "button", className, onclick: action }, text);
+  let job;
+  const pause = button("Pause", () => attempt(line, () => post(`${id(job)}/pause`), `Job ${job.job} is paused.`));
+  const resume = button("Resume", () => attempt(line, () => post(`${id(job)}/resume`), `Job ${job.job} goes on.`));
+  const priority = button("Priority", async () => {
+    const input = h("input", { name: "priority", type: "number", min: "-1000", max: "1000", step: "1", value: String(job.priority), required: true });
+    const label = h("label", {}, "Priority, −1000 to 1000", input);
+    const given = await ask(`How urgent is job ${job.job}? Higher ones are counted first.`, "Set priority", label);
+    if (given) attempt(line, () => post(`${id(job)}/priority`, { priority: Number(given.priority) }), `Job ${job.job} has priority ${given.priority}.`);
+  });
+  const cancel = button("Cancel", async () => {
+    const sure = await ask(`Give up job ${job.job} (n = ${job.n}) for good? What is counted of it stays in the database, but nobody goes on with it.`, "Cancel the job");
+    if (sure) attempt(line, () => post(`${id(job)}/cancel`), `Job ${job.job} is cancelled.`);
+  }, "danger");
+  const element = h("div", { className: "actions" }, pause, resume, priority, cancel);
+  return {
+    element,
+    show(now) {
+      job = now;
+      const ended = ["done", "cancelled"].includes(job.state);
+      pause.hidden = ended || job.state === "paused";
+      resume.hidden = !(job.state === "paused" || (!ended && job.failed > 0));
+      priority.hidden = cancel.hidden = ended;
+      for (const [one, what] of [[pause, "Pause"], [resume, "Resume"], [priority, "Set the priority of"], [cancel, "Cancel"]]) {
+        one.setAttribute("aria-label", `${what} job ${job.job}`);
+      }
+    },
+  };
+}
+
+/** Shows a list of events, the latest first; leaves the list alone if nothing is new. */
+export function showEvents(list, events) {
+  const newest = String(events[0]?.number ?? 0) + events[0]?.at_ms;
+  if (list.dataset.newest === newest) return;
+  list.dataset.newest = newest;
+  list.replaceChildren(...events.map((event) => {
+    const at = new Date(event.at_ms);
+    const today = at.toDateString() === new Date().toDateString();
+    const time = today ? at.toLocaleTimeString() : at.toLocaleString();
+    return h("li", {},
+      h("time", { datetime: at.toISOString() }, time),
+      h("span", { className: `kind-${event.kind}` }, event.kind),
+      h("span", {}, event.text));
+  }));
+}
+
+/** The number at this place of the page's path. */
+export const pathPart = (at) => decodeURIComponent(location.pathname.split("/")[at] ?? "");
+
+/** Silence after which a connection is given up: a summary comes each second. */
+const SILENCE_MS = 10_000;
+const RETRY_MS = 1000;
+
+/** Calls `show` with each summary; connects again for ever when the connection is lost. */
+export function follow(show) {
+  const line = $("connection");
+  let source, timer, version;
+  const lost = () => {
+    source?.close();
+    clearTimeout(timer);
+    line.classList.add("lost");
+    say(line, "connection lost, reconnecting");
+    timer = setTimeout(connect, RETRY_MS);
+  };
+  const watch = () => {
+    clearTimeout(timer);
+    timer = setTimeout(lost, SILENCE_MS);
+  };
+  const connect = () => {
+    source = new EventSource("/api/v1/live");
+    source.addEventListener("error", lost);
+    source.addEventListener("summary", (event) => {
+      watch();
+      const summary = JSON.parse(event.data);
+      // Another program answers than the one that this page is of.
+      if (version && version !== summary.version) return location.reload();
+      version = summary.version;
+      line.classList.remove("lost");
+      say(line, "live");
+      const alert = $("store-error");
+      alert.hidden = !summary.store_error;
+      say(alert, summary.store_error ? `Nothing is recorded at present: ${summary.store_error}` : "");
+      show(summary);
+    });
+    watch();
+  };
+  addEventListener("pagehide", () => { source?.close(); clearTimeout(timer); });
+  addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
+  connect();
+}
+
+/** Calls `load` again and again, `seconds` apart, one call at a time, and only while somebody looks. */
+export function repeat(seconds, load) {
+  let running = false;
+  const run = async () => {
+    if (running || document.hidden) return;
+    running = true;
+    try { await load(); } catch (error) { console.warn(error.message); }
+    running = false;
+  };
+  run();
+  setInterval(run, seconds * 1000);
+  document.addEventListener("visibilitychange", run);
+  return run;
+}
