@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod data_dir;
 pub mod docker;
 pub mod process;
+pub mod service;
 
 mod binary;
 

@@ -1,0 +1,147 @@
+//! `queens top` and `queens watch` in a real terminal, which tmux provides.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::{clean, wait_until};
+use queens_tests::{binary, skipped};
+use tempfile::TempDir;
+
+/// A terminal with a shell in it.
+struct Terminal {
+    socket: PathBuf,
+}
+
+impl Terminal {
+    /// `None` where there is no tmux.
+    fn open(scratch: &TempDir, columns: u16, rows: u16) -> Option<Self> {
+        let terminal = Self { socket: scratch.path().join("tmux") };
+        let mut command = clean(Command::new("tmux"));
+        command.arg("-S").arg(&terminal.socket).args(["-f", "/dev/null", "new-session", "-d"]);
+        command.args(["-x", &columns.to_string(), "-y", &rows.to_string(), "env", "PS1=$ ", "sh"]);
+        command.env("LC_ALL", "C.UTF-8").env_remove("TMUX").stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success()).then_some(terminal)
+    }
+
+    #[track_caller]
+    fn tmux(&self, args: &[&str]) -> String {
+        let output = Command::new("tmux").arg("-S").arg(&self.socket).args(args).output().expect("tmux runs");
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    #[track_caller]
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    #[track_caller]
+    fn enter(&self, line: &str) {
+        self.tmux(&["send-keys", line, "Enter"]);
+    }
+
+    #[track_caller]
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    /// Waits until this is on the screen; returns the screen.
+    #[track_caller]
+    fn wait_for(&self, text: &str) -> String {
+        wait_until(text, || Some(self.screen()).filter(|screen| screen.contains(text)))
+    }
+
+    /// Waits until the shell is back on the usual screen, with nothing of a program below its last line.
+    #[track_caller]
+    fn wait_for_shell(&self) {
+        self.enter("stty -a | grep -o ' .\\?icanon'; echo sh''ell");
+        let screen = self.wait_for("shell");
+        assert!(screen.contains(" icanon"), "the terminal is not as it was:\n{screen}");
+        assert!(!screen.contains("events ─"), "{screen}");
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").status();
+    }
+}
+
+#[test]
+fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("'queens top', as there is no tmux to make a terminal");
+    };
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let _worker = coordinator.worker("alpha");
+    coordinator.wait_for_workers(1);
+    let job = coordinator.submit(20);
+    let top = format!("{} top --coordinator {}", binary("queens").display(), coordinator.url());
+    terminal.enter(&top);
+    let screen = terminal.wait_for("running");
+    for text in ["jobs", "workers", "events", "alpha", "SOLUTIONS", "pause/resume", "quit"] {
+        assert!(screen.contains(text), "no {text}:\n{screen}");
+    }
+    terminal.press("p");
+    terminal.wait_for("job 1 is paused, was running");
+    assert_eq!(coordinator.status(&job)["state"], "paused");
+    terminal.press("p");
+    terminal.wait_for("running");
+    terminal.press("Tab");
+    terminal.press("b");
+    terminal.wait_for("Block the worker named 'alpha'?");
+    terminal.press("n");
+    terminal.press("b");
+    terminal.wait_for("Block the worker named 'alpha'?");
+    terminal.press("y");
+    terminal.wait_for("worker alpha is blocked");
+    terminal.press("?");
+    terminal.wait_for("Any key closes this.");
+    terminal.press("x");
+    terminal.tmux(&["resize-window", "-x", "120", "-y", "40"]);
+    wait_until("the whole new width", || {
+        terminal.screen().lines().any(|line| line.trim_end().chars().count() == 120).then_some(())
+    });
+    // Away and back.
+    let address = coordinator.address().to_owned();
+    coordinator.stop();
+    terminal.wait_for("has not answered for");
+    let coordinator = Coordinator::start_listening(&address, &data_dir);
+    terminal.wait_for("the coordinator is back");
+    terminal.press("q");
+    terminal.wait_for_shell();
+    // Killed by a signal, it gives the terminal back as well.
+    terminal.enter("clear");
+    terminal.enter(&format!("{top} & pid=$!; (sleep 3; kill $pid) & fg %1"));
+    terminal.wait_for("events ─");
+    wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
+    terminal.wait_for_shell();
+    coordinator.stop();
+}
+
+#[test]
+fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 60, 10) else {
+        return skipped("'queens watch', as there is no tmux to make a terminal");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _worker = coordinator.worker("alpha");
+    let job = coordinator.submit(20);
+    terminal.enter("clear");
+    terminal.enter(&format!(
+        "{} watch {job} --coordinator {}",
+        binary("queens").display(),
+        coordinator.url()
+    ));
+    let screen = terminal.wait_for("n = 20");
+    let bar = screen.lines().find(|line| line.contains("n = 20")).expect("it is there");
+    assert!(bar.chars().count() < 60, "{bar}");
+    terminal.press("C-c");
+    let screen = terminal.wait_for("\n$");
+    assert!(!screen.contains("n = 20") && !screen.contains("^C"), "{screen}");
+    coordinator.stop();
+}
