@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use queens_proto::JobStatus;
-use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::describe::range_left;
@@ -29,9 +29,9 @@ impl Progress {
     /// A bar if stderr is a terminal and one is `wanted`, nothing otherwise.
     pub(crate) fn new(wanted: bool) -> Self {
         let visible = wanted && io::stderr().is_terminal();
-        let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
-        let style = ProgressStyle::with_template("{bar:20} {msg}");
+        let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let bar = SHOWN.get_or_init(|| bar).clone();
         Self { bar, began: Instant::now(), nodes_before: None }
@@ -48,7 +48,7 @@ impl Progress {
             Some(error) => format!("waiting: {error}"),
             None => describe(job, rate),
         };
-        self.bar.set_message(cut_to_terminal(message));
+        self.bar.set_message(message);
     }
 
     /// Takes the bar off the screen.
@@ -57,16 +57,53 @@ impl Progress {
     }
 }
 
-/// As much of a message as fits beside the bar. What a terminal echoes for Ctrl-C fits behind it, so that the bar can
-/// still be taken off the screen.
-fn cut_to_terminal(mut message: String) -> String {
-    /// Of the bar, a space and "^C ".
-    const BESIDES: u16 = 20 + 1 + 3;
-    let width = terminal::size().map_or(80, |(columns, _)| columns.saturating_sub(BESIDES));
-    if let Some((end, _)) = message.char_indices().nth(width.into()) {
-        message.truncate(end);
+fn terminal() -> ProgressDrawTarget {
+    const DRAWN_PER_SECOND: u8 = 20;
+    ProgressDrawTarget::term_like_with_hz(Box::new(Narrowed(Term::buffered_stderr())), DRAWN_PER_SECOND)
+}
+
+/// A terminal a little narrower than it is. A bar fills its whole line; what the terminal echoes for Ctrl-C has to fit
+/// behind it, or the bar could not be taken off the screen.
+#[derive(Debug)]
+struct Narrowed(Term);
+
+impl TermLike for Narrowed {
+    fn width(&self) -> u16 {
+        const ECHO: u16 = 3;
+        self.0.size().1.saturating_sub(ECHO)
     }
-    message
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.0.write_line(line)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 fn describe(job: &JobStatus, rate: f64) -> String {
