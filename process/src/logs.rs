@@ -197,6 +197,5 @@ mod tests {
         check("inof", None);
         check("info,debgu", None);
         check("queens_worker=debgu", None);
-        check("", None);
     }
 }
