@@ -1,5 +1,6 @@
 //! The coordinator's gRPC services: sessions of workers, and what operators ask for.
 
+use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -8,12 +9,14 @@ use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::{JobId, JobStatus, ToCoordinator, ToWorker, link, pb};
 use queens_solver::BoardSize;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio_stream::Stream;
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
+use tonic::transport::server::{Connected, TcpIncoming};
 use tonic::{Request, Response, Status, Streaming};
 use tracing::warn;
 
@@ -30,15 +33,34 @@ const OUTGOING: usize = 64;
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
-/// Serves on `listener` until `stop` is cancelled and all sessions have ended.
+/// How long to wait after a connection could not be accepted: what it takes (files, above all) may be free then.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
+
+/// The connections that come to `listener`.
+pub fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+    // Without the pause, a listener that can't accept would be asked again and again for as long as that lasts.
+    let accepted = async |accepted: io::Result<TcpStream>| {
+        if let Err(error) = &accepted {
+            warn!(%error, "cannot accept a connection");
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+        }
+        accepted
+    };
+    TcpIncoming::from(listener).with_nodelay(Some(true)).then(accepted)
+}
+
+/// Serves on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
 /// # Errors
 /// If the server fails.
-pub async fn serve(
-    listener: TcpListener,
+pub async fn serve<C>(
+    incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
     stop: CancellationToken,
-) -> Result<(), tonic::transport::Error> {
+) -> Result<(), tonic::transport::Error>
+where
+    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<WorkersServer<WorkersService>>().await;
     health.set_serving::<JobsServer<JobsService>>().await;
@@ -55,14 +77,13 @@ pub async fn serve(
     };
     let workers = WorkersServer::new(WorkersService { handle: handle.clone() });
     Server::builder()
-        .tcp_nodelay(true)
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
         .add_service(health_service)
         .add_optional_service(reflection)
         .add_service(workers.max_decoding_message_size(LARGEST_MESSAGE))
         .add_service(JobsServer::new(JobsService { handle }))
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
         .await
 }
 

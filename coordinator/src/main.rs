@@ -10,10 +10,10 @@ use anyhow::Context;
 use clap::Parser;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::{Coordinator, grpc};
-use queens_process::{arguments, cancel_on_signal, complain, default_threads, log};
+use queens_process::{allow_many_files, arguments, cancel_on_signal, complain, default_threads, log};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
@@ -41,6 +41,10 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     log("info", io::stderr);
+    // Each worker is a connection.
+    if let Err(error) = allow_many_files() {
+        warn!(%error, "the limit of open files stays as it is");
+    }
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -67,7 +71,7 @@ async fn serve(args: &Args, listener: TcpListener, coordinator: Coordinator) -> 
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
-    let server = tokio::spawn(grpc::serve(listener, coordinator.handle(), stop.clone()));
+    let server = tokio::spawn(grpc::serve(grpc::incoming(listener), coordinator.handle(), stop.clone()));
     let failed = tokio::select! {
         () = stop.cancelled() => None,
         () = coordinator.stopped() => Some("the ledger's thread has ended"),

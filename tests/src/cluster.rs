@@ -31,9 +31,18 @@ impl Coordinator {
 
     #[track_caller]
     fn start_on(listen: &str, data_dir: &Path) -> Self {
+        Self::start_command(coordinator_command(listen, data_dir), data_dir)
+    }
+
+    /// Starts one by a command that has it work on this data directory.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start_command(mut command: Command, data_dir: &Path) -> Self {
         // Beside the data directory, as nothing that the program did not put there should be in it.
         let log = data_dir.with_extension("log");
-        let mut command = coordinator_command(listen, data_dir);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).expect("a log file"));
         let mut running = Running::start_redirected(&mut command);
         let address = wait_until("the coordinator to listen", || {
@@ -73,6 +82,16 @@ impl Coordinator {
         assert!(self.running.is_running(), "the coordinator has ended");
         self.running.kill();
         Self::start_on(&self.address, &self.data_dir)
+    }
+
+    /// Kills it with SIGKILL.
+    ///
+    /// # Panics
+    /// If it has ended before.
+    #[track_caller]
+    pub fn kill(mut self) {
+        assert!(self.running.is_running(), "the coordinator has ended");
+        self.running.kill();
     }
 
     /// Stops it with SIGTERM.
