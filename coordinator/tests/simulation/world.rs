@@ -10,7 +10,7 @@ use queens_solver::Span;
 use crate::coordinator::{Command, Coordinator};
 use crate::disk::{Disk, puzzle};
 use crate::event::{Event, Log};
-use crate::fault::{Tally, draw};
+use crate::fault::{Faults, Tally, draw};
 use crate::network::{Lane, Link};
 use crate::puzzle::{Library, Puzzle};
 use crate::random::Random;
@@ -58,10 +58,11 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The history of a seed, with the first `budget` of its faults.
-    pub(crate) fn new(library: &Library, seed: u64, budget: usize, log: &'a mut Log) -> Self {
+    /// The history of a seed, with some of its faults.
+    pub(crate) fn new(library: &Library, seed: u64, faults: &Faults, log: &'a mut Log) -> Self {
         let mut random = Random::new(seed);
-        let faults = draw(&mut random.fork());
+        let drawn = draw(&mut random.fork());
+        let on_real_disk = random.fork().percent(2);
         let n_jobs = if random.percent(30) { 2 } else { 1 };
         let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
         let mut world = Self {
@@ -72,7 +73,7 @@ impl<'a> World<'a> {
             puzzles,
             n_submitted: 0,
             wants_cancel: false,
-            disk: Disk::default(),
+            disk: Disk::new(on_real_disk),
             witness: Witness::default(),
             workers: BTreeMap::new(),
             n_workers: 0,
@@ -97,9 +98,12 @@ impl<'a> World<'a> {
             let at = world.random.ms(0, 3_000);
             world.after(at, Event::Join { healthy: false });
         }
-        for (at, fault) in faults.into_iter().take(budget) {
+        for (_, (at, fault)) in (0..).zip(drawn).filter(|(number, _)| faults.has(*number)) {
             world.n_faults_left += 1;
             world.after(at, Event::Fault(fault));
+        }
+        if on_real_disk {
+            world.tally.count_real_disk();
         }
         world
     }
