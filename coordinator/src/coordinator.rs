@@ -89,12 +89,9 @@ impl Coordinator {
     /// # Errors
     /// If what is stored can't be read or gone on with.
     pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
-        let (commands, queue) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), stop.clone())?;
-        let snapshots = event_loop.snapshots();
-        let thread = event_loop.spawn()?;
-        Ok(Self { handle: Handle { commands, snapshots }, stop, thread })
+        let (handle, event_loop) = prepare(store, n_threads, stop.clone())?;
+        Ok(Self { handle, stop, thread: event_loop.spawn()? })
     }
 
     /// A handle to talk to it.
@@ -115,6 +112,30 @@ impl Coordinator {
             error!("the coordinator's thread panicked");
         }
     }
+}
+
+/// A coordinator without a thread: it runs while the future is polled, in the time of that runtime, until no handle
+/// is left. So it can be put among simulated machines.
+///
+/// # Errors
+/// If what is stored can't be read or gone on with.
+pub fn unthreaded(
+    store: Box<dyn Store>,
+    n_threads: NonZeroUsize,
+) -> Result<(Handle, impl Future<Output = ()>), StartError> {
+    let (handle, event_loop) = prepare(store, n_threads, CancellationToken::new())?;
+    Ok((handle, event_loop.run()))
+}
+
+fn prepare(
+    store: Box<dyn Store>,
+    n_threads: NonZeroUsize,
+    stop: CancellationToken,
+) -> Result<(Handle, EventLoop), StartError> {
+    let (commands, queue) = mpsc::channel(QUEUE);
+    let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), stop)?;
+    let snapshots = event_loop.snapshots();
+    Ok((Handle { commands, snapshots }, event_loop))
 }
 
 impl Handle {

@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use queens_proto::{Hello, JobStatus, Report, ToWorker, WorkerId};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
@@ -31,8 +32,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// The same while nothing is counted: silent workers still have to be noticed.
 const IDLE_TICK: Duration = Duration::from_secs(1);
 
-/// How long to wait before writing again what could not be written.
+/// How long to wait before writing again what could not be written, and how often to say so.
 const RETRY: Duration = Duration::from_secs(1);
+const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// The state of the coordinator's thread.
 pub(crate) struct EventLoop {
@@ -45,6 +47,8 @@ pub(crate) struct EventLoop {
     /// Answers that wait until the writes are durable.
     answers: Vec<Box<dyn FnOnce() + Send>>,
     started: Instant,
+    /// For how long nothing could be written since.
+    blocked: Duration,
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
@@ -78,6 +82,7 @@ impl EventLoop {
             n_sessions: 0,
             answers: Vec::new(),
             started: Instant::now(),
+            blocked: Duration::ZERO,
             ticked: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
@@ -89,13 +94,14 @@ impl EventLoop {
         self.publisher.subscribe()
     }
 
+    /// Runs it on a thread of its own.
     pub(crate) fn spawn(self) -> Result<JoinHandle<()>, StartError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = thread::Builder::new().name("ledger".into());
         Ok(thread.spawn(move || runtime.block_on(self.run()))?)
     }
 
-    async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         self.carry_out().await;
         while self.step().await {
             self.carry_out().await;
@@ -119,16 +125,26 @@ impl EventLoop {
                     self.apply(command);
                 }
             }
-            () = tokio::time::sleep_until(next_tick.into()), if self.ledger.has_workers() => {
+            () = tokio::time::sleep_until(next_tick), if self.ledger.has_workers() => {
                 self.ticked = Instant::now();
-                self.ledger.tick(self.started.elapsed());
+                for silent in self.ledger.tick(self.now()) {
+                    warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
+                    // If it lives, it is to notice: something on its connection is stuck.
+                    self.sessions.remove(&silent);
+                }
             }
         }
         true
     }
 
+    /// The ledger's time, which stands still while nothing can be written: nobody is heard then, so that nobody is to be
+    /// given up for his silence.
+    fn now(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.blocked)
+    }
+
     fn apply(&mut self, command: Command) {
-        let now = self.started.elapsed();
+        let now = self.now();
         match command {
             Command::Submit { n, reply } => {
                 let job = self.ledger.submit(n, unix_ms());
@@ -243,17 +259,35 @@ impl EventLoop {
     /// Writes until it works; `false` if the coordinator is told to stop before. Nothing else happens meanwhile: no
     /// report is acknowledged, workers wait, and what they hold is not lost.
     async fn write(&mut self, writes: &[Write]) -> bool {
-        while let Err(error) = self.commit(writes) {
-            error!(%error, "nothing is acknowledged until the store can be written again");
-            self.publisher.send_modify(|snapshot| {
-                Arc::make_mut(snapshot).store_error = Some(error.to_string());
-            });
+        let Err(mut error) = self.commit(writes) else { return true };
+        let failed = Instant::now();
+        let mut complained = None;
+        loop {
+            if complained.is_none_or(|complained: Instant| complained.elapsed() >= COMPLAIN) {
+                complained = Some(Instant::now());
+                error!(%error, "nothing is acknowledged until the store can be written again");
+            }
+            self.say_store_error(Some(&error));
             tokio::select! {
                 () = self.stop.cancelled() => return false,
                 () = tokio::time::sleep(RETRY) => {}
             }
+            match self.commit(writes) {
+                Ok(()) => break,
+                Err(again) => error = again,
+            }
         }
+        let blocked = failed.elapsed();
+        self.blocked += blocked;
+        self.say_store_error(None);
+        info!(seconds = blocked.as_secs(), "the store can be written again");
         true
+    }
+
+    fn say_store_error(&self, error: Option<&StoreError>) {
+        self.publisher.send_modify(|snapshot| {
+            Arc::make_mut(snapshot).store_error = error.map(ToString::to_string);
+        });
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
@@ -269,7 +303,7 @@ impl EventLoop {
                 warn!(%worker, "worker does not read what it is sent");
             }
             self.sessions.remove(&worker);
-            self.ledger.disconnect(self.started.elapsed(), worker);
+            self.ledger.disconnect(self.now(), worker);
         }
     }
 

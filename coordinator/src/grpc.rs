@@ -12,6 +12,7 @@ use queens_solver::BoardSize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;
+
+/// How long a session whose connection is gone may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
@@ -112,19 +116,39 @@ async fn run_session(
     outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
 ) {
     let (worker_end, coordinator_end) = link();
-    let mut served = tokio::spawn(async move { handle.serve(coordinator_end).await });
-    tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
-    let gone = outgoing.clone();
+    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end).await });
+    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
+    let mut served = None;
     let reason = tokio::select! {
         // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
         invalid = receive(incoming, worker_end.sender) => invalid.map(|invalid| invalid_message(&invalid)),
-        () = gone.closed() => None,
-        served = &mut served => served.ok().and_then(Result::err).map(|refusal| refused(&refusal)),
+        () = outgoing.closed() => None,
+        end = &mut serving => {
+            served = Some(());
+            refusal(end)
+        }
+        // The event loop has closed the session, if it has not refused the worker, which is about to be known.
+        _ = &mut forwarding => {
+            let end = tokio::time::timeout(FAREWELL, &mut serving).await;
+            served = end.is_ok().then_some(());
+            let closed = || Status::aborted("the coordinator has closed this session");
+            Some(end.ok().and_then(refusal).unwrap_or_else(closed))
+        }
     };
     if let Some(status) = reason {
-        warn!(reason = status.message(), "worker refused");
+        warn!(reason = status.message(), "session ended");
         _ = outgoing.send(Err(status)).await;
     }
+    forwarding.abort();
+    // While nothing can be recorded, it waits for its turn; sessions that were given up must not pile up meanwhile. The
+    // event loop learns it when it next sends something.
+    if served.is_none() && tokio::time::timeout(FAREWELL, &mut serving).await.is_err() {
+        serving.abort();
+    }
+}
+
+fn refusal(end: Result<Result<(), Refusal>, JoinError>) -> Option<Status> {
+    end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
 }
 
 /// Takes messages off the wire until it ends, or returns why one of them made no sense.

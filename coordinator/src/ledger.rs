@@ -238,13 +238,15 @@ impl Ledger {
         self.changes.rows.insert(comparison.job);
     }
 
-    /// Lets time pass: silent workers are given up, and the tails of running leases go to idle threads.
-    pub fn tick(&mut self, now: Duration) {
+    /// Lets time pass: silent workers are given up, and the tails of running leases go to idle threads. Returns the
+    /// workers that were given up, whose sessions, if they have any, are no use any more.
+    pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
         self.advance(now);
-        self.give_up_silent_workers();
+        let silent = self.give_up_silent_workers();
         self.power = Power::of(self.workers.values());
         self.feed();
         self.share_tails();
+        silent
     }
 
     /// Whether there are workers: if not, nothing happens without an event, and there is no need to tick.

@@ -11,4 +11,4 @@ pub mod ledger;
 mod planners;
 pub mod store;
 
-pub use coordinator::{Coordinator, Handle, Snapshot, StartError, Stopped};
+pub use coordinator::{Coordinator, Handle, Snapshot, StartError, Stopped, unthreaded};

@@ -105,23 +105,29 @@ impl Coordinator {
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     }
 
-    /// Starts a worker of it with one thread and the slowest kernel, so that there is time for faults.
+    /// Sends it a signal: `"STOP"` or `"CONT"`.
+    ///
+    /// # Panics
+    /// If it has ended.
+    #[track_caller]
+    pub fn signal(&mut self, name: &str) {
+        self.running.signal(name);
+    }
+
+    /// What it has logged since it was started.
+    ///
+    /// # Panics
+    /// If the log can't be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.data_dir.with_extension("log")).expect("the log is there")
+    }
+
+    /// Starts a [`worker`] of it.
     #[track_caller]
     #[must_use]
     pub fn worker(&self, name: &str) -> Running {
-        let mut command = clean(Command::new(binary("queens-worker")));
-        command.args([
-            "--coordinator",
-            &self.url(),
-            "--name",
-            name,
-            "--threads",
-            "1",
-            "--kernel",
-            "portable",
-        ]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Running::start_redirected(&mut command)
+        worker(&self.url(), name)
     }
 
     /// Runs `queens` with these arguments and `--coordinator`.
@@ -170,6 +176,16 @@ impl Coordinator {
             (workers.as_array().expect("an array").len() == n_workers).then_some(())
         });
     }
+}
+
+/// Starts a worker with one thread and the slowest kernel, so that there is time for faults.
+#[track_caller]
+#[must_use]
+pub fn worker(url: &str, name: &str) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Running::start_redirected(&mut command)
 }
 
 /// `queens-coordinator` on a data directory.

@@ -3,8 +3,10 @@
 pub mod chance;
 pub mod cluster;
 pub mod data_dir;
+pub mod disk;
 pub mod docker;
 pub mod process;
+pub mod proxy;
 
 mod binary;
 

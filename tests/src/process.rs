@@ -147,7 +147,7 @@ impl Running {
         });
     }
 
-    /// Sends it a signal: `"INT"` or `"TERM"`.
+    /// Sends it a signal, for example `"TERM"`.
     ///
     /// # Panics
     /// If it has ended.

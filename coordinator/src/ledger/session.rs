@@ -337,13 +337,13 @@ impl Ledger {
         self.feed();
     }
 
-    pub(super) fn give_up_silent_workers(&mut self) {
+    pub(super) fn give_up_silent_workers(&mut self) -> Vec<WorkerId> {
         let now = self.now;
         let patience = |member: &Member| if member.connected { SILENCE } else { GRACE };
         let silent = self.workers.iter().filter(|(_, member)| now >= member.heard + patience(member));
-        for worker in silent.map(|(&worker, _)| worker).collect::<Vec<_>>() {
-            self.give_up(worker);
-        }
+        let silent: Vec<WorkerId> = silent.map(|(&worker, _)| worker).collect();
+        silent.iter().for_each(|&worker| self.give_up(worker));
+        silent
     }
 
     fn give_up(&mut self, worker: WorkerId) {

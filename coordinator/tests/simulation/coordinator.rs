@@ -147,7 +147,12 @@ impl Coordinator {
                     self.ledger.disconnect(now, worker);
                 }
             }
-            Command::Tick => self.ledger.tick(now),
+            Command::Tick => {
+                for silent in self.ledger.tick(now) {
+                    let link = self.sessions.remove(&silent);
+                    around.requests.extend(link.map(|link| Request::Close { link }));
+                }
+            }
         }
     }
 
