@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use queens_process::{default_threads, threads};
-use queens_proto::JobId;
+use queens_proto::{JobId, Priority};
 use queens_solver::{BoardSize, KernelChoice};
 use queens_worker::remote::endpoint;
 use tonic::transport::Endpoint;
@@ -39,11 +39,20 @@ pub(crate) enum Command {
     /// Exit status 0 if the job is done, 1 if it ends otherwise.
     Watch(JobArgs),
 
+    /// Stop a job for now: its workers report what they have in hand and go on with other jobs
+    Pause(JobArgs),
+
+    /// Let a paused job go on, or try again what failed
+    Resume(JobArgs),
+
+    /// Say how urgent a job is: workers of less urgent ones go over to it at once
+    Priority(PriorityArgs),
+
     /// Give a job up for good; its records stay in the database, but it can't be taken up again
     Cancel(JobArgs),
 
-    /// List a coordinator's workers
-    Workers(RemoteArgs),
+    /// List a coordinator's workers, or drain or block some
+    Workers(WorkersArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -51,6 +60,62 @@ pub(crate) struct SubmitArgs {
     /// Size of the board, 0 to 32
     #[arg(value_name = "N", allow_negative_numbers = true)]
     pub(crate) n: BoardSize,
+
+    /// How urgent the job is, from -1000 to 1000: higher first, and what is equal in the order of submission
+    #[arg(
+        long,
+        env = "QUEENS_PRIORITY",
+        value_name = "P",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    pub(crate) priority: Priority,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PriorityArgs {
+    /// Id of the job, as 'queens submit' and 'queens jobs' print it
+    #[arg(value_name = "JOB", value_parser = job, allow_negative_numbers = true)]
+    pub(crate) job: JobId,
+
+    /// From -1000 to 1000: higher first, and what is equal in the order of submission
+    #[arg(value_name = "P", allow_negative_numbers = true)]
+    pub(crate) priority: Priority,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct WorkersArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<WorkersCommand>,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkersCommand {
+    /// Send all workers of a name home: they report what they have in hand, and their processes end
+    Drain(WorkerArgs),
+
+    /// Give no work to workers of a name, now and whenever they come back
+    Block(WorkerArgs),
+
+    /// Give work again to workers of a blocked name
+    Unblock(WorkerArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkerArgs {
+    /// Name of the workers, as 'queens workers' lists it; by default that of their machine
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
 
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
 use queens_process::cancel_on_signal;
-use queens_proto::{JobState, JobStatus};
+use queens_proto::{JobState, JobStatus, Priority};
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::args::{CountArgs, Output};
 use crate::local;
 use crate::output;
 use crate::progress::Progress;
-use crate::remote::Remote;
+use crate::remote::{Remote, describe_failure};
 
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
@@ -70,10 +70,10 @@ async fn count_remotely(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let remote = Remote::connect(endpoint).await?;
-    let id = remote.submit(args.n).await?;
+    let id = remote.submit(args.n, Priority::default()).await?;
     let mut progress = Progress::new(!args.no_progress);
     let job = tokio::select! {
-        job = remote.watch(id, |job| progress.show(job, None)) => job,
+        job = remote.watch(id, |job| progress.show(job, job.store_error.as_deref())) => job,
         () = stop.cancelled() => {
             progress.clear();
             let url = endpoint.uri();
@@ -87,6 +87,9 @@ async fn count_remotely(
     };
     progress.clear();
     let job = job?;
+    if job.state == JobState::Failed {
+        bail!("job {id} has failed: {}", describe_failure(&job));
+    }
     anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
     let workers = remote.workers().await?;
     let n_threads = workers.iter().map(|worker| worker.n_threads as usize).sum();

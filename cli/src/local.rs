@@ -7,14 +7,18 @@ use anyhow::{Context, bail};
 use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::{Coordinator, Handle};
-use queens_proto::{JobId, JobState, link};
+use queens_coordinator::{Coordinator, Handle, JobChange, WorkerChange};
+use queens_proto::{JobId, JobState, Priority, link};
 use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::CountArgs;
 use crate::count::Counted;
 use crate::progress::Progress;
+use crate::remote::describe_failure;
+
+/// The name of the worker in this process.
+const NAME: &str = "local";
 
 /// Counts until the job is done, or `None` if that was interrupted, which has then been said.
 pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow::Result<Option<Counted>> {
@@ -57,8 +61,9 @@ async fn count_with(
     if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
         return Ok(id);
     }
+    _ = coordinator.change_workers(NAME.to_owned(), WorkerChange::Unblock).await?;
     let mut worker = Worker::start(Config {
-        name: "local".to_owned(),
+        name: NAME.to_owned(),
         kernel: args.kernel.kernel(),
         n_threads: args.threads,
     })
@@ -92,8 +97,12 @@ async fn find_or_submit(args: &CountArgs, coordinator: &Handle) -> anyhow::Resul
         );
     }
     match snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled) {
-        Some(job) => Ok(job.id),
-        None => Ok(coordinator.submit(args.n).await?),
+        Some(job) => {
+            // Whoever counts it now wants it counted, whatever was decided for a cluster.
+            coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
+            Ok(job.id)
+        }
+        None => Ok(coordinator.submit(args.n, Priority::default()).await?),
     }
 }
 
@@ -110,6 +119,10 @@ async fn follow(
         let snapshot = snapshots.borrow_and_update().clone();
         let job = snapshot.job(id).context("the job has vanished")?;
         progress.show(job, snapshot.store_error.as_deref());
+        if job.state == JobState::Failed {
+            progress.clear();
+            bail!("some of it can't be counted: {}", describe_failure(job));
+        }
         if job.state == JobState::Done || stop.is_cancelled() {
             progress.clear();
             return Ok(());

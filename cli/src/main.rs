@@ -34,6 +34,9 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Jobs(args) => remote::jobs(&args).await,
             Command::Status(args) => remote::status(&args).await,
             Command::Watch(args) => remote::watch(&args).await,
+            Command::Pause(args) => remote::pause(&args).await,
+            Command::Resume(args) => remote::resume(&args).await,
+            Command::Priority(args) => remote::priority(&args).await,
             Command::Cancel(args) => remote::cancel(&args).await,
             Command::Workers(args) => remote::workers(&args).await,
         }

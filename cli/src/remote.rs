@@ -4,12 +4,13 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use comfy_table::{CellAlignment, Table, presets};
 use queens_process::cancel_on_signal;
+use queens_proto::convert::worker_name;
 use queens_proto::pb::jobs_client::JobsClient;
-use queens_proto::{JobId, JobState, JobStatus, WorkerStatus, pb};
-use queens_solver::BoardSize;
+use queens_proto::{JobId, JobState, JobStatus, Priority, WorkerStatus, pb};
+use queens_solver::{BoardSize, Published, published};
 use queens_worker::remote::root_cause;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,9 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tracing::warn;
 
-use crate::args::{JobArgs, Output, RemoteArgs, SubmitArgs};
+use crate::args::{
+    JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
+};
 use crate::output::{duration, print};
 use crate::progress::Progress;
 
@@ -56,14 +59,27 @@ impl Remote {
     ) -> anyhow::Result<T> {
         match tokio::time::timeout(PATIENCE, call).await {
             Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(anyhow!("{}", status.message())),
+            Ok(Err(status)) => Err(self.refused(&status)),
             Err(_) => Err(unreachable(&self.url, "no answer")),
         }
     }
 
+    /// What an answer that is none has to say: the coordinator's own words, or that it is none.
+    fn refused(&self, status: &Status) -> anyhow::Error {
+        match std::error::Error::source(status) {
+            Some(cause) => {
+                unreachable(&self.url, &format!("what answers is no coordinator, {}", root_cause(cause)))
+            }
+            None if status.code() == Code::Unimplemented => {
+                unreachable(&self.url, "it is no coordinator, or of an older version")
+            }
+            None => anyhow!("{}", status.message()),
+        }
+    }
+
     /// Submits a job.
-    pub(crate) async fn submit(&self, n: BoardSize) -> anyhow::Result<JobId> {
-        let request = pb::SubmitRequest { n: n.get().into() };
+    pub(crate) async fn submit(&self, n: BoardSize, priority: Priority) -> anyhow::Result<JobId> {
+        let request = pb::SubmitRequest { n: n.get().into(), priority: priority.get() };
         Ok(JobId(self.answer(self.jobs.clone().submit(request)).await?.job))
     }
 
@@ -82,8 +98,15 @@ impl Remote {
     }
 
     pub(crate) async fn workers(&self) -> anyhow::Result<Vec<WorkerStatus>> {
-        let workers = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest {})).await?.workers;
-        Ok(workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?)
+        Ok(self.workers_and_blocked().await?.0)
+    }
+
+    /// All workers, and all names that are blocked.
+    async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<String>)> {
+        let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest {})).await?;
+        let workers = answer.workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?;
+        let blocked = answer.blocked.into_iter().map(worker_name).collect::<Result<_, _>>()?;
+        Ok((workers, blocked))
     }
 
     /// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
@@ -97,7 +120,7 @@ impl Remote {
         loop {
             match self.watch_once(job, &mut show, &mut lost).await {
                 Ok(Some(status)) => return Ok(status),
-                Err(status) if is_final(&status) => return Err(anyhow!("{}", status.message())),
+                Err(status) if is_final(&status) => return Err(self.refused(&status)),
                 Ok(None) | Err(_) if lost => {}
                 Ok(None) | Err(_) => {
                     warn!("lost the coordinator at {}; waiting for it to come back", self.url);
@@ -149,7 +172,7 @@ fn unreachable(url: &str, reason: &str) -> anyhow::Error {
 
 /// `queens submit`
 pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
-    let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n).await?;
+    let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n, args.priority).await?;
     print(&match args.remote.output {
         Output::Text => job.to_string(),
         Output::Json => json!({ "job": job.to_string() }).to_string(),
@@ -164,19 +187,22 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
         Output::Json => jobs.iter().map(job_json).collect::<Value>().to_string(),
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
         Output::Text => {
-            let mut table = table(["JOB", "N", "STATE", "DONE", "SOLUTIONS SO FAR", "LEFT", "WORKERS"]);
+            warn_if_nothing_is_recorded(jobs.first());
+            let mut table =
+                table(["JOB", "N", "PRIORITY", "STATE", "DONE", "SOLUTIONS SO FAR", "LEFT", "WORKERS"]);
             for job in &jobs {
                 table.add_row([
                     job.id.to_string(),
                     job.n.to_string(),
-                    job.state.name().to_owned(),
+                    job.priority.to_string(),
+                    state(job),
                     format!("{:.1} %", job.fraction() * 100.0),
                     job.progress.solutions.to_string(),
                     time_left(job),
                     job.n_workers.to_string(),
                 ]);
             }
-            align_right(&mut table, &[0, 1, 3, 4, 5, 6]);
+            align_right(&mut table, &[0, 1, 2, 4, 5, 6, 7]);
             table.trim_fmt()
         }
     })?;
@@ -184,21 +210,77 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// `queens workers`
-pub(crate) async fn workers(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
-    let mut workers = Remote::connect(&args.coordinator).await?.workers().await?;
+pub(crate) async fn workers(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        None => list_workers(&args.remote).await?,
+        Some(WorkersCommand::Drain(args)) => {
+            let remote = Remote::connect(&args.remote.coordinator).await?;
+            let request = pb::WorkersRequest { name: args.name.clone() };
+            let answer = remote.answer(remote.jobs.clone().drain_workers(request)).await?;
+            told(args, answer.workers, "sent home")?;
+        }
+        Some(WorkersCommand::Block(args)) => {
+            let remote = Remote::connect(&args.remote.coordinator).await?;
+            let request = pb::WorkersRequest { name: args.name.clone() };
+            let answer = remote.answer(remote.jobs.clone().block_workers(request)).await?;
+            told(args, answer.workers, "blocked")?;
+        }
+        Some(WorkersCommand::Unblock(args)) => {
+            let remote = Remote::connect(&args.remote.coordinator).await?;
+            let request = pb::WorkersRequest { name: args.name.clone() };
+            let answer = remote.answer(remote.jobs.clone().unblock_workers(request)).await?;
+            told(args, answer.workers, "not blocked")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what became of the workers of a name.
+fn told(args: &WorkerArgs, n_workers: u64, what: &str) -> anyhow::Result<()> {
+    let name = &args.name;
+    print(&match args.remote.output {
+        Output::Json => json!({ "name": name, "workers": n_workers }).to_string(),
+        Output::Text => {
+            let workers = if n_workers == 1 { "worker" } else { "workers" };
+            format!("{n_workers} {workers} named '{name}': {what}")
+        }
+    })
+}
+
+async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
+    let (mut workers, blocked) = Remote::connect(&args.coordinator).await?.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    let is_absent = |name: &&String| workers.iter().all(|worker| worker.name != **name);
+    let absent: Vec<&String> = blocked.iter().filter(is_absent).collect();
     print(&match args.output {
-        Output::Json => workers.iter().map(worker_json).collect::<Value>().to_string(),
-        Output::Text if workers.is_empty() => {
+        Output::Json => {
+            let absent =
+                absent.iter().map(|name| json!({ "name": name, "state": "blocked", "connected": false }));
+            workers.iter().map(worker_json).chain(absent).collect::<Value>().to_string()
+        }
+        Output::Text if workers.is_empty() && absent.is_empty() => {
             format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.uri())
         }
         Output::Text => {
-            let mut table =
-                table(["NAME", "KERNEL", "THREADS", "M NODES/S", "LEASES", "RECORDED", "HEARD OF", "BUILD"]);
+            let mut table = table([
+                "NAME",
+                "STATE",
+                "KERNEL",
+                "THREADS",
+                "M NODES/S",
+                "LEASES",
+                "RECORDED",
+                "HEARD OF",
+                "BUILD",
+            ]);
             for worker in &workers {
+                if let Some(failure) = &worker.failure {
+                    warn!("worker {} failed: {failure}", worker.name);
+                }
                 let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
                 table.add_row([
                     worker.name.clone(),
+                    worker.state.name().to_owned(),
                     worker.kernel.clone(),
                     worker.n_threads.to_string(),
                     format!("{:.0}", worker.rate / 1e6),
@@ -208,11 +290,13 @@ pub(crate) async fn workers(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                     worker.build.clone(),
                 ]);
             }
-            align_right(&mut table, &[2, 3, 4, 5]);
+            for name in absent {
+                table.add_row([name, "blocked", "", "", "", "", "", "not connected", ""]);
+            }
+            align_right(&mut table, &[3, 4, 5, 6]);
             table.trim_fmt()
         }
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// `queens status`
@@ -220,7 +304,10 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let job = Remote::connect(&args.remote.coordinator).await?.job(args.job).await?;
     print(&match args.remote.output {
         Output::Json => job_json(&job).to_string(),
-        Output::Text => describe(&job),
+        Output::Text => {
+            warn_if_nothing_is_recorded(Some(&job));
+            describe(&job)
+        }
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -229,13 +316,51 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
 pub(crate) async fn cancel(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let remote = Remote::connect(&args.remote.coordinator).await?;
     remote.cancel(args.job).await?;
-    // A job that was over before stays what it was.
     let job = remote.job(args.job).await?;
-    print(&match args.remote.output {
+    if job.state == JobState::Done {
+        bail!("job {} is done: there is nothing to give up", job.id);
+    }
+    show_change(&remote, &args.remote, args.job).await
+}
+
+/// `queens pause`
+pub(crate) async fn pause(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    remote.answer(remote.jobs.clone().pause(pb::PauseRequest { job: args.job.0 })).await?;
+    show_change(&remote, &args.remote, args.job).await
+}
+
+/// `queens resume`
+pub(crate) async fn resume(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    remote.answer(remote.jobs.clone().resume(pb::ResumeRequest { job: args.job.0 })).await?;
+    show_change(&remote, &args.remote, args.job).await
+}
+
+/// `queens priority`
+pub(crate) async fn priority(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    let request = pb::SetPriorityRequest { job: args.job.0, priority: args.priority.get() };
+    remote.answer(remote.jobs.clone().set_priority(request)).await?;
+    show_change(&remote, &args.remote, args.job).await
+}
+
+/// Says how a job stands after it was changed.
+async fn show_change(remote: &Remote, args: &RemoteArgs, job: JobId) -> anyhow::Result<ExitCode> {
+    let job = remote.job(job).await?;
+    print(&match args.output {
         Output::Json => job_json(&job).to_string(),
-        Output::Text => format!("job {} is {}", job.id, job.state.name()),
+        Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
+        Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Nothing else that is shown means much while a coordinator can't write.
+fn warn_if_nothing_is_recorded(job: Option<&JobStatus>) {
+    if let Some(reason) = job.and_then(|job| job.store_error.as_ref()) {
+        warn!("the coordinator records nothing at present: {reason}");
+    }
 }
 
 /// `queens watch`: exit status 0 when the job is done, 1 if it ends otherwise.
@@ -280,14 +405,53 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
 
 fn line(job: &JobStatus) -> String {
     let JobStatus { id, n, n_workers, .. } = job;
-    let (state, solutions) = (job.state.name(), job.progress.solutions);
+    let (state, solutions) = (state(job), job.progress.solutions);
     let share = job.fraction() * 100.0;
     let so_far = format!("job {id}  n = {n}  {state}  {share:.1} %  {solutions} solutions");
-    if job.state.is_over() {
-        so_far
-    } else {
-        format!("{so_far}  workers: {n_workers}  left: {}", time_left(job))
+    match job.state {
+        JobState::Done => format!("{so_far}  {}", comparison(job)),
+        JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
+        JobState::Cancelled => so_far,
+        _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left(job)),
     }
+}
+
+/// The state, and what else keeps a job from its end.
+fn state(job: &JobStatus) -> String {
+    let state = job.state.name();
+    match job.n_failed {
+        0 => state.to_owned(),
+        1 => format!("{state}, 1 span failed"),
+        n_failed => format!("{state}, {n_failed} spans failed"),
+    }
+}
+
+/// What failed of a job, and why.
+pub(crate) fn describe_failure(job: &JobStatus) -> String {
+    let JobStatus { n_failed, n_given_up, failure, .. } = job;
+    let spans = if *n_failed == 1 { "span" } else { "spans" };
+    let given_up = match n_given_up {
+        0 => String::new(),
+        _ => format!(", {n_given_up} of them on three workers"),
+    };
+    let reason = failure.as_deref().map(|reason| format!("; last, {reason}")).unwrap_or_default();
+    format!("{n_failed} {spans} failed{given_up}{reason}")
+}
+
+/// How a count that is done lies to the published one.
+fn comparison(job: &JobStatus) -> String {
+    match published(job.n) {
+        None => "no count has been published to compare with".to_owned(),
+        Some(counts) if counts.solutions == job.progress.solutions => {
+            format!("agrees with the published count ({} fundamental)", counts.fundamental)
+        }
+        Some(counts) => format!("CONTRADICTS the published count {}", counts.solutions),
+    }
+}
+
+/// The published counts of a job that is done.
+fn published_of(job: &JobStatus) -> Option<Published> {
+    if job.state == JobState::Done { published(job.n) } else { None }
 }
 
 fn describe(job: &JobStatus) -> String {
@@ -297,16 +461,28 @@ fn describe(job: &JobStatus) -> String {
         0 => String::new(),
         disputed => format!("\ndisputed      {disputed} spans: a second count differs from the recorded one"),
     };
+    let failed = match job.n_failed {
+        0 => String::new(),
+        _ => {
+            format!("\nfailed        {}; 'queens resume {}' has all try again", describe_failure(job), job.id)
+        }
+    };
+    let compared = match job.state {
+        JobState::Done => format!("\n              {}", comparison(job)),
+        _ => String::new(),
+    };
+    let share = match progress.n_subproblems {
+        0 if job.state != JobState::Done => "the plan is not made yet".to_owned(),
+        all => format!("{:.2} % ({} of {all} subproblems)", job.fraction() * 100.0, progress.n_recorded),
+    };
     format!(
-        "job           {}\nn             {}\nstate         {}\n{found:<13} {}\nwork done     {:.2} % ({} of {} subproblems)\n\
-         counted for   {}\nleft          {}\nworkers       {}{disputed}",
+        "job           {}\nn             {}\nstate         {}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}\n\
+         counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}",
         job.id,
         job.n,
         job.state.name(),
+        job.priority,
         progress.solutions,
-        job.fraction() * 100.0,
-        progress.n_recorded,
-        progress.n_subproblems,
         duration(job.active.as_secs_f64()),
         time_left(job),
         job.n_workers,
@@ -314,10 +490,12 @@ fn describe(job: &JobStatus) -> String {
 }
 
 fn job_json(job: &JobStatus) -> Value {
+    let published = published_of(job);
     json!({
         "job": job.id.to_string(),
         "n": job.n.get(),
         "state": job.state.name(),
+        "priority": job.priority.get(),
         "solutions": job.progress.solutions.to_string(),
         "nodes": job.progress.nodes.to_string(),
         "fraction": job.fraction(),
@@ -328,6 +506,12 @@ fn job_json(job: &JobStatus) -> Value {
         "workers": job.n_workers,
         "verified": job.n_verified,
         "disputed": job.n_disputed,
+        "failed": job.n_failed,
+        "given_up": job.n_given_up,
+        "failure": job.failure,
+        "store_error": job.store_error,
+        "published": published.map(|counts| counts.solutions.to_string()),
+        "agrees": published.map(|counts| counts.solutions == job.progress.solutions),
     })
 }
 
@@ -335,6 +519,7 @@ fn worker_json(worker: &WorkerStatus) -> Value {
     json!({
         "worker": worker.id.to_string(),
         "name": worker.name,
+        "state": worker.state.name(),
         "build": worker.build,
         "kernel": worker.kernel,
         "threads": worker.n_threads,
@@ -343,6 +528,7 @@ fn worker_json(worker: &WorkerStatus) -> Value {
         "nodes_per_second": worker.rate,
         "leases": worker.n_leases,
         "recorded": worker.n_recorded,
+        "failure": worker.failure,
     })
 }
 

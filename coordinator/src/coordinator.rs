@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use queens_proto::{Hello, JobId, JobStatus, Link, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus};
+use queens_proto::{
+    Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus,
+};
 use queens_solver::{BoardSize, Plan};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -13,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::ledger::{Refusal, RestoreError, UnknownJob};
+use crate::ledger::{JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
@@ -26,6 +28,8 @@ pub struct Snapshot {
     pub jobs: Vec<JobStatus>,
     /// All workers that are connected or may come back.
     pub workers: Vec<WorkerStatus>,
+    /// Names of workers that get no leases, whether or not there are any.
+    pub blocked: Vec<String>,
     /// Why reports are not acknowledged at present, if they are not.
     pub store_error: Option<String>,
 }
@@ -72,12 +76,37 @@ pub struct Handle {
     snapshots: watch::Receiver<Arc<Snapshot>>,
 }
 
+/// What an operator decides about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// It is stopped for now.
+    Pause,
+    /// It goes on, and what failed is tried again.
+    Resume,
+    /// It is this urgent.
+    Priority(Priority),
+}
+
+/// What an operator decides about all workers of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerChange {
+    /// Those that are there now are sent home.
+    Drain,
+    /// They get no leases, now and later.
+    Block,
+    /// They get leases again.
+    Unblock,
+}
+
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit { n: BoardSize, reply: oneshot::Sender<JobId> },
+    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
     Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
+    ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
+    ChangeWorkers { name: String, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
     Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
     Report { worker: WorkerId, session: u64, report: Report, reply: oneshot::Sender<Result<(), Refusal>> },
+    Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
     Goodbye { worker: WorkerId, session: u64 },
     Disconnect { worker: WorkerId, session: u64 },
     Planned { job: JobId, plan: Plan },
@@ -143,9 +172,33 @@ impl Handle {
     ///
     /// # Errors
     /// If the coordinator has stopped.
-    pub async fn submit(&self, n: BoardSize) -> Result<JobId, Stopped> {
+    pub async fn submit(&self, n: BoardSize, priority: Priority) -> Result<JobId, Stopped> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Submit { n, reply }).await?;
+        self.send(Command::Submit { n, priority, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// Changes how a job is served; the change is durable when this returns.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if there is no such job or it is over.
+    pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<Result<(), JobRefusal>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::ChangeJob { job, change, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// Drains, blocks or unblocks all workers of a name; returns how many there are. Blocks are durable then.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if there is no such worker.
+    pub async fn change_workers(
+        &self,
+        name: String,
+        change: WorkerChange,
+    ) -> Result<Result<usize, UnknownWorker>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::ChangeWorkers { name, change, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }
 
@@ -182,25 +235,24 @@ impl Handle {
         let Ok(session) = answer.await else { return Ok(()) };
         let session = session?;
         let end = loop {
-            match receiver.recv().await {
-                Some(ToCoordinator::Report(report)) => {
-                    let (reply, answer) = oneshot::channel();
-                    let report = Command::Report { worker, session, report, reply };
-                    if self.send(report).await.is_err() {
-                        return Ok(());
-                    }
-                    match answer.await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(refusal)) => break Err(refusal),
-                        Err(_) => return Ok(()),
-                    }
-                }
+            let (reply, answer) = oneshot::channel();
+            let command = match receiver.recv().await {
+                Some(ToCoordinator::Report(report)) => Command::Report { worker, session, report, reply },
+                Some(ToCoordinator::Failure(failure)) => Command::Failure { worker, session, failure, reply },
                 Some(ToCoordinator::Goodbye) => {
                     self.send(Command::Goodbye { worker, session }).await.unwrap_or(());
                     return Ok(());
                 }
                 Some(ToCoordinator::Hello(_)) => break Err(Refusal::SecondHello),
                 None => break Ok(()),
+            };
+            if self.send(command).await.is_err() {
+                return Ok(());
+            }
+            match answer.await {
+                Ok(Ok(())) => {}
+                Ok(Err(refusal)) => break Err(refusal),
+                Err(_) => return Ok(()),
             }
         };
         self.send(Command::Disconnect { worker, session }).await.unwrap_or(());

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use queens_proto::{Hello, JobStatus, Report, ToWorker, WorkerId};
+use queens_proto::{Failure, Hello, JobId, JobStatus, Priority, Report, ToWorker, WorkerId};
+use queens_solver::BoardSize;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
-use crate::coordinator::{Command, Snapshot, StartError};
-use crate::ledger::{Effects, Ledger, Outcome, Refusal};
+use crate::coordinator::{Command, JobChange, Snapshot, StartError, WorkerChange};
+use crate::ledger::{Effects, JobRefusal, Ledger, Outcome, Refusal, UnknownWorker};
 use crate::planners::Planners;
 use crate::store::{Store, StoreError, Write};
 
@@ -72,7 +73,8 @@ impl EventLoop {
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
         let ledger = Ledger::restore(store.load()?)?;
-        let snapshot = Snapshot { jobs: ledger.jobs(), ..Snapshot::default() };
+        let blocked = ledger.blocked().map(str::to_owned).collect();
+        let snapshot = Snapshot { jobs: ledger.jobs(), blocked, ..Snapshot::default() };
         Ok(Self {
             ledger,
             store,
@@ -146,10 +148,17 @@ impl EventLoop {
     fn apply(&mut self, command: Command) {
         let now = self.now();
         match command {
-            Command::Submit { n, reply } => {
-                let job = self.ledger.submit(n, unix_ms());
-                info!(%job, %n, "job submitted");
+            Command::Submit { n, priority, reply } => {
+                let job = self.submit(now, n, priority);
                 self.answers.push(Box::new(move || _ = reply.send(job)));
+            }
+            Command::ChangeJob { job, change, reply } => {
+                let result = self.change_job(now, job, change);
+                self.answers.push(Box::new(move || _ = reply.send(result)));
+            }
+            Command::ChangeWorkers { name, change, reply } => {
+                let result = self.change_workers(now, &name, change);
+                self.answers.push(Box::new(move || _ = reply.send(result)));
             }
             Command::Cancel { job, reply } => {
                 let result = self.ledger.cancel(now, job);
@@ -161,6 +170,9 @@ impl EventLoop {
             }
             Command::Report { worker, session, report, reply } => {
                 _ = reply.send(self.report(now, worker, session, &report));
+            }
+            Command::Failure { worker, session, failure, reply } => {
+                _ = reply.send(self.fail(now, worker, session, &failure));
             }
             Command::Goodbye { worker, session } => {
                 if self.close(worker, session) {
@@ -180,6 +192,63 @@ impl EventLoop {
                 self.ledger.planned(now, job, plan);
             }
         }
+    }
+
+    fn submit(&mut self, now: Duration, n: BoardSize, priority: Priority) -> JobId {
+        let job = self.ledger.submit(n, unix_ms());
+        info!(%job, %n, %priority, "job submitted");
+        if priority != Priority::default()
+            && let Err(error) = self.ledger.set_priority(now, job, priority)
+        {
+            error!(%error, "a new job has no priority");
+        }
+        job
+    }
+
+    fn change_job(&mut self, now: Duration, job: JobId, change: JobChange) -> Result<(), JobRefusal> {
+        match change {
+            JobChange::Pause => self.ledger.pause(now, job),
+            JobChange::Resume => self.ledger.resume(now, job),
+            JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
+        }
+        .inspect(|()| match change {
+            JobChange::Pause => info!(%job, "job paused"),
+            JobChange::Resume => info!(%job, "job resumed"),
+            JobChange::Priority(priority) => info!(%job, %priority, "job's priority changed"),
+        })
+    }
+
+    fn change_workers(
+        &mut self,
+        now: Duration,
+        name: &str,
+        change: WorkerChange,
+    ) -> Result<usize, UnknownWorker> {
+        match change {
+            WorkerChange::Drain => self.ledger.drain(now, name),
+            WorkerChange::Block => self.ledger.block(now, name),
+            WorkerChange::Unblock => self.ledger.unblock(now, name),
+        }
+        .inspect(|&workers| match change {
+            WorkerChange::Drain => info!(name, workers, "workers sent home"),
+            WorkerChange::Block => info!(name, workers, "workers blocked"),
+            WorkerChange::Unblock => info!(name, workers, "workers unblocked"),
+        })
+    }
+
+    fn fail(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        session: u64,
+        failure: &Failure,
+    ) -> Result<(), Refusal> {
+        if !self.is_open(worker, session) {
+            return Err(Refusal::Unknown(worker));
+        }
+        let Failure { job, span, reason, .. } = failure;
+        warn!(%worker, %job, %span, reason, "worker failed to count");
+        self.ledger.fail(now, worker, failure)
     }
 
     fn connect(
@@ -331,7 +400,8 @@ impl EventLoop {
                 info!(job = %id, n = %job.n, state, %solutions, "job over");
             }
         }
-        self.publisher.send_replace(Arc::new(Snapshot { jobs, workers, store_error: None }));
+        let blocked = self.ledger.blocked().map(str::to_owned).collect();
+        self.publisher.send_replace(Arc::new(Snapshot { jobs, workers, blocked, store_error: None }));
     }
 }
 

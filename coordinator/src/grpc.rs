@@ -4,10 +4,10 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
-use queens_proto::convert::InvalidMessage;
+use queens_proto::convert::{InvalidMessage, worker_name};
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
-use queens_proto::{JobId, JobStatus, ToCoordinator, ToWorker, link, pb};
+use queens_proto::{JobId, JobStatus, Priority, ToCoordinator, ToWorker, link, pb};
 use queens_solver::BoardSize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,8 +21,8 @@ use tonic::transport::server::{Connected, TcpIncoming};
 use tonic::{Request, Response, Status, Streaming};
 use tracing::warn;
 
-use crate::ledger::{Refusal, UnknownJob};
-use crate::{Handle, Stopped};
+use crate::ledger::{JobRefusal, Refusal, UnknownJob, UnknownWorker};
+use crate::{Handle, JobChange, Snapshot, Stopped, WorkerChange};
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.
@@ -191,15 +191,15 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
-        let n = BoardSize::try_from(request.into_inner().n);
-        let n = n.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let job = self.handle.submit(n).await.map_err(stopped)?;
+        let pb::SubmitRequest { n, priority } = request.into_inner();
+        let n = BoardSize::try_from(n).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let job = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
         Ok(Response::new(pb::SubmitResponse { job: job.0 }))
     }
 
     async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
         let snapshot = self.handle.snapshots().borrow().clone();
-        let jobs = snapshot.jobs.iter().cloned().map(pb::Job::from).collect();
+        let jobs = snapshot.jobs.iter().map(|job| shown(job, &snapshot).into()).collect();
         Ok(Response::new(pb::ListResponse { jobs }))
     }
 
@@ -226,13 +226,77 @@ impl Jobs for JobsService {
         Ok(Response::new(pb::CancelResponse {}))
     }
 
+    async fn pause(&self, request: Request<pb::PauseRequest>) -> Result<Response<pb::PauseResponse>, Status> {
+        self.change_job(request.into_inner().job, JobChange::Pause).await?;
+        Ok(Response::new(pb::PauseResponse {}))
+    }
+
+    async fn resume(
+        &self,
+        request: Request<pb::ResumeRequest>,
+    ) -> Result<Response<pb::ResumeResponse>, Status> {
+        self.change_job(request.into_inner().job, JobChange::Resume).await?;
+        Ok(Response::new(pb::ResumeResponse {}))
+    }
+
+    async fn set_priority(
+        &self,
+        request: Request<pb::SetPriorityRequest>,
+    ) -> Result<Response<pb::SetPriorityResponse>, Status> {
+        let pb::SetPriorityRequest { job, priority } = request.into_inner();
+        self.change_job(job, JobChange::Priority(self::priority(priority)?)).await?;
+        Ok(Response::new(pb::SetPriorityResponse {}))
+    }
+
+    async fn drain_workers(
+        &self,
+        request: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.change_workers(request.into_inner(), WorkerChange::Drain).await
+    }
+
+    async fn block_workers(
+        &self,
+        request: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.change_workers(request.into_inner(), WorkerChange::Block).await
+    }
+
+    async fn unblock_workers(
+        &self,
+        request: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.change_workers(request.into_inner(), WorkerChange::Unblock).await
+    }
+
     async fn list_workers(
         &self,
         _: Request<pb::ListWorkersRequest>,
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
         let snapshot = self.handle.snapshots().borrow().clone();
         let workers = snapshot.workers.iter().cloned().map(pb::Worker::from).collect();
-        Ok(Response::new(pb::ListWorkersResponse { workers }))
+        Ok(Response::new(pb::ListWorkersResponse { workers, blocked: snapshot.blocked.clone() }))
+    }
+}
+
+impl JobsService {
+    async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {
+        let changed = self.handle.change_job(JobId(job), change).await.map_err(stopped)?;
+        changed.map_err(|refusal| match refusal {
+            JobRefusal::Unknown(job) => unknown_job(job),
+            JobRefusal::Over { .. } => Status::failed_precondition(refusal.to_string()),
+        })
+    }
+
+    async fn change_workers(
+        &self,
+        request: pb::WorkersRequest,
+        change: WorkerChange,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        let name = worker_name(request.name).map_err(|invalid| invalid_message(&invalid))?;
+        let changed = self.handle.change_workers(name, change).await.map_err(stopped)?;
+        let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
+        Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))
     }
 }
 
@@ -241,7 +305,10 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
     let mut snapshots = handle.snapshots();
     let mut sent = None;
     loop {
-        let job = snapshots.borrow_and_update().job(id).cloned();
+        let job = {
+            let snapshot = snapshots.borrow_and_update();
+            snapshot.job(id).map(|job| shown(job, &snapshot))
+        };
         let Some(job) = job else { return };
         let over = job.state.is_over();
         if sent.as_ref() != Some(&job) {
@@ -261,7 +328,17 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
 }
 
 fn find(handle: &Handle, id: JobId) -> Result<JobStatus, Status> {
-    handle.snapshots().borrow().job(id).cloned().ok_or_else(|| unknown_job(id))
+    let snapshot = handle.snapshots().borrow().clone();
+    snapshot.job(id).map(|job| shown(job, &snapshot)).ok_or_else(|| unknown_job(id))
+}
+
+/// A job as operators are told of it: what keeps all jobs from being recorded is said of each.
+fn shown(job: &JobStatus, snapshot: &Snapshot) -> JobStatus {
+    JobStatus { store_error: snapshot.store_error.clone(), ..job.clone() }
+}
+
+fn priority(priority: i32) -> Result<Priority, Status> {
+    Priority::try_from(priority).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 fn unknown_job(id: JobId) -> Status {

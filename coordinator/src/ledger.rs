@@ -10,18 +10,21 @@
 //!   the writes first: what is acknowledged is durable;
 //! - leases are hints about who works on what. Losing all of them costs repeated work, never a count.
 
+mod failure;
 mod free;
 mod job;
 mod lease;
+mod operator;
 mod schedule;
 mod session;
 mod status;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, ToWorker, WorkerId};
+use queens_proto::{JobId, LeaseId, Priority, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, WrongCrosses};
 use thiserror::Error;
 
@@ -31,6 +34,7 @@ use lease::LiveLease;
 use schedule::Power;
 use session::Member;
 
+pub use operator::{JobRefusal, UnknownWorker};
 pub use session::{Outcome, Refusal};
 
 /// The state of all jobs, workers and leases of one coordinator.
@@ -38,12 +42,17 @@ pub use session::{Outcome, Refusal};
 pub struct Ledger {
     now: Duration,
     jobs: BTreeMap<JobId, Job>,
-    /// Jobs that are being counted, in the order they are served.
-    active: BTreeSet<JobId>,
+    /// Jobs that are there to be counted, paused ones included, in the order they are served.
+    active: BTreeSet<Rank>,
     workers: BTreeMap<WorkerId, Member>,
     /// Workers that hold fewer leases than they may.
     hungry: BTreeSet<WorkerId>,
+    /// Names of workers that get no leases.
+    blocked: BTreeSet<String>,
     leases: BTreeMap<LeaseId, LiveLease>,
+    /// The first lease ever granted of these jobs: one from `first_lease` to `next_lease` is of this ledger, or of one
+    /// that was stored before it. Any other is of another coordinator, whose jobs may have the same numbers.
+    first_lease: u64,
     next_lease: u64,
     /// The epoch after this one, to be made durable before the first lease is granted.
     unclaimed_epoch: Option<u32>,
@@ -51,6 +60,9 @@ pub struct Ledger {
     power: Power,
     changes: Changes,
 }
+
+/// Jobs are served in this order: higher priority first, and then in the order of submission.
+type Rank = (Reverse<Priority>, JobId);
 
 /// What a ledger wants done, in this order: the writes made durable; then messages sent and plans made.
 #[derive(Debug, Default)]
@@ -80,6 +92,7 @@ pub struct Comparison {
 #[derive(Debug, Default)]
 struct Changes {
     epoch: Option<u32>,
+    blocked: BTreeMap<String, bool>,
     rows: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
     records: BTreeMap<(JobId, u32, u64), Record>,
@@ -111,6 +124,12 @@ pub enum RestoreError {
         /// What is wrong with it.
         reason: WrongCrosses,
     },
+    /// It is said to be done, and is not.
+    #[error("job {job} is done, but not all of it is recorded")]
+    Incomplete {
+        /// The job.
+        job: JobId,
+    },
     /// A record lies outside its plan.
     #[error("job {job} has records outside cross {cross} of its plan")]
     Coverage {
@@ -138,7 +157,9 @@ impl Ledger {
             active: BTreeSet::new(),
             workers: BTreeMap::new(),
             hungry: BTreeSet::new(),
+            blocked: stored.blocked,
             leases: BTreeMap::new(),
+            first_lease: u64::from(stored.first_epoch) << 32,
             next_lease: u64::from(stored.epoch) << 32,
             unclaimed_epoch: Some(stored.epoch.saturating_add(1)),
             power: Power::default(),
@@ -171,12 +192,15 @@ impl Ledger {
             }
             counting = Some(Counting::new(Arc::new(plan), all));
         }
-        match row.phase {
-            Phase::Planning => self.changes.plans.push((job, row.n)),
-            Phase::Active => _ = self.active.insert(job),
+        let job = Job { row, counting, leases_by_worker: BTreeMap::new() };
+        let id = job.row.id;
+        match job.row.phase {
+            Phase::Planning => self.changes.plans.push((id, job.row.n)),
+            Phase::Active => _ = self.active.insert(job.rank()),
+            Phase::Done if !job.is_complete() => return Err(RestoreError::Incomplete { job: id }),
             Phase::Done | Phase::Cancelled => {}
         }
-        self.jobs.insert(job, Job { row, counting, leases_by_worker: BTreeMap::new() });
+        self.jobs.insert(id, job);
         Ok(())
     }
 
@@ -188,6 +212,8 @@ impl Ledger {
             n,
             decomposition: DECOMPOSITION_VERSION,
             phase: Phase::Planning,
+            priority: Priority::default(),
+            paused: false,
             created_ms,
             active: Duration::ZERO,
             n_verified: 0,
@@ -207,11 +233,12 @@ impl Ledger {
         let coverage = vec![Coverage::default(); plan.crosses().len()];
         job.counting = Some(Counting::new(Arc::new(plan), coverage));
         job.row.phase = Phase::Active;
-        self.active.insert(id);
+        self.active.insert(job.rank());
         self.changes.rows.insert(id);
         self.changes.choices.push((id, choices));
         self.finish_if_complete(id);
         self.feed();
+        self.preempt();
     }
 
     /// Gives a job up. What is recorded of it stays.
@@ -238,13 +265,16 @@ impl Ledger {
         self.changes.rows.insert(comparison.job);
     }
 
-    /// Lets time pass: silent workers are given up, and the tails of running leases go to idle threads. Returns the
-    /// workers that were given up, whose sessions, if they have any, are no use any more.
+    /// Lets time pass: silent workers are given up, the tails of running leases go to idle threads, and threads go
+    /// over to what is more urgent. Returns the workers that were given up, whose sessions, if they have any, are no
+    /// use any more.
     pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
         self.advance(now);
         let silent = self.give_up_silent_workers();
         self.power = Power::of(self.workers.values());
+        self.take_back_overdue();
         self.feed();
+        self.preempt();
         self.share_tails();
         silent
     }
@@ -266,6 +296,7 @@ impl Ledger {
         let changes = std::mem::take(&mut self.changes);
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
+        writes.extend(changes.blocked.into_iter().map(|(name, blocked)| Write::Blocked { name, blocked }));
         writes.extend(
             changes.rows.iter().filter_map(|id| self.jobs.get(id)).map(|job| Write::Job(job.row.clone())),
         );
@@ -282,16 +313,20 @@ impl Ledger {
     fn advance(&mut self, now: Duration) {
         let passed = now.saturating_sub(self.now);
         self.now = self.now.max(now);
-        for id in &self.active {
-            if let Some(job) = self.jobs.get_mut(id).filter(|job| !job.leases_by_worker.is_empty()) {
+        for (_, id) in &self.active {
+            let is_counted = |job: &&mut Job| !job.leases_by_worker.is_empty() && !job.row.paused;
+            if let Some(job) = self.jobs.get_mut(id).filter(is_counted) {
                 job.row.active += passed;
             }
         }
     }
 
+    fn is_active(&self, id: JobId) -> bool {
+        self.jobs.get(&id).is_some_and(|job| job.row.phase == Phase::Active)
+    }
+
     fn finish_if_complete(&mut self, id: JobId) {
-        let complete = |job: &Job| job.counting.as_ref().is_some_and(Counting::is_complete);
-        if self.active.contains(&id) && self.jobs.get(&id).is_some_and(complete) {
+        if self.is_active(id) && self.jobs.get(&id).is_some_and(Job::is_complete) {
             self.close(id, Phase::Done);
         }
     }
@@ -300,8 +335,9 @@ impl Ledger {
     fn close(&mut self, id: JobId, phase: Phase) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.row.phase = phase;
+            job.row.paused = false;
+            self.active.remove(&job.rank());
         }
-        self.active.remove(&id);
         self.changes.rows.insert(id);
         let held: Vec<LeaseId> =
             self.leases.values().filter(|lease| lease.job == id).map(|lease| lease.id).collect();

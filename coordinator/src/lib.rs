@@ -11,4 +11,6 @@ pub mod ledger;
 mod planners;
 pub mod store;
 
-pub use coordinator::{Coordinator, Handle, Snapshot, StartError, Stopped, unthreaded};
+pub use coordinator::{
+    Coordinator, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange, unthreaded,
+};

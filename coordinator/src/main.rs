@@ -1,14 +1,13 @@
 //! `queens-coordinator`: keeps jobs in a data directory and hands them to workers.
 
-use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Parser;
-use queens_coordinator::store::sqlite::SqliteStore;
+use clap::{Parser, Subcommand};
+use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit, audit_file, backup};
 use queens_coordinator::{Coordinator, grpc};
 use queens_process::{allow_many_files, arguments, cancel_on_signal, complain, default_threads, log};
 use tokio::net::TcpListener;
@@ -21,13 +20,54 @@ use tracing::{info, warn};
 /// run go on with what they hold. Logs go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info,
 /// debug).
 #[derive(Debug, Parser)]
-#[command(name = "queens-coordinator", version, max_term_width = 100)]
+#[command(name = "queens-coordinator", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     /// Address and port to serve workers and operators on; port 0 takes a free one
-    #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
-    listen: SocketAddr,
+    #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", value_parser = address,
+          default_value = "127.0.0.1:50051")]
+    listen: String,
 
     /// Directory to keep jobs in; made if it is not there
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
+    data_dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Copy the database to FILE, also while a coordinator uses it
+    ///
+    /// FILE is complete when it is there, and nothing is overwritten. To go on with it, put it into an empty directory
+    /// under the name queens.db and start a coordinator there.
+    Backup {
+        /// File to write
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+
+        #[command(flatten)]
+        data: DataArgs,
+    },
+
+    /// Prove from the records alone what each job has counted: that none overlap, and that they add up to what the
+    /// coordinator goes by
+    ///
+    /// Reads every record of a directory that no coordinator uses, or of a backup. Exit status 0 if nothing
+    /// contradicts anything.
+    Check {
+        /// Backup to check instead of a data directory
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+
+        #[command(flatten)]
+        data: DataArgs,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct DataArgs {
+    /// The coordinator's directory
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 }
@@ -45,7 +85,12 @@ fn main() -> ExitCode {
     if let Err(error) = allow_many_files() {
         warn!(%error, "the limit of open files stays as it is");
     }
-    match run(&args) {
+    let done = match &args.command {
+        None => run(&args),
+        Some(Command::Backup { file, data }) => make_backup(data, file),
+        Some(Command::Check { file, data }) => check(data, file.as_deref()),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
@@ -54,10 +99,55 @@ fn main() -> ExitCode {
     }
 }
 
+/// An address and a port; whether there is such a host is found out when it is listened on.
+fn address(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    match parts {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("expected an address and a port, such as 0.0.0.0:50051".to_owned()),
+    }
+}
+
+fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
+    let n_bytes = backup(&data.data_dir, file)?;
+    print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
+}
+
+fn check(data: &DataArgs, file: Option<&Path>) -> anyhow::Result<()> {
+    let audits = match file {
+        Some(file) => audit_file(file)?,
+        None => audit(&data.data_dir)?,
+    };
+    if audits.is_empty() {
+        return print("no jobs");
+    }
+    audits.iter().try_for_each(|audit| print(&describe(audit)))
+}
+
+fn describe(audit: &JobAudit) -> String {
+    let JobAudit { job, n_records, n_recorded, n_subproblems, total, .. } = audit;
+    let name = format!("job {}  n = {}  {}", job.id, job.n, job.phase.name());
+    match n_subproblems {
+        None => format!("{name}  no plan yet"),
+        Some(_) if audit.is_complete() => {
+            format!("{name}  {n_records} records cover all {n_recorded} subproblems once: {total} solutions")
+        }
+        Some(all) => format!("{name}  {n_records} records cover {n_recorded} of {all} subproblems"),
+    }
+}
+
+/// Prints a line. A reader that has gone away is no error: it has seen what it wanted.
+fn print(line: &str) -> anyhow::Result<()> {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("failed to write the answer"),
+    }
+}
+
 fn run(args: &Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let listener = runtime
-        .block_on(TcpListener::bind(args.listen))
+        .block_on(TcpListener::bind(&args.listen))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
     let store = SqliteStore::open(&args.data_dir)?;
     let coordinator = Coordinator::start(Box::new(store), default_threads())

@@ -3,17 +3,18 @@
 pub mod memory;
 pub mod sqlite;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId};
+use queens_proto::{JobId, LeaseId, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
 use crate::intervals::Intervals;
 
-/// Keeps the truth about jobs: their plans and what is recorded of them.
+/// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
 pub trait Store: Send {
     /// Everything needed to go on where the last coordinator stopped. Called once, first; changes nothing.
     ///
@@ -76,6 +77,11 @@ pub struct Stored {
     /// Lease tokens begin with it, so that none repeats after a restart: whoever grants leases first makes a higher
     /// one durable ([`Write::Epoch`]).
     pub epoch: u32,
+    /// What the first lease tokens of all began with: a token below was given out by another coordinator, whose jobs
+    /// have the same numbers and may be others.
+    pub first_epoch: u32,
+    /// Names of workers that get no leases.
+    pub blocked: BTreeSet<String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
 }
@@ -102,6 +108,10 @@ pub struct JobRow {
     pub decomposition: u32,
     /// Where it stands.
     pub phase: Phase,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Whether an operator has stopped it for now.
+    pub paused: bool,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
     /// For how long it has been counted, restarts left out.
@@ -189,6 +199,13 @@ pub struct Source {
 pub enum Write {
     /// The next coordinator that loads this store begins its lease tokens with this.
     Epoch(u32),
+    /// Whether workers of this name get no leases.
+    Blocked {
+        /// The workers' name.
+        name: String,
+        /// Whether it is blocked.
+        blocked: bool,
+    },
     /// The job is this; new, or replacing what was said of it.
     Job(JobRow),
     /// The job's plan made these choices.

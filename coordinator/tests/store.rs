@@ -13,7 +13,7 @@ use queens_coordinator::store::sqlite::{SqliteStore, audit};
 use queens_coordinator::store::{
     Coverage, JobRow, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
 };
-use queens_proto::{JobId, LeaseId};
+use queens_proto::{JobId, LeaseId, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -27,6 +27,8 @@ fn job(id: u64, n: u8) -> JobRow {
         n: BoardSize::new(n).expect("a board size"),
         decomposition: 1,
         phase: Phase::Active,
+        priority: Priority::default(),
+        paused: false,
         created_ms: 1_800_000_000_000,
         active: Duration::from_millis(1500),
         n_verified: 0,
@@ -153,13 +155,16 @@ enum Step {
 fn any_write() -> impl Strategy<Value = Write> {
     let size = 1_u64..=2;
     let count = || prop_oneof![0..50_u64, Just(MAX_COUNT)];
-    let row = (size.clone(), 0_u8..=32, 0_usize..4, 0..=MAX_COUNT, 0..1_000_000_u64);
-    let jobs = row.prop_map(|(id, n, phase, created_ms, active_ms)| {
+    let decided = (-1000..=1000_i32, any::<bool>());
+    let row = (size.clone(), 0_u8..=32, 0_usize..4, 0..=MAX_COUNT, 0..1_000_000_u64, decided);
+    let jobs = row.prop_map(|(id, n, phase, created_ms, active_ms, (priority, paused))| {
         let active = Duration::from_millis(active_ms);
         let counts = (created_ms / 3, created_ms / 2);
         let phase = Phase::ALL[phase];
         Write::Job(JobRow {
             phase,
+            priority: Priority::try_from(priority).expect("a priority"),
+            paused,
             created_ms,
             active,
             n_verified: counts.0,
@@ -184,8 +189,11 @@ fn any_write() -> impl Strategy<Value = Write> {
     let coverages = (size, 0_u32..4, ranges, any::<u128>(), any::<u128>()).prop_map(
         |(id, cross, recorded, solutions, nodes)| coverage_of(id, cross, recorded, (solutions, nodes)),
     );
-    let epochs = (0..1_u32 << 31).prop_map(Write::Epoch);
-    prop_oneof![jobs, plans, records, coverages, epochs]
+    let epochs = ((1_u32 << 30)..1_u32 << 31).prop_map(Write::Epoch);
+    let names = prop::sample::select(vec!["anna", "bert", "carol's \"machine\""]);
+    let blocked =
+        (names, any::<bool>()).prop_map(|(name, blocked)| Write::Blocked { name: name.to_owned(), blocked });
+    prop_oneof![jobs, plans, records, coverages, epochs, blocked]
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -199,7 +207,7 @@ fn is_refused(model: &MemoryStore, write: &Write) -> bool {
     let find = |id: JobId| stored.jobs.iter().find(|job| job.row.id == id);
     let lacks = |id, cross| find(id).and_then(|job| job.choices.as_ref()?.get(cross as usize)).is_none();
     match write {
-        Write::Epoch(_) | Write::Job(_) => false,
+        Write::Epoch(_) | Write::Blocked { .. } | Write::Job(_) => false,
         Write::Plan { job, choices } => find(*job).is_none_or(|found| {
             let used = found.coverage.iter().map(|(cross, _)| *cross);
             let mut used = used.chain(model.records(*job).map(|record| record.span.cross()));
@@ -219,7 +227,13 @@ proptest! {
         let mut store = open(dir.path());
         let mut model = MemoryStore::default();
         // Most random writes build on nothing without these.
-        let first = [Write::Job(job(1, 6)), Write::Plan { job: JobId(1), choices: choices(3) }];
+        // Each directory begins its epochs elsewhere, the memory with 0.
+        let first_epoch = store.load().expect("loads").first_epoch;
+        let first = [
+            Write::Epoch(first_epoch),
+            Write::Job(job(1, 6)),
+            Write::Plan { job: JobId(1), choices: choices(3) },
+        ];
         for step in [Step::Commit(first.into())].into_iter().chain(steps).chain([Step::Reopen, Step::Load]) {
             match step {
                 Step::Commit(writes) => {
@@ -233,7 +247,10 @@ proptest! {
                         model = after;
                     }
                 }
-                Step::Load => prop_assert_eq!(store.load().expect("loads"), model.load().expect("loads")),
+                Step::Load => {
+                    let expected = Stored { first_epoch, ..model.load().expect("loads") };
+                    prop_assert_eq!(store.load().expect("loads"), expected);
+                }
                 Step::Reopen => {
                     drop(store);
                     store = open(dir.path());
@@ -378,5 +395,5 @@ fn only_one_process_has_it() {
     assert_eq!(files(dir.path()), before);
     drop(store);
     assert_eq!(other_process(), Some(40));
-    assert_eq!(open(dir.path()).load().expect("loads").epoch, 0);
+    assert_eq!(open(dir.path()).load().expect("loads").jobs, []);
 }

@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use crate::pb::{self, coordinator_message, worker_message};
 use crate::{
-    Delta, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, LeasedSpan, Progress, Report,
-    ToCoordinator, ToWorker, WorkerId, WorkerStatus, checksum,
+    Delta, Failure, Held, Hello, InvalidPriority, JobId, JobState, JobStatus, Lease, LeaseId, LeasedSpan,
+    Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId, WorkerState, WorkerStatus, checksum,
 };
 
 /// The version of the protocol that this program speaks.
@@ -22,6 +22,9 @@ pub const OLDEST_PROTOCOL: u32 = 1;
 
 /// The longest name, build or kernel, in characters.
 const LONGEST_NAME: usize = 100;
+
+/// The longest text that is passed on to people, in characters.
+const LONGEST_TEXT: usize = 500;
 
 /// The most threads of a worker.
 const MOST_THREADS: u32 = 65_536;
@@ -52,6 +55,9 @@ pub enum InvalidMessage {
     /// A board is too large.
     #[error(transparent)]
     BoardSize(#[from] InvalidBoardSize),
+    /// A number is no priority.
+    #[error(transparent)]
+    Priority(#[from] InvalidPriority),
     /// A number is outside its range.
     #[error("{what} is {found}, expected {expected}")]
     OutOfRange {
@@ -93,6 +99,16 @@ fn text(what: &'static str, text: String) -> Result<String, InvalidMessage> {
     let length = text.chars().take(LONGEST_NAME + 1).count();
     let fits = (1..=LONGEST_NAME).contains(&length) && !text.chars().any(char::is_control);
     if fits { Ok(text) } else { Err(InvalidMessage::Text(what)) }
+}
+
+/// What can be shown of a text in one line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_TEXT).collect()
+}
+
+/// The same, of a text that is empty if there is none.
+fn some_line(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| one_line(text))
 }
 
 /// A decimal number of at most 39 digits.
@@ -139,6 +155,7 @@ impl From<ToCoordinator> for pb::WorkerMessage {
         let message = match message {
             ToCoordinator::Hello(hello) => Message::Hello(hello.into()),
             ToCoordinator::Report(report) => Message::Report(report.into()),
+            ToCoordinator::Failure(failure) => Message::Failure(failure.into()),
             ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
         };
         Self { message: Some(message) }
@@ -153,6 +170,7 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
         Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
             Message::Hello(hello) => Self::Hello(hello.try_into()?),
             Message::Report(report) => Self::Report(report.try_into()?),
+            Message::Failure(failure) => Self::Failure(failure.try_into()?),
             Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
         })
     }
@@ -192,7 +210,7 @@ impl TryFrom<pb::Hello> for Hello {
         };
         Ok(Self {
             worker: WorkerId(hello.worker),
-            name: text("the worker's name", hello.name)?,
+            name: worker_name(hello.name)?,
             build: text("the worker's build", hello.build)?,
             kernel: text("the worker's kernel", hello.kernel)?,
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
@@ -264,6 +282,30 @@ impl TryFrom<pb::Delta> for Delta {
     }
 }
 
+impl From<Failure> for pb::Failure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            job: failure.job.0,
+            lease: failure.lease.0,
+            span: Some(failure.span.into()),
+            reason: one_line(&failure.reason),
+        }
+    }
+}
+
+impl TryFrom<pb::Failure> for Failure {
+    type Error = InvalidMessage;
+
+    fn try_from(failure: pb::Failure) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            job: JobId(failure.job),
+            lease: LeaseId(failure.lease),
+            span: failure.span.ok_or(InvalidMessage::Missing("a failure's span"))?.try_into()?,
+            reason: one_line(&failure.reason),
+        })
+    }
+}
+
 impl From<ToWorker> for pb::CoordinatorMessage {
     fn from(message: ToWorker) -> Self {
         use coordinator_message::Message;
@@ -275,6 +317,7 @@ impl From<ToWorker> for pb::CoordinatorMessage {
             }),
             ToWorker::Cancel(lease) => Message::Cancel(pb::CancelLease { lease: lease.0 }),
             ToWorker::Drain => Message::Drain(pb::Drain {}),
+            ToWorker::Notice(text) => Message::Notice(pb::Notice { text: one_line(&text) }),
             ToWorker::Acknowledge { sequence } => Message::Acknowledge(pb::Acknowledge { sequence }),
         };
         Self { message: Some(message) }
@@ -293,6 +336,7 @@ impl TryFrom<pb::CoordinatorMessage> for ToWorker {
             }
             Message::Cancel(cancel) => Self::Cancel(LeaseId(cancel.lease)),
             Message::Drain(pb::Drain {}) => Self::Drain,
+            Message::Notice(pb::Notice { text }) => Self::Notice(one_line(&text)),
             Message::Acknowledge(pb::Acknowledge { sequence }) => Self::Acknowledge { sequence },
         })
     }
@@ -385,6 +429,11 @@ impl From<JobStatus> for pb::Job {
             verified: job.n_verified,
             disputed: job.n_disputed,
             created_ms: job.created_ms,
+            priority: job.priority.get(),
+            failed_spans: job.n_failed,
+            given_up_spans: job.n_given_up,
+            failure: job.failure.unwrap_or_default(),
+            store_error: job.store_error.unwrap_or_default(),
         }
     }
 }
@@ -412,8 +461,44 @@ impl TryFrom<pb::Job> for JobStatus {
             n_verified: job.verified,
             n_disputed: job.disputed,
             created_ms: job.created_ms,
+            priority: Priority::try_from(job.priority)?,
+            n_failed: job.failed_spans,
+            n_given_up: job.given_up_spans,
+            failure: some_line(&job.failure),
+            store_error: some_line(&job.store_error),
         })
     }
+}
+
+impl From<WorkerState> for pb::WorkerState {
+    fn from(state: WorkerState) -> Self {
+        match state {
+            WorkerState::Ready => Self::Ready,
+            WorkerState::Draining => Self::Draining,
+            WorkerState::Blocked => Self::Blocked,
+            WorkerState::Stuck => Self::Stuck,
+            WorkerState::Failing => Self::Failing,
+        }
+    }
+}
+
+fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
+    match pb::WorkerState::try_from(state) {
+        Ok(pb::WorkerState::Ready) => Ok(WorkerState::Ready),
+        Ok(pb::WorkerState::Draining) => Ok(WorkerState::Draining),
+        Ok(pb::WorkerState::Blocked) => Ok(WorkerState::Blocked),
+        Ok(pb::WorkerState::Stuck) => Ok(WorkerState::Stuck),
+        Ok(pb::WorkerState::Failing) => Ok(WorkerState::Failing),
+        Ok(pb::WorkerState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a worker's state")),
+    }
+}
+
+/// A worker's name, as operators ask for it.
+///
+/// # Errors
+/// If no worker can have it.
+pub fn worker_name(name: String) -> Result<String, InvalidMessage> {
+    text("the worker's name", name)
 }
 
 impl From<WorkerStatus> for pb::Worker {
@@ -429,6 +514,8 @@ impl From<WorkerStatus> for pb::Worker {
             nodes_per_second: worker.rate,
             leases: worker.n_leases,
             recorded: worker.n_recorded,
+            state: pb::WorkerState::from(worker.state).into(),
+            failure: worker.failure.unwrap_or_default(),
         }
     }
 }
@@ -439,7 +526,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
     fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
         Ok(Self {
             id: WorkerId(worker.worker),
-            name: text("the worker's name", worker.name)?,
+            name: worker_name(worker.name)?,
             build: text("the worker's build", worker.build)?,
             kernel: text("the worker's kernel", worker.kernel)?,
             n_threads: worker.threads,
@@ -448,6 +535,8 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             rate: amount("the worker's rate", worker.nodes_per_second)?,
             n_leases: worker.leases,
             n_recorded: worker.recorded,
+            state: worker_state(worker.state)?,
+            failure: some_line(&worker.failure),
         })
     }
 }

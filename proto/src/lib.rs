@@ -10,9 +10,11 @@ mod id;
 mod link;
 mod message;
 pub mod pb;
+mod priority;
 mod status;
 
 pub use id::{JobId, LeaseId, WorkerId};
 pub use link::{Link, link};
-pub use message::{Delta, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};
-pub use status::{JobState, JobStatus, Progress, WorkerStatus};
+pub use message::{Delta, Failure, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};
+pub use priority::{InvalidPriority, Priority};
+pub use status::{JobState, JobStatus, Progress, WorkerState, WorkerStatus};

@@ -13,6 +13,8 @@ pub enum ToCoordinator {
     Hello(Hello),
     /// What it has counted, and that it is alive.
     Report(Report),
+    /// It can't count a span. Said before the report that ends the span's lease.
+    Failure(Failure),
     /// It leaves and will count no more: its leases are free. The last message of a session.
     Goodbye,
 }
@@ -22,7 +24,7 @@ pub enum ToCoordinator {
 pub struct Hello {
     /// The run of the worker process.
     pub worker: WorkerId,
-    /// The name people know it by; need not be unique.
+    /// The name people know it by, and drain and block it by; need not be unique.
     pub name: String,
     /// Version of the worker's program.
     pub build: String,
@@ -83,6 +85,19 @@ pub struct Delta {
     pub duration: Duration,
 }
 
+/// A span that a worker can't count. A hint: one that is lost is found out again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The job it belongs to.
+    pub job: JobId,
+    /// The lease it was to be counted under.
+    pub lease: LeaseId,
+    /// What can't be counted.
+    pub span: Span,
+    /// What went wrong, for people.
+    pub reason: String,
+}
+
 /// What a coordinator says to a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToWorker {
@@ -97,8 +112,10 @@ pub enum ToWorker {
     },
     /// Give up a lease at once, the chunk in hand included.
     Cancel(LeaseId),
-    /// Report what is counted, say goodbye and leave.
+    /// Count the chunks in hand to their end, report them, say goodbye and leave.
     Drain,
+    /// Something that whoever runs the worker should know.
+    Notice(String),
     /// All reports up to this one are durable (or were refused for good) and can be forgotten.
     Acknowledge {
         /// The report's [`sequence`](Report::sequence).

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_solver::BoardSize;
 
-use crate::{JobId, WorkerId};
+use crate::{JobId, Priority, WorkerId};
 
 /// Sums over all crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,8 @@ pub enum JobState {
     Done,
     /// An operator has given it up.
     Cancelled,
-    /// It can't be counted.
+    /// All else is recorded, but some spans have failed on every worker that could try them, or on three. It goes on
+    /// when it is resumed, or when another worker comes that may still try.
     Failed,
 }
 
@@ -57,7 +58,7 @@ impl JobState {
         }
     }
 
-    /// Whether the job will not change any more.
+    /// Whether nobody will count it any more, unless somebody does something about it.
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled | Self::Failed)
@@ -87,6 +88,16 @@ pub struct JobStatus {
     pub n_disputed: u64,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Spans that workers failed to count and that are still to be counted.
+    pub n_failed: u64,
+    /// Those of them that are set aside because they failed on three workers.
+    pub n_given_up: u64,
+    /// What the worker that failed last had to say.
+    pub failure: Option<String>,
+    /// Why the coordinator can't record anything at present.
+    pub store_error: Option<String>,
 }
 
 impl JobStatus {
@@ -97,6 +108,35 @@ impl JobStatus {
             JobState::Done => 1.0,
             _ if self.progress.work == 0 => 0.0,
             _ => self.progress.work_recorded as f64 / self.progress.work as f64,
+        }
+    }
+}
+
+/// Whether a worker gets leases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkerState {
+    /// It does.
+    Ready,
+    /// An operator has sent it home, and it is on its way.
+    Draining,
+    /// An operator has blocked its name.
+    Blocked,
+    /// Nothing came of its leases: it gets no other until it reports something.
+    Stuck,
+    /// It fails again and again: it gets no lease until it reports something or connects again, or a job is resumed.
+    Failing,
+}
+
+impl WorkerState {
+    /// The name people and programs see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Draining => "draining",
+            Self::Blocked => "blocked",
+            Self::Stuck => "stuck",
+            Self::Failing => "failing",
         }
     }
 }
@@ -124,4 +164,8 @@ pub struct WorkerStatus {
     pub n_leases: u32,
     /// Spans recorded from its reports.
     pub n_recorded: u64,
+    /// Whether it gets leases.
+    pub state: WorkerState,
+    /// What it last failed at, if it has not reported anything since.
+    pub failure: Option<String>,
 }

@@ -1,5 +1,7 @@
 //! What a counting thread does.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use queens_proto::LeasedSpan;
@@ -14,24 +16,36 @@ const CHUNK: Duration = Duration::from_millis(100);
 /// Counts leases until the desk is closed.
 pub(crate) fn run(desk: &Desk, kernel: Kernel) {
     while let Some(work) = desk.next() {
-        count_lease(desk, kernel, &work);
+        // Whatever a panic has left half done is dropped with the lease.
+        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, &work)));
+        if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
+            error!(lease = %work.id, n = %work.n, reason, "failed to count");
+            work.fail(reason);
+        }
         desk.end(&work);
     }
 }
 
-fn count_lease(desk: &Desk, kernel: Kernel, work: &Work) {
+/// What a panic has said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    text.unwrap_or("a panic without a message").to_owned()
+}
+
+/// Counts a lease as far as it goes; the error says why what is in hand, or else the first that is left, can't be
+/// counted.
+fn count_lease(desk: &Desk, kernel: Kernel, work: &Work) -> Result<(), String> {
     let crosses = desk.crosses(work.n);
     let mut chunk_size = ChunkSize(1);
     while let Some(part) = work.front() {
-        let Some(cross) = usize::try_from(part.span.cross()).ok().and_then(|number| crosses.get(number))
-        else {
-            error!(lease = %work.id, span = %part.span, n = %work.n, "leased a cross that does not exist");
-            return;
-        };
+        let number = part.span.cross();
+        let cross = usize::try_from(number).ok().and_then(|number| crosses.get(number));
+        let cross = cross.ok_or_else(|| format!("n = {} has no cross {number} here", work.n))?;
         if count_span(kernel, work, part, cross, &mut chunk_size).is_none() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// Counts chunks off the front of the lease as long as they go on in this span; `None` if the lease is cancelled.

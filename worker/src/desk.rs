@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queens_proto::{Delta, Held, JobId, Lease, LeaseId, LeasedSpan};
+use queens_proto::{Delta, Failure, Held, JobId, Lease, LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Cross, Span, crosses_in_counting_order};
 use tokio::sync::Notify;
 
@@ -46,7 +46,20 @@ struct Parts {
     in_hand: Option<Span>,
     /// What is counted and not reported.
     done: Vec<Delta>,
+    /// What can't be counted, and is not reported.
+    failed: Option<Failure>,
     ended: bool,
+}
+
+/// What there is to report.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    /// What was counted.
+    pub(crate) deltas: Vec<Delta>,
+    /// What can't be counted.
+    pub(crate) failures: Vec<Failure>,
+    /// Leases that have ended.
+    pub(crate) ended: Vec<LeaseId>,
 }
 
 impl Desk {
@@ -93,7 +106,14 @@ impl Desk {
         }
     }
 
-    /// Drops what is left of all leases.
+    /// Drops what no kernel call has begun on, of all leases.
+    pub(crate) fn begin_no_more(&self) {
+        for work in lock(&self.state).held.values() {
+            lock(&work.parts).left.clear();
+        }
+    }
+
+    /// Drops what is left of all leases, the chunks in hand included.
     pub(crate) fn cancel_all(&self) {
         let held: Vec<LeaseId> = lock(&self.state).held.keys().copied().collect();
         held.into_iter().for_each(|lease| self.cancel(lease));
@@ -106,21 +126,22 @@ impl Desk {
         self.lease_came.notify_all();
     }
 
-    /// Takes what was counted since the last call, and forgets the leases that have ended.
-    pub(crate) fn collect(&self) -> (Vec<Delta>, Vec<LeaseId>) {
-        let (mut deltas, mut ended) = (Vec::new(), Vec::new());
+    /// Takes what there is to report since the last call, and forgets the leases that have ended.
+    pub(crate) fn collect(&self) -> Collected {
+        let mut collected = Collected::default();
         let mut state = lock(&self.state);
         for work in state.held.values() {
             let mut parts = lock(&work.parts);
-            deltas.append(&mut parts.done);
+            collected.deltas.append(&mut parts.done);
+            collected.failures.extend(parts.failed.take());
             if parts.ended {
-                ended.push(work.id);
+                collected.ended.push(work.id);
             }
         }
-        for lease in &ended {
+        for lease in &collected.ended {
             state.held.remove(lease);
         }
-        (deltas, ended)
+        collected
     }
 
     /// Whether no lease is held.
@@ -182,6 +203,14 @@ impl Work {
         }
         parts.in_hand = chunk;
         chunk
+    }
+
+    /// What is in hand, or else the first that is left, can't be counted: the lease is dropped.
+    pub(crate) fn fail(&self, reason: String) {
+        let mut parts = lock(&self.parts);
+        let span = parts.in_hand.take().or_else(|| parts.left.front().map(|part| part.span));
+        parts.failed = span.map(|span| Failure { job: self.job, lease: self.id, span, reason });
+        parts.left.clear();
     }
 
     /// The chunk that was begun has been counted.

@@ -42,6 +42,8 @@ pub struct Worker {
     threads: Vec<JoinHandle<()>>,
     /// Sent and not acknowledged yet, oldest first.
     unacknowledged: Vec<Report>,
+    /// Whether it is on its way out, and begins nothing more.
+    sent_home: bool,
     next_sequence: u64,
 }
 
@@ -68,7 +70,7 @@ impl Worker {
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
         let id = WorkerId(RandomState::new().build_hasher().finish());
-        Ok(Self { id, config, desk, threads, unacknowledged: Vec::new(), next_sequence: 1 })
+        Ok(Self { id, config, desk, threads, unacknowledged: Vec::new(), sent_home: false, next_sequence: 1 })
     }
 
     /// Holds one session over a link. When `drain` is cancelled, it stops counting, reports what is counted and says

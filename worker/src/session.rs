@@ -6,8 +6,9 @@ use queens_proto::{Delta, Held, Hello, LeaseId, Link, Report, ToCoordinator, ToW
 use queens_solver::DECOMPOSITION_VERSION;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
+use crate::desk::Collected;
 use crate::{End, Worker};
 
 /// How often a worker reports when no lease ends: what a crash loses.
@@ -47,16 +48,12 @@ pub(crate) async fn run(
     }
     loop {
         let desk = session.worker.desk.clone();
+        if session.worker.sent_home && desk.is_empty() {
+            break;
+        }
         let lives = tokio::select! {
             () = drain.cancelled() => break,
-            message = session.link.receiver.recv() => match message {
-                Some(ToWorker::Drain) => break,
-                Some(message) => {
-                    session.hear(message);
-                    Some(())
-                }
-                None => None,
-            },
+            message = session.link.receiver.recv() => message.map(|message| session.hear(message)),
             () = desk.lease_ended.notified() => session.report().await,
             _ = interval.tick() => match session.is_stuck() {
                 true => None,
@@ -117,14 +114,20 @@ impl Session<'_> {
         self.answered = Instant::now();
         let desk = &self.worker.desk;
         match message {
+            // The goodbye gives it back.
+            ToWorker::Lease(_) if self.worker.sent_home => {}
             ToWorker::Lease(lease) => desk.add(lease),
             ToWorker::Shorten { lease, spans } => desk.shorten(lease, &spans),
             ToWorker::Cancel(lease) => desk.cancel(lease),
             ToWorker::Acknowledge { sequence } => {
                 self.worker.unacknowledged.retain(|report| report.sequence > sequence);
             }
-            // The session ends before it comes here.
-            ToWorker::Drain => {}
+            ToWorker::Drain => {
+                info!("sent home by the coordinator: leaving when the chunks in hand are counted");
+                desk.begin_no_more();
+                self.worker.sent_home = true;
+            }
+            ToWorker::Notice(text) => warn!("the coordinator says: {text}"),
         }
     }
 
@@ -144,7 +147,11 @@ impl Session<'_> {
         if self.worker.unacknowledged.len() >= MOST_UNACKNOWLEDGED {
             return Some(());
         }
-        let (deltas, finished) = self.worker.desk.collect();
+        let Collected { deltas, failures, ended: finished } = self.worker.desk.collect();
+        // First: with its lease, what failed would be anybody's again.
+        for failure in failures {
+            self.send(ToCoordinator::Failure(failure)).await?;
+        }
         if deltas.is_empty() && finished.is_empty() {
             return Some(());
         }
@@ -183,6 +190,7 @@ impl Session<'_> {
 
     async fn settle(&mut self) -> Option<()> {
         let desk = self.worker.desk.clone();
+        self.worker.sent_home = true;
         desk.cancel_all();
         loop {
             self.report().await?;
@@ -190,11 +198,7 @@ impl Session<'_> {
                 return self.send(ToCoordinator::Goodbye).await;
             }
             tokio::select! {
-                message = self.link.receiver.recv() => match message? {
-                    // The goodbye gives it back.
-                    ToWorker::Lease(_) => {}
-                    message => self.hear(message),
-                },
+                message = self.link.receiver.recv() => self.hear(message?),
                 () = desk.lease_ended.notified() => {}
             }
         }

@@ -1,17 +1,20 @@
-//! One job: its plan, what is recorded of it, and what is free to be leased.
+//! One job: its plan, what is recorded of it, and what is there to be leased.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use queens_proto::{Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
+use super::Rank;
+use super::failure::FailedSpans;
 use super::free::FreeSpans;
 use crate::store::{Coverage, JobRow};
 
 /// A job with its plan.
 ///
-/// Invariant: each subproblem is recorded, or free, or held under a live lease. (It may be recorded *and* held: a
+/// Invariant: each subproblem is recorded, or free, or failed, or held under a live lease. (It may be recorded *and* held: a
 /// late report of a lost lease can come first.)
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -27,7 +30,24 @@ pub(crate) struct Counting {
     pub(crate) plan: Arc<Plan>,
     pub(crate) coverage: Vec<Coverage>,
     pub(crate) free: FreeSpans,
+    pub(crate) failed: FailedSpans,
     pub(crate) progress: Progress,
+}
+
+impl Job {
+    /// Its place in the order in which jobs are served.
+    pub(crate) fn rank(&self) -> Rank {
+        (Reverse(self.row.priority), self.row.id)
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.counting.as_ref().is_some_and(Counting::is_complete)
+    }
+
+    /// Its plan, if there is one and workers may get leases of it.
+    pub(crate) fn servable(&self) -> Option<&Counting> {
+        self.counting.as_ref().filter(|counting| !self.row.paused && !counting.failed.are_too_many())
+    }
 }
 
 /// How a reported span lies to what is recorded.
@@ -41,7 +61,8 @@ pub(crate) enum Overlap {
 impl Counting {
     /// A job of which `coverage` is recorded and all else free.
     pub(crate) fn new(plan: Arc<Plan>, coverage: Vec<Coverage>) -> Self {
-        let mut counting = Self { plan, coverage, free: FreeSpans::default(), progress: Progress::default() };
+        let (free, failed) = (FreeSpans::default(), FailedSpans::default());
+        let mut counting = Self { plan, coverage, free, failed, progress: Progress::default() };
         for (number, planned) in (0..).zip(counting.plan.crosses()) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
@@ -97,6 +118,7 @@ impl Counting {
         progress.work_recorded -= work_recorded(work, before, all);
         progress.work_recorded += work_recorded(work, before + span.n_subproblems(), all);
         self.free.take(span);
+        self.failed.take(span);
     }
 
     /// Makes free what of `span` is not recorded. Nobody else may hold any of it.
@@ -108,6 +130,22 @@ impl Counting {
                 self.free.insert(gap);
             }
         }
+    }
+
+    /// Sets aside what of `span` is not recorded, for other workers than `tried`. Nobody else may hold any of it.
+    pub(crate) fn fail(&mut self, span: Span, tried: &BTreeSet<WorkerId>) {
+        for gap in self.coverage[span.cross() as usize].recorded.gaps(span.from()..span.to()) {
+            if let Ok(gap) = Span::new(span.cross(), gap.start, gap.end) {
+                self.free.take(gap);
+                self.failed.insert(gap, tried.clone());
+            }
+        }
+    }
+
+    /// Forgets who failed on what.
+    pub(crate) fn retry_failed(&mut self) {
+        let failed = std::mem::take(&mut self.failed);
+        failed.spans().for_each(|span| self.release(span));
     }
 
     /// The estimated work of a span in nodes.
@@ -123,6 +161,11 @@ impl Counting {
             let all = u128::from(planned.choice().n_subproblems);
             u64::try_from(work.saturating_mul(all) / planned.choice().work.max(1)).unwrap_or(u64::MAX)
         })
+    }
+
+    /// Whether there is something that this worker can be given.
+    pub(crate) fn has_work_for(&self, worker: WorkerId) -> bool {
+        !self.free.is_empty() || self.failed.to_try(worker).is_some()
     }
 
     pub(crate) fn is_complete(&self) -> bool {

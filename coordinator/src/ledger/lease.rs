@@ -1,6 +1,6 @@
 //! A live lease: what a worker holds and has not reported yet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_proto::{JobId, LeaseId, WorkerId};
@@ -21,6 +21,10 @@ pub(crate) struct LiveLease {
     pub(crate) work: u128,
     /// The record its next report extends, if that goes on where the last one ended.
     pub(crate) open: Option<Record>,
+    /// Workers that have failed on its spans before.
+    pub(crate) tried: BTreeSet<WorkerId>,
+    /// Whether its worker was told to give back all that it has not begun.
+    pub(crate) recalled: bool,
     /// When its last report came, or else when it was granted or, if it had to wait, begun.
     pub(crate) heard: Duration,
 }

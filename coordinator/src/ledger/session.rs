@@ -9,7 +9,9 @@ use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToWorker, WorkerI
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 
+use super::failure::Failures;
 use super::job::Overlap;
+use super::operator::blocked_notice;
 use super::schedule::{Power, is_running};
 use super::{Comparison, Ledger, LiveLease};
 use crate::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Source};
@@ -35,6 +37,10 @@ pub(crate) struct Member {
     pub(crate) n_recorded: u64,
     /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
     pub(crate) stuck: bool,
+    /// Whether an operator has sent it home.
+    pub(crate) draining: bool,
+    /// What it failed at since it last reported anything.
+    pub(crate) failures: Failures,
 }
 
 /// The speed of one thread of a worker: estimated work over time, of about the last half minute of each thread.
@@ -82,7 +88,8 @@ pub enum Outcome {
     Recorded,
     /// All of it was recorded before; it is compared, should it repeat a record exactly. The total is unchanged.
     Repeated,
-    /// It overlapped what is recorded, or its job is given up: it was dropped.
+    /// It overlapped what is recorded, or its job is given up, or its lease is of another coordinator: it was
+    /// dropped.
     Discarded,
 }
 
@@ -120,7 +127,7 @@ pub enum Refusal {
         /// What it reported on.
         span: Span,
     },
-    /// It reports counts, a duration or a lease that can't be.
+    /// It reports counts or a duration that can't be.
     #[error("report on {0} with impossible numbers")]
     Impossible(Span),
 }
@@ -151,7 +158,10 @@ impl Ledger {
             rate: known.as_ref().map_or(Rate::guess(hello.rate, hello.n_threads), |known| known.rate),
             n_recorded: known.as_ref().map_or(0, |known| known.n_recorded),
             stuck: false,
+            draining: known.as_ref().is_some_and(|known| known.draining),
+            failures: Failures::default(),
         };
+        let (name, draining) = (member.source.worker.clone(), member.draining);
         self.workers.insert(worker, member);
         // What it held and holds no more is free; what it holds and should not, it is told to give up.
         for lease in known.map(|known| known.leases).unwrap_or_default() {
@@ -159,6 +169,12 @@ impl Ledger {
         }
         for held in hello.held {
             self.adopt(worker, held);
+        }
+        if self.blocked.contains(&name) {
+            self.changes.messages.push((worker, blocked_notice(&name)));
+        }
+        if draining {
+            self.changes.messages.push((worker, ToWorker::Drain));
         }
         self.hungry.insert(worker);
         self.power = Power::of(self.workers.values());
@@ -168,11 +184,11 @@ impl Ledger {
 
     /// Lets a worker go on with what is still free of a lease it holds.
     fn adopt(&mut self, worker: WorkerId, held: Held) {
-        let counting = (self.active.contains(&held.job))
-            .then(|| self.jobs.get_mut(&held.job)?.counting.as_mut())
-            .flatten();
-        let known = self.leases.contains_key(&held.lease);
-        let (Some(counting), false) = (counting, known) else {
+        let is_free = self.is_ours(held.lease) && !self.leases.contains_key(&held.lease);
+        let is_wanted = self.workers.get(&worker).is_some_and(|member| !self.is_held_back(member));
+        let job = self.jobs.get_mut(&held.job).filter(|job| job.row.phase == Phase::Active && is_free);
+        let is_wanted = is_wanted && job.as_ref().is_some_and(|job| !job.row.paused);
+        let Some(counting) = job.and_then(|job| job.counting.as_mut()) else {
             return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
         };
         let (mut kept, mut lost) = (VecDeque::new(), Vec::new());
@@ -203,9 +219,14 @@ impl Ledger {
             spans: kept,
             work,
             open: None,
+            tried: BTreeSet::new(),
+            recalled: false,
             heard: self.now,
         };
         self.hold(lease);
+        if !is_wanted {
+            self.recall(held.lease);
+        }
     }
 
     /// A worker reports. All of it is acknowledged, whatever became of its parts; a mere sign of life is not.
@@ -224,14 +245,19 @@ impl Ledger {
         let source = member.source.clone();
         if !report.deltas.is_empty() {
             member.stuck = false;
+            member.failures = Failures::default();
             self.hungry.insert(worker);
         }
-        for delta in &report.deltas {
+        for delta in report.deltas.iter().filter(|delta| self.is_ours(delta.lease)) {
             self.check(delta)?;
         }
         let mut outcomes = Vec::with_capacity(report.deltas.len());
         let mut touched = BTreeSet::new();
         for delta in &report.deltas {
+            if !self.is_ours(delta.lease) {
+                outcomes.push(Outcome::Discarded);
+                continue;
+            }
             outcomes.push(self.record(worker, delta, &source));
             touched.insert(delta.job);
         }
@@ -251,15 +277,23 @@ impl Ledger {
     }
 
     fn check(&self, delta: &Delta) -> Result<(), Refusal> {
-        let job = self.jobs.get(&delta.job).ok_or(Refusal::UnknownJob(delta.job))?;
+        self.check_span(delta.job, delta.span)?;
+        let possible = can_be_recorded(delta.count, delta.duration);
+        if possible { Ok(()) } else { Err(Refusal::Impossible(delta.span)) }
+    }
+
+    pub(super) fn check_span(&self, id: JobId, span: Span) -> Result<(), Refusal> {
+        let job = self.jobs.get(&id).ok_or(Refusal::UnknownJob(id))?;
         // A job without a plan has had no leases, so that there can be no honest report on it.
-        if !job.counting.as_ref().is_some_and(|counting| counting.has(delta.span)) {
-            return Err(Refusal::UnknownSpan { job: delta.job, span: delta.span });
-        }
-        if !can_be_recorded(delta.count, delta.duration) || delta.lease.0 > MAX_COUNT {
-            return Err(Refusal::Impossible(delta.span));
-        }
-        Ok(())
+        let is_there = job.counting.as_ref().is_some_and(|counting| counting.has(span));
+        if is_there { Ok(()) } else { Err(Refusal::UnknownSpan { job: id, span }) }
+    }
+
+    /// Whether a lease was granted here or by a coordinator that this one follows. What is counted under any other
+    /// may be of another board: a worker outlives the coordinator that it began with, and whoever answers at its
+    /// address later may know other jobs by the same numbers.
+    pub(super) fn is_ours(&self, lease: LeaseId) -> bool {
+        (self.first_lease..self.next_lease).contains(&lease.0)
     }
 
     /// Records one delta that was checked.
@@ -387,7 +421,13 @@ impl Ledger {
             }
         }
         if let Some(counting) = job.counting.as_mut() {
-            lease.spans.iter().for_each(|&span| counting.release(span));
+            for &span in &lease.spans {
+                if lease.tried.is_empty() {
+                    counting.release(span)
+                } else {
+                    counting.fail(span, &lease.tried)
+                }
+            }
         }
         Some(lease)
     }

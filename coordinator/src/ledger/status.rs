@@ -1,9 +1,9 @@
 //! What a ledger tells about itself.
 
-use queens_proto::{JobState, JobStatus, WorkerId, WorkerStatus};
+use queens_proto::{JobState, JobStatus, WorkerId, WorkerState, WorkerStatus};
 
 use super::Ledger;
-use super::job::Job;
+use super::job::{Counting, Job};
 use super::session::Member;
 use crate::store::Phase;
 
@@ -28,20 +28,57 @@ impl Ledger {
             rate: member.rate.get() * f64::from(member.n_threads),
             n_leases: u32::try_from(member.leases.len()).unwrap_or(u32::MAX),
             n_recorded: member.n_recorded,
+            state: self.worker_state(member),
+            failure: member.failures.reason.clone(),
         };
         self.workers.iter().map(status).collect()
+    }
+
+    fn worker_state(&self, member: &Member) -> WorkerState {
+        if member.draining {
+            WorkerState::Draining
+        } else if self.is_held_back(member) {
+            WorkerState::Blocked
+        } else if member.failures.are_too_many() {
+            WorkerState::Failing
+        } else if member.stuck {
+            WorkerState::Stuck
+        } else {
+            WorkerState::Ready
+        }
+    }
+
+    /// Whether what is left of a job that nobody works on has failed on all who could count it.
+    fn has_failed(&self, counting: &Counting) -> bool {
+        let failed = &counting.failed;
+        if failed.is_empty() {
+            return false;
+        }
+        if failed.are_too_many() || (counting.free.is_empty() && !failed.are_there_to_try()) {
+            return true;
+        }
+        // Those that fail again and again have had their chance.
+        let could = |member: &Member| member.connected && !member.stuck && !self.is_held_back(member);
+        let can =
+            |(&worker, member): (&WorkerId, &Member)| self.is_of_use(member) && counting.has_work_for(worker);
+        self.workers.values().any(could) && !self.workers.iter().any(can)
     }
 
     fn job_status(&self, job: &Job) -> JobStatus {
         let progress = job.counting.as_ref().map(|counting| counting.progress).unwrap_or_default();
         let n_workers = job.leases_by_worker.len();
         let state = match job.row.phase {
+            Phase::Planning | Phase::Active if job.row.paused => JobState::Paused,
             Phase::Planning => JobState::Planning,
+            Phase::Active if n_workers == 0 && job.counting.as_ref().is_some_and(|c| self.has_failed(c)) => {
+                JobState::Failed
+            }
             Phase::Active if n_workers == 0 => JobState::Queued,
             Phase::Active => JobState::Running,
             Phase::Done => JobState::Done,
             Phase::Cancelled => JobState::Cancelled,
         };
+        let failed = job.counting.as_ref().map(|counting| &counting.failed);
         let work_left = progress.work - progress.work_recorded;
         let seconds_left = match state {
             JobState::Done => Some(0.0),
@@ -59,6 +96,11 @@ impl Ledger {
             n_verified: job.row.n_verified,
             n_disputed: job.row.n_disputed,
             created_ms: job.row.created_ms,
+            priority: job.row.priority,
+            n_failed: failed.map_or(0, |failed| failed.len() as u64),
+            n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
+            failure: failed.and_then(|failed| failed.reason.clone()),
+            store_error: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A store that forgets everything with its process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use queens_proto::JobId;
 use queens_solver::{Choice, Count, Span};
@@ -11,6 +11,7 @@ use super::{Coverage, JobRow, Record, Store, StoreError, Stored, StoredJob, Writ
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u32,
+    blocked: BTreeSet<String>,
     jobs: BTreeMap<JobId, MemoryJob>,
 }
 
@@ -40,13 +41,16 @@ impl Store for MemoryStore {
             choices: job.choices.clone(),
             coverage: job.coverage.iter().map(|(&cross, coverage)| (cross, coverage.clone())).collect(),
         });
-        Ok(Stored { epoch: self.epoch, jobs: jobs.collect() })
+        let (jobs, blocked) = (jobs.collect(), self.blocked.clone());
+        Ok(Stored { epoch: self.epoch, first_epoch: 0, blocked, jobs })
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match write.clone() {
                 Write::Epoch(epoch) => self.epoch = epoch,
+                Write::Blocked { name, blocked: true } => _ = self.blocked.insert(name),
+                Write::Blocked { name, blocked: false } => _ = self.blocked.remove(&name),
                 Write::Job(row) => {
                     self.jobs.entry(row.id).and_modify(|job| job.row = row.clone()).or_insert_with(|| {
                         MemoryJob { row, choices: None, coverage: BTreeMap::new(), records: BTreeMap::new() }

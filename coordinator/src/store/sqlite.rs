@@ -1,10 +1,11 @@
 //! A store in a directory on disk: an SQLite database and a lock.
 //!
-//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in
-//! `schema.sql` and, the same words, in the database itself. Whoever writes to it by hand can't break the count
-//! unseen: [`load`](Store::load) doubts everything it reads, and [`audit()`] adds up the records again.
+//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in the
+//! files from `schema_1.sql` on and, the same words, in the database itself. Whoever writes to it by hand can't break
+//! the count unseen: [`load`](Store::load) doubts everything it reads, and [`audit()`] adds up the records again.
 
 mod audit;
+mod backup;
 mod directory;
 mod fault;
 mod read;
@@ -26,7 +27,8 @@ use self::read::sql_integer;
 use self::write::Sources;
 use super::{Store, StoreError, Stored, Write};
 
-pub use self::audit::{JobAudit, audit};
+pub use self::audit::{JobAudit, audit, audit_file};
+pub use self::backup::{BackupError, backup};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
 ///
@@ -75,7 +77,9 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
         let read = |connection: &Connection| -> Result<Stored, Fault> {
-            Ok(Stored { epoch: read::epoch(connection)?, jobs: read::jobs(connection)? })
+            let (epoch, first_epoch) = read::epochs(connection)?;
+            let (blocked, jobs) = (read::blocked(connection)?, read::jobs(connection)?);
+            Ok(Stored { epoch, first_epoch, blocked, jobs })
         };
         read(&self.connection).map_err(|fault| fault.of(self.directory.path()))
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_coordinator::ledger::{Effects, Ledger, Outcome, Refusal};
-use queens_proto::{Hello, JobId, Report, ToWorker, WorkerId};
+use queens_proto::{Failure, Hello, JobId, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
 use crate::disk::{Disk, puzzle};
@@ -20,6 +20,7 @@ pub(crate) enum Command {
     Planned(JobId),
     Connect { hello: Hello, link: u64 },
     Report { worker: WorkerId, link: u64, report: Report },
+    Failure { worker: WorkerId, link: u64, failure: Failure },
     Goodbye { worker: WorkerId, link: u64 },
     Disconnect { worker: WorkerId, link: u64 },
     Tick,
@@ -136,6 +137,11 @@ impl Coordinator {
                 self.ledger.connect(now, hello).expect("its hello is in order");
             }
             Command::Report { worker, link, report } => self.report(now, worker, link, &report, around),
+            Command::Failure { worker, link, failure } => {
+                if self.sessions.get(&worker) == Some(&link) {
+                    _ = self.ledger.fail(now, worker, &failure);
+                }
+            }
             Command::Goodbye { worker, link } => {
                 if self.close(worker, link) {
                     self.ledger.goodbye(now, worker);

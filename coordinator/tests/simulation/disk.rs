@@ -157,7 +157,7 @@ impl Disk {
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
-                Write::Epoch(_) => {}
+                Write::Epoch(_) | Write::Blocked { .. } => {}
                 Write::Job(row) => {
                     if let Some(before) = self.rows.insert(row.id, row.clone()) {
                         assert!(rank(before.phase) <= rank(row.phase), "job {} goes back: {row:?}", row.id);

@@ -121,6 +121,7 @@ impl Worker {
                 self.unacknowledged.retain(|report| report.sequence > sequence);
             }
             ToWorker::Drain => self.leaving = true,
+            ToWorker::Notice(_) => {}
         }
     }
 

@@ -325,6 +325,7 @@ impl<'a> World<'a> {
         self.command(match message {
             ToCoordinator::Hello(hello) => Command::Connect { hello, link },
             ToCoordinator::Report(report) => Command::Report { worker, link, report },
+            ToCoordinator::Failure(failure) => Command::Failure { worker, link, failure },
             ToCoordinator::Goodbye => Command::Goodbye { worker, link },
         });
     }

@@ -6,9 +6,10 @@ use queens_proto::JobId;
 use queens_solver::{DECOMPOSITION_VERSION, Plan};
 use rusqlite::{Connection, Transaction};
 
-use super::directory::Directory;
+use super::directory::{Directory, open_to_read};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
+use super::schema::{self, VERSION};
 use crate::intervals::Intervals;
 use crate::store::{Coverage, JobRow, Phase, StoreError, StoredJob};
 
@@ -48,6 +49,20 @@ pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let dir = Directory::take_existing(dir)?;
     let connection = dir.connect()?;
     audit_all(&connection).map_err(|fault| fault.of(dir.path()))
+}
+
+/// The same for a database that is no data directory's, such as a backup.
+///
+/// # Errors
+/// If there is no database, or something contradicts something.
+pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
+    let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
+        VERSION => audit_all(&connection),
+        older => Err(Fault::Version(format!(
+            "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
+        ))),
+    });
+    audited.map_err(|fault| fault.of_opening(file))
 }
 
 fn audit_all(connection: &Connection) -> Result<Vec<JobAudit>, Fault> {

@@ -174,6 +174,29 @@ fn make_database(file: &Path) -> Result<(), Fault> {
     connection.close().map_err(|(_, error)| error.into())
 }
 
+/// Whether there is a database in `dir` for a reader who does not take the directory.
+pub(super) fn check_database(dir: &Path) -> Result<(), StoreError> {
+    if look_before_locking(dir)? { Ok(()) } else { Err(unusable(dir, &no_database())) }
+}
+
+/// Opens a database without making or changing anything.
+pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let file = std::path::absolute(file).map_err(|error| Fault::Refused(error.to_string()))?;
+    let connection = Connection::open_with_flags(file, flags)?;
+    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version = schema::version(&connection)?;
+    if application != i64::from(APPLICATION_ID) {
+        return Err(Fault::Version("it belongs to another program".to_owned()));
+    }
+    if !(1..=VERSION).contains(&version) {
+        return Err(Fault::Version(format!(
+            "it has schema version {version}, this program knows those up to {VERSION}"
+        )));
+    }
+    Ok(connection)
+}
+
 fn open_file(file: &Path) -> Result<Connection, Fault> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -1,10 +1,11 @@
 //! Reading jobs, and doubting what is read.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use queens_proto::JobId;
+use queens_proto::{JobId, Priority};
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -13,11 +14,22 @@ use super::fault::Fault;
 use crate::intervals::Intervals;
 use crate::store::{Coverage, JobRow, Phase, StoredJob};
 
-/// How often the store has been loaded.
-pub(super) fn epoch(connection: &Connection) -> Result<u32, Fault> {
-    let next = connection.query_row("SELECT next FROM epoch WHERE one = 1", [], |row| row.get(0));
-    let next: i64 = next.optional()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
-    u32::try_from(next).map_err(|_| Fault::Damaged(format!("epoch {next} is out of range")))
+/// What the next lease tokens begin with, and what the first began with.
+pub(super) fn epochs(connection: &Connection) -> Result<(u32, u32), Fault> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let epochs = connection.query_row("SELECT next, first FROM epoch WHERE one = 1", [], read);
+    let (next, first): (i64, i64) =
+        epochs.optional()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
+    let number =
+        |epoch| u32::try_from(epoch).map_err(|_| Fault::Damaged(format!("epoch {epoch} is out of range")));
+    Ok((number(next)?, number(first)?))
+}
+
+/// Names of workers that get no leases.
+pub(super) fn blocked(connection: &Connection) -> Result<BTreeSet<String>, Fault> {
+    let mut statement = connection.prepare("SELECT name FROM blocked_worker")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
 }
 
 /// All jobs with all that is said of them, records left out.
@@ -46,12 +58,18 @@ fn job(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
     let phase: String = cell(row, "phase", &place)?;
+    let paused: i64 = cell(row, "paused", &place)?;
+    let priority: i32 = integer(row, "priority", &place)?;
+    let priority =
+        Priority::try_from(priority).map_err(|error| Fault::Damaged(format!("{place}: {error}")))?;
     let known = Phase::ALL.into_iter().find(|known| known.name() == phase);
     Ok(JobRow {
         id,
         n: size.ok_or_else(|| Fault::Damaged(format!("{place}: n {n} is no board size")))?,
         decomposition: integer(row, "decomposition", &place)?,
         phase: known.ok_or_else(|| Fault::Damaged(format!("{place}: there is no phase '{phase}'")))?,
+        priority,
+        paused: paused != 0,
         created_ms: integer(row, "created_ms", &place)?,
         active: Duration::from_millis(integer(row, "active_ms", &place)?),
         n_verified: integer(row, "n_verified", &place)?,

@@ -8,10 +8,10 @@ use super::fault::Fault;
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
 
 /// The version of the tables this program works on: that many [`STEPS`].
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 
 /// Each takes the tables one version further, beginning with none.
-pub(super) const STEPS: &[&str] = &[include_str!("schema.sql")];
+pub(super) const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
 
 /// The version of the tables: how many steps have been taken.
 pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {

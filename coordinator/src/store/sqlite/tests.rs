@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId};
+use queens_proto::{JobId, LeaseId, Priority};
 use queens_solver::{BoardSize, Choice, Count, Cross, FreeRows, Kernel, Plan, Prefixes, Span, Symmetry};
 use tempfile::TempDir;
 
@@ -25,6 +25,8 @@ fn job(id: u64, n: u8, phase: Phase) -> Write {
         n: size(n),
         decomposition: 1,
         phase,
+        priority: Priority::default(),
+        paused: false,
         created_ms: 1_800_000_000_000,
         active: Duration::from_secs(1),
         n_verified: 0,
@@ -99,6 +101,12 @@ fn loading_finds_what_cannot_be() {
     }
     check("DELETE FROM epoch", "there is no epoch");
     check("UPDATE epoch SET next = -1", "epoch -1 is out of range");
+    check("UPDATE epoch SET first = -1", "epoch -1 is out of range");
+    check("DROP TABLE blocked_worker", "no such table: blocked_worker");
+    check(
+        "UPDATE job SET priority = 1001 WHERE id = 3",
+        "job 3: '1001' is no priority: expected a whole number from -1000 to 1000",
+    );
     check("DROP TABLE coverage", "no such table: coverage");
     check("UPDATE job SET id = -3 WHERE id = 3", "a job: id -3 is out of range");
     check("UPDATE job SET n = 33 WHERE id = 3", "job 3: n 33 is no board size");
@@ -319,8 +327,8 @@ fn what_is_not_for_us_is_left_alone() {
     check("", write(&[b'x'; 8192]), "is damaged: 'queens.db' is no SQLite database");
     let theirs = "'queens.db' belongs to another program (application id 0x00000007, not 0x4e516e73)";
     check("", run("PRAGMA application_id = 7"), theirs);
-    let newer = "by another version: 'queens.db' has schema version 2, this program knows those up to 1";
-    check("", run("PRAGMA user_version = 2"), newer);
+    let newer = "by another version: 'queens.db' has schema version 3, this program knows those up to 2";
+    check("", run("PRAGMA user_version = 3"), newer);
     check("", run("PRAGMA user_version = 0"), "is damaged: 'queens.db' has schema version 0");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
@@ -340,7 +348,7 @@ fn what_is_not_for_us_is_left_alone() {
         connection
             .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .expect("sets");
-        connection.execute_batch("PRAGMA user_version = 2").expect("writes");
+        connection.execute_batch("PRAGMA user_version = 3").expect("writes");
         drop(connection);
         assert!(dir.join("queens.db-wal").exists());
         fs::write(dir.join("lock"), "").expect("writes");

@@ -19,6 +19,7 @@ pub(super) type Sources = HashMap<Arc<Source>, i64>;
 pub(super) fn apply(connection: &Connection, sources: &mut Sources, write: &Write) -> Result<(), Fault> {
     match write {
         Write::Epoch(next) => epoch(connection, *next),
+        Write::Blocked { name, blocked } => self::blocked(connection, name, *blocked),
         Write::Job(row) => job(connection, row),
         Write::Plan { job, choices } => plan(connection, *job, choices),
         Write::Record { job, record: counted } => record(connection, sources, *job, counted),
@@ -31,12 +32,23 @@ fn epoch(connection: &Connection, next: u32) -> Result<(), Fault> {
     Ok(())
 }
 
+fn blocked(connection: &Connection, name: &str, blocked: bool) -> Result<(), Fault> {
+    let sql = match blocked {
+        true => "INSERT INTO blocked_worker (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
+        false => "DELETE FROM blocked_worker WHERE name = ?1",
+    };
+    connection.prepare_cached(sql)?.execute([name])?;
+    Ok(())
+}
+
 fn job(connection: &Connection, row: &JobRow) -> Result<(), Fault> {
     let mut statement = connection.prepare_cached(
-        "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, n_disputed)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, n_disputed,
+                          priority, paused)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (id) DO UPDATE SET
              n = excluded.n, decomposition = excluded.decomposition, phase = excluded.phase,
+             priority = excluded.priority, paused = excluded.paused,
              created_ms = excluded.created_ms, active_ms = excluded.active_ms,
              n_verified = excluded.n_verified, n_disputed = excluded.n_disputed",
     )?;
@@ -49,6 +61,8 @@ fn job(connection: &Connection, row: &JobRow) -> Result<(), Fault> {
         sql_integer("milliseconds", row.active.as_millis())?,
         sql_integer("number of verified records", row.n_verified)?,
         sql_integer("number of disputed records", row.n_disputed)?,
+        row.priority.get(),
+        row.paused,
     ])?;
     Ok(())
 }
