@@ -29,7 +29,7 @@ use tonic::transport::server::Connected;
 use turmoil::Sim;
 use turmoil::net::{TcpListener, TcpStream};
 
-const N: u8 = 15;
+const N: u8 = 16;
 const PORT: u16 = 50051;
 const COORDINATOR: &str = "coordinator";
 const WORKERS: [&str; 3] = ["first", "second", "third"];
@@ -37,8 +37,11 @@ const WORKERS: [&str; 3] = ["first", "second", "third"];
 /// Simulated time in one step.
 const STEP: Duration = Duration::from_millis(10);
 
-/// Real time that a step takes at least, so that counting threads, whose time is real, get on with it.
+/// Real time that a step takes at least while no fault lasts, so that counting threads, whose time is real, get on.
 const PACE: Duration = Duration::from_micros(100);
+
+/// Faults of one history, which strike one after the other as the job goes on.
+const N_FAULTS: u32 = 5;
 
 /// Simulated time in which a history must end.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -168,7 +171,6 @@ struct History<'a> {
 impl History<'_> {
     fn step(&mut self) {
         self.sim.step().unwrap_or_else(|error| panic!("history {}: {error}", self.seed));
-        std::thread::sleep(PACE);
         assert!(self.sim.elapsed() < PATIENCE, "history {}: no end in sight: {:?}", self.seed, self.job());
     }
 
@@ -190,6 +192,7 @@ impl History<'_> {
                 return job;
             }
             self.step();
+            std::thread::sleep(PACE);
         }
     }
 
@@ -200,36 +203,46 @@ impl History<'_> {
     /// Inflicts a fault for some time, and ends it.
     fn strike(&mut self) -> Fault {
         let fault = FAULTS[self.draw(0, FAULTS.len() as u64 - 1)];
-        let worker = WORKERS[self.draw(0, WORKERS.len() as u64 - 1)];
+        // One worker, or all of them.
+        let first = self.draw(0, WORKERS.len() as u64 - 1);
+        let workers = if self.draw(0, 1) == 0 { &WORKERS[first..=first] } else { &WORKERS[..] };
         let time = Duration::from_secs(self.chance.within(1..=40));
-        let sim = &mut self.sim;
-        match fault {
-            Fault::Partition => sim.partition(COORDINATOR, worker),
-            Fault::Deaf => sim.partition_oneway(worker, COORDINATOR),
-            Fault::Mute => sim.partition_oneway(COORDINATOR, worker),
-            Fault::Hold => sim.hold(COORDINATOR, worker),
-            Fault::Delay => sim.set_link_latency(COORDINATOR, worker, Duration::from_millis(500)),
-            Fault::Crash => {
-                *self.current.borrow_mut() = None;
-                sim.crash(COORDINATOR);
+        for &worker in workers {
+            let sim = &mut self.sim;
+            match fault {
+                Fault::Partition => sim.partition(COORDINATOR, worker),
+                Fault::Deaf => sim.partition_oneway(worker, COORDINATOR),
+                Fault::Mute => sim.partition_oneway(COORDINATOR, worker),
+                Fault::Hold => sim.hold(COORDINATOR, worker),
+                Fault::Delay => sim.set_link_latency(COORDINATOR, worker, Duration::from_millis(500)),
+                Fault::Crash => {}
             }
         }
+        if fault == Fault::Crash {
+            *self.current.borrow_mut() = None;
+            self.sim.crash(COORDINATOR);
+        }
         self.run(time);
-        let sim = &mut self.sim;
-        match fault {
-            Fault::Partition => sim.repair(COORDINATOR, worker),
-            Fault::Deaf => sim.repair_oneway(worker, COORDINATOR),
-            Fault::Mute => sim.repair_oneway(COORDINATOR, worker),
-            Fault::Hold => sim.release(COORDINATOR, worker),
-            Fault::Delay => sim.set_link_latency(COORDINATOR, worker, Duration::from_millis(1)),
-            Fault::Crash => sim.bounce(COORDINATOR),
+        for &worker in workers {
+            let sim = &mut self.sim;
+            match fault {
+                Fault::Partition => sim.repair(COORDINATOR, worker),
+                Fault::Deaf => sim.repair_oneway(worker, COORDINATOR),
+                Fault::Mute => sim.repair_oneway(COORDINATOR, worker),
+                Fault::Hold => sim.release(COORDINATOR, worker),
+                Fault::Delay => sim.set_link_latency(COORDINATOR, worker, Duration::from_millis(1)),
+                Fault::Crash => {}
+            }
+        }
+        if fault == Fault::Crash {
+            self.sim.bounce(COORDINATOR);
         }
         fault
     }
 }
 
-/// Plays one history, with one fault after the other as the job goes on.
-fn play(seed: u64, n_faults: u32) -> Vec<Fault> {
+/// Plays one history and returns its faults.
+fn play(seed: u64) -> Vec<Fault> {
     let mut builder = turmoil::Builder::new();
     builder.tick_duration(STEP).simulation_duration(PATIENCE * 2).rng_seed(seed);
     builder.min_message_latency(Duration::from_millis(1)).max_message_latency(Duration::from_millis(50));
@@ -243,9 +256,9 @@ fn play(seed: u64, n_faults: u32) -> Vec<Fault> {
     }
     let mut history = History { sim, current, chance: Chance::new(seed), seed };
     let mut faults = Vec::new();
-    for number in 1..=n_faults {
-        let job = history.run_to(0.7 * f64::from(number) / f64::from(n_faults));
-        // A fault that comes when all is done shows nothing.
+    for number in 1..=N_FAULTS {
+        let job = history.run_to(0.3 * f64::from(number) / f64::from(N_FAULTS));
+        // During the last fault, all may have been done; another would show nothing.
         if job.state != JobState::Done {
             faults.push(history.strike());
         }
@@ -266,7 +279,7 @@ fn play(seed: u64, n_faults: u32) -> Vec<Fault> {
 fn partitions_half_open_connections_and_delays_cost_no_count() {
     let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
     let n_histories = if full { 100 } else { 4 };
-    let mut inflicted: Vec<Fault> = (1..=n_histories).flat_map(|seed| play(seed, 4)).collect();
+    let mut inflicted: Vec<Fault> = (1..=n_histories).flat_map(play).collect();
     let n_faults = inflicted.len();
     let mut tally = String::new();
     for fault in FAULTS {
@@ -274,6 +287,6 @@ fn partitions_half_open_connections_and_delays_cost_no_count() {
         inflicted.retain(|&other| other != fault);
         tally += &format!(" {fault:?}: {}", before - inflicted.len());
     }
-    assert!(n_faults > 0);
+    assert!(n_faults >= usize::try_from(n_histories).expect("few"), "{n_faults} faults");
     say(&format!("{n_histories} simulated networks, each ends with Q({N}); {n_faults} faults:{tally}"));
 }
