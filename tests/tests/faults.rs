@@ -133,7 +133,7 @@ fn fraction(status: &Value) -> f64 {
 
 #[test]
 fn everything_is_killed_at_once_and_only_the_unreported_seconds_are_lost() {
-    let mut scene = Scene::new(18);
+    let mut scene = Scene::new(board());
     let mut most_lost = 0.0;
     for (life, until) in [0.15, 0.4, 0.6, 0.8].into_iter().take(if full() { 4 } else { 2 }).enumerate() {
         let names = ["first", "second"].map(|name| format!("{name}-{life}"));
@@ -219,8 +219,8 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
             status["store_error"].is_string().then_some(status)
         });
         assert_ne!(full["state"], "done", "too late for a fault: {full}");
-        let text = scene.coordinator().queens(["status", &scene.job]).stdout;
-        assert!(text.contains("full"), "{text}");
+        let told = scene.coordinator().queens(["status", &scene.job]).stderr;
+        assert!(told.contains("records nothing at present") && told.contains("full"), "{told}");
         // Workers have reported more since, which is neither acknowledged nor lost.
         thread::sleep(Duration::from_secs(3));
         let still = scene.status();
