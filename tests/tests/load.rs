@@ -30,10 +30,7 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// A board that ten thousand workers have enough to count on.
-const N: u8 = 27;
-
-/// Subproblems that a pretended worker counts in a second: at this n a fast core counts about as many.
+/// Subproblems that a pretended worker counts in a second: of large boards a fast core counts about as many.
 const SUBPROBLEMS_PER_SECOND: u64 = 10;
 
 /// Connections that are opened at the same time.
@@ -42,6 +39,8 @@ const OPENING: usize = 32;
 /// What is played.
 #[derive(Clone, Copy, Debug)]
 struct Load {
+    /// A board that so many workers have enough to count on.
+    n: u8,
     n_workers: u64,
     /// Time between two reports of a worker.
     period: Duration,
@@ -49,10 +48,11 @@ struct Load {
     measured: Duration,
 }
 
-const SHORT: Load = Load { n_workers: 200, period: Duration::from_secs(2), measured: Duration::from_secs(6) };
+const SHORT: Load =
+    Load { n: 23, n_workers: 200, period: Duration::from_secs(2), measured: Duration::from_secs(6) };
 
 const FULL: Load =
-    Load { n_workers: 10_000, period: Duration::from_secs(10), measured: Duration::from_secs(60) };
+    Load { n: 27, n_workers: 10_000, period: Duration::from_secs(10), measured: Duration::from_secs(60) };
 
 /// What a coordinator may take under the full load.
 const MOST_MIB: u64 = 512;
@@ -71,7 +71,7 @@ fn what_is_acknowledged_under_load_is_on_disk() {
     }
     allow_many_files().expect("the limit can be raised");
     let coordinator = Coordinator::start_command(command, &data_dir);
-    let job = coordinator.submit(N);
+    let job = coordinator.submit(load.n);
     wait_at_most(Duration::from_secs(300), "the plan", || {
         (coordinator.status(&job)["state"] == "queued").then_some(())
     });

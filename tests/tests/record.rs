@@ -21,8 +21,8 @@ const N: u8 = 27;
 const LEASE_SECONDS: f64 = 120.0;
 
 /// Records that are written to measure one, and how many leases are counted at a time: their records come mixed.
-const N_RECORDS: usize = 200_000;
-const N_LIVE: usize = 20_000;
+const N_RECORDS: usize = 40_000;
+const N_LIVE: usize = 4_000;
 
 /// What the record may take.
 const MOST_BYTES: f64 = 10e9;
