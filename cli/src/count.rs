@@ -126,7 +126,7 @@ fn text(answer: &Answer) -> String {
         Some(published) => format!("CONTRADICTS the published count {published}"),
         None => "no count has been published to compare with".to_owned(),
     };
-    let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let threads = output::threads(*threads);
     format!(
         "Q({n}) = {solutions} solutions, {fundamental} of them fundamental\n{published}\n\
          {nodes} nodes in {seconds:.3} s on {threads}, {kernel} kernel"

@@ -1,11 +1,14 @@
 //! `queens`: counts n-queens placements.
 
 mod args;
+mod bench;
 mod count;
+mod estimate;
 mod local;
 mod output;
 mod progress;
 mod remote;
+mod sampling;
 
 use std::process::ExitCode;
 
@@ -39,6 +42,8 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Priority(args) => remote::priority(&args).await,
             Command::Cancel(args) => remote::cancel(&args).await,
             Command::Workers(args) => remote::workers(&args).await,
+            Command::Bench(args) => bench::run(&args),
+            Command::Estimate(args) => estimate::run(&args),
         }
     })
 }

@@ -34,13 +34,11 @@ impl FreeRows {
             if queens.iter().any(|queen| queen.row == row) {
                 continue;
             }
-            let mut allowed = 0;
-            for column in 0..n.get() {
-                let square = Square { row, column };
-                if !queens.iter().any(|queen| queen.attacks(square)) {
-                    allowed |= 1 << column;
-                }
-            }
+            let attacked = queens.iter().fold(0, |attacked, queen| {
+                let (square, distance) = (1_u32 << queen.column, queen.row.abs_diff(row));
+                attacked | square | square << distance | square >> distance
+            });
+            let allowed = n.row_mask() & !attacked;
             if let Some(last) = free.len.checked_sub(1) {
                 free.rows[last].step = row - free.rows[last].row;
             }
@@ -55,6 +53,11 @@ impl FreeRows {
     #[must_use]
     pub fn as_slice(&self) -> &[FreeRow] {
         &self.rows[..self.len]
+    }
+
+    /// The number of allowed squares in each row, top to bottom.
+    pub(crate) fn allowed_counts(&self) -> Vec<u32> {
+        self.as_slice().iter().map(|row| row.allowed.count_ones()).collect()
     }
 
     /// The columns without a cross queen: as many as there are free rows.

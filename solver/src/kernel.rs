@@ -1,6 +1,8 @@
 //! The kernels: what a run of consecutive subproblems counts to.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
 
@@ -17,13 +19,15 @@ use crate::{Count, Prefixes};
 pub enum Kernel {
     /// Plain integer code that runs everywhere; the specification of the others.
     Portable,
+    /// Eight states at a time, on processors with AVX2.
+    Avx2,
     /// Sixteen states at a time, on processors with AVX-512.
     Avx512,
 }
 
 impl Kernel {
     /// All kernels, the fastest first.
-    pub const ALL: [Self; 2] = [Self::Avx512, Self::Portable];
+    pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
 
     /// Whether this processor can run it.
     #[must_use]
@@ -31,9 +35,11 @@ impl Kernel {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::is_available(),
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => avx512::is_available(),
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 => false,
+            Self::Avx2 | Self::Avx512 => false,
         }
     }
 
@@ -48,6 +54,7 @@ impl Kernel {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
     }
@@ -57,6 +64,7 @@ impl Kernel {
     pub const fn typical_rate(self) -> f64 {
         match self {
             Self::Portable => 7e7,
+            Self::Avx2 => 6e8,
             Self::Avx512 => 1e9,
         }
     }
@@ -74,9 +82,11 @@ impl Kernel {
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::count(prefixes, n_subproblems, stop),
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => avx512::count(prefixes, n_subproblems, stop),
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 => None,
+            Self::Avx2 | Self::Avx512 => None,
         }
     }
 }
@@ -97,7 +107,7 @@ impl KernelChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidKernel {
     /// There is none of this name.
-    #[error("expected auto, avx512 or portable")]
+    #[error("expected auto, avx512, avx2 or portable")]
     Unknown,
     /// It can't run here.
     #[error("this processor lacks what the {0} kernel needs; auto takes the fastest it can run")]

@@ -33,6 +33,7 @@ mod plan;
 mod prefix;
 mod pruning;
 mod published;
+mod sample;
 mod span;
 mod symmetric;
 mod symmetry;
@@ -48,6 +49,7 @@ pub use plan::{
 };
 pub use prefix::Prefixes;
 pub use published::{Published, published};
+pub use sample::{Part, Sampler};
 pub use span::{Count, EmptySpan, Span};
 pub use symmetric::{half_turn, quarter_turn};
 pub use symmetry::Symmetry;

@@ -12,7 +12,7 @@ use crate::{BoardSize, Cross, FreeRows, Prefixes, Square, Symmetry};
 
 /// The version of everything that decides what a subproblem number means: crosses and their order, images, depths.
 /// Spans counted under different versions must not be added up.
-pub const DECOMPOSITION_VERSION: u32 = 1;
+pub const DECOMPOSITION_VERSION: u32 = 2;
 
 /// Rows placed below the cross to make a prefix, for each n.
 ///
@@ -23,12 +23,8 @@ const DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
     1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, // 21 to 32
 ];
 
-/// From this n on the image with the smallest tree is looked for; below, looking costs more than it saves.
-const PROBED_FROM: u8 = 18;
-
-/// Random descents for each class of crosses; below [`PROBED_FROM`], where a job takes seconds, fewer will do.
-const DESCENTS: usize = 16_384;
-const DESCENTS_UNPROBED: usize = 256;
+/// Below this n the whole plan takes less than starting a thread.
+const THREADED_FROM: u8 = 21;
 
 /// What is to be counted for one n, and in which pieces.
 ///
@@ -89,7 +85,7 @@ pub const fn depth(n: BoardSize) -> u8 {
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
-    /// Takes microseconds for small n, a tenth of a second at 20, some core-seconds at 27, core-minutes at 28 and
+    /// Takes milliseconds up to n = 17, a hundredth of a second at 18, some core-seconds at 27, core-minutes at 28 and
     /// core-hours from 30 on, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
     /// end.
     #[must_use]
@@ -177,29 +173,38 @@ struct Probe {
 
 impl Probe {
     fn new(n: BoardSize, cross: &Cross) -> Self {
-        let (image, shape) = match n.get() {
-            0..PROBED_FROM => (Symmetry::IDENTITY, 1.0),
-            PROBED_FROM..=20 => smallest_image(n, cross, 3),
-            _ => smallest_image(n, cross, 4),
-        };
-        let free = FreeRows::new(n, &cross.image(n, image));
-        Self { image, n_subproblems: Prefixes::count(&free, depth(n)), shape }
+        let images = images(n, cross);
+        let best = narrowest(&images);
+        // The first two images keep rows as rows, the last two exchange them with columns.
+        let crosswise = &images[(best + 2) % images.len()];
+        Self {
+            image: Symmetry::UP_TO_MIRROR[best],
+            n_subproblems: Prefixes::count(&images[best], depth(n)),
+            shape: work::shape(&images[best], crosswise),
+        }
     }
 }
 
-/// The image whose tree is narrowest after `levels` levels, and its relative size.
-fn smallest_image(n: BoardSize, cross: &Cross, levels: usize) -> (Symmetry, f64) {
-    let widths = Symmetry::UP_TO_MIRROR
-        .map(|symmetry| work::width(&FreeRows::new(n, &cross.image(n, symmetry)), levels));
+/// The image that the plan of `n` counts a cross on.
+pub(crate) fn image(n: BoardSize, cross: &Cross) -> Symmetry {
+    Symmetry::UP_TO_MIRROR[narrowest(&images(n, cross))]
+}
+
+/// What each image of a cross that has a tree of its own leaves free.
+fn images(n: BoardSize, cross: &Cross) -> [FreeRows; Symmetry::UP_TO_MIRROR.len()] {
+    Symmetry::UP_TO_MIRROR.map(|image| FreeRows::new(n, &cross.image(n, image)))
+}
+
+/// The first of those with the smallest width.
+fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
+    let widths = images.each_ref().map(work::width);
     let mut best = 0;
     for i in 1..widths.len() {
         if widths[i] < widths[best] {
             best = i;
         }
     }
-    // The first two images keep rows as rows, the last two exchange them with columns.
-    let crosswise = if best < 2 { [widths[2], widths[3]] } else { [widths[0], widths[1]] };
-    (Symmetry::UP_TO_MIRROR[best], work::shape(widths[best], crosswise))
+    best
 }
 
 /// The estimated work of each cross: its shape, scaled so that each class has the mean that random descents find.
@@ -207,7 +212,8 @@ fn smallest_image(n: BoardSize, cross: &Cross, levels: usize) -> (Symmetry, f64)
 /// Crosses of three queens leave one more row than crosses of four and are several times as large, so that the two
 /// classes are scaled apart.
 fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
-    let n_descents = if n.get() < PROBED_FROM { DESCENTS_UNPROBED } else { DESCENTS };
+    // As many as take next to no time beside the count.
+    let n_descents = 256 << n.get().saturating_sub(16).min(6);
     let mut random = SplitMix(u64::from(n.get()));
     let mut works = vec![0; crosses.len()];
     for n_queens in [0, 3, 4] {
@@ -255,8 +261,7 @@ fn parallel_map<T: Send>(
         }
         done
     };
-    // Below PROBED_FROM the whole plan takes less than starting a thread.
-    let n_helpers = if n.get() < PROBED_FROM { 0 } else { n_threads.get() - 1 };
+    let n_helpers = if n.get() < THREADED_FROM { 0 } else { n_threads.get() - 1 };
     let mut mapped = thread::scope(|scope| {
         let helpers: Vec<_> = (0..n_helpers).map(|_| scope.spawn(run)).collect();
         let mut mapped = run();

@@ -1,11 +1,12 @@
-//! Every kernel returns what the portable one returns: the same solutions, and the same nodes.
+//! Every kernel returns what the portable one returns: the same solutions, and the same nodes. The portable one returns
+//! what a plain recursion does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use queens_solver::{BoardSize, Count, Cross, FreeRows, Kernel, Prefixes, Square, State};
+use queens_solver::{BoardSize, Count, Cross, FreeRow, FreeRows, Kernel, Prefixes, Square, State};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -31,6 +32,37 @@ fn check(free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) {
     for kernel in others() {
         let counted = count(kernel, free, depth, from, n_subproblems);
         assert_eq!(counted, expected, "{kernel}, depth {depth}, from {from}, {n_subproblems} subproblems");
+    }
+}
+
+/// Adds what is below `state`, one queen after the other down to the last row. A queen is a node if the rows that are
+/// looked at below it, all of five at most, two of six, or one, have a free square each, and if they are all that are
+/// left, every column still to be filled as well.
+fn count_plainly(rows: &[FreeRow], columns: u32, state: State, count: &mut Count) {
+    let [row, below @ ..] = rows else {
+        count.solutions += 1;
+        return;
+    };
+    for column in (0..32).filter(|column| state.free(row.allowed) >> column & 1 == 1) {
+        let child = state.with(1 << column).down(row.step);
+        let mut seen = child;
+        let mut squares = Vec::new();
+        for next in below {
+            squares.push(seen.free(next.allowed));
+            seen = seen.down(next.step);
+        }
+        squares.truncate(match below.len() {
+            0..=5 => 5,
+            6 => 2,
+            _ => 1,
+        });
+        let reached = squares.iter().fold(0, |reached, squares| reached | squares);
+        let all_reached = below.len() > 5 || reached == columns & !child.columns;
+        // In the last two rows no queen is a node.
+        if squares.iter().all(|&squares| squares != 0) && all_reached {
+            count.nodes += u64::from(below.len() >= 2);
+            count_plainly(below, columns, child, count);
+        }
     }
 }
 
@@ -100,26 +132,43 @@ proptest! {
         let from = from.index(usize::try_from(all).expect("small") + 1) as u64;
         check(&free, depth, from, n_subproblems);
     }
+
+    #[test]
+    fn the_portable_kernel_counts_what_a_plain_recursion_does(
+        n in prop_oneof![11_u8..=14, 4_u8..=32],
+        cross in any::<prop::sample::Index>(),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 32),
+        n_left in 0_usize..=10,
+        depth in 0_u8..=5,
+    ) {
+        let free = random_board(n, cross, &choices, n_left);
+        prop_assume!(free.len() <= 11);
+        let prefixes = Prefixes::new(&free, depth);
+        let mut expected = Count::default();
+        for prefix in prefixes.clone() {
+            count_plainly(prefixes.rows_below(), free.columns(), prefix, &mut expected);
+        }
+        prop_assert_eq!(count(Kernel::Portable, &free, depth, 0, u64::MAX), expected);
+    }
 }
 
 /// A kernel that was stopped somewhere on its way has left nothing behind that a later call would count.
 #[test]
 fn a_stopped_kernel_counts_rightly_the_next_time() {
     let free = FreeRows::new(size(20), Cross::all(size(20))[0].queens());
-    let small = FreeRows::new(size(12), Cross::all(size(12))[0].queens());
     for kernel in others().chain([Kernel::Portable]) {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let counting = scope.spawn(|| {
                 // Until it is stopped: counting all of it takes much longer.
                 let stopped = kernel.count(&mut Prefixes::new(&free, 4), u64::MAX, &stop);
-                (stopped, count(kernel, &small, 2, 0, u64::MAX))
+                (stopped, count(kernel, &free, 7, 0, 100))
             });
             thread::sleep(Duration::from_millis(3));
             stop.store(true, Ordering::Relaxed);
             let (stopped, next) = counting.join().expect("no panic");
             assert_eq!(stopped, None, "{kernel}");
-            assert_eq!(next, count(Kernel::Portable, &small, 2, 0, u64::MAX), "{kernel}");
+            assert_eq!(next, count(Kernel::Portable, &free, 7, 0, 100), "{kernel}");
         });
     }
 }

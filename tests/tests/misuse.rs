@@ -73,7 +73,7 @@ fn bad_arguments_are_refused_in_one_line() {
         );
     }
     assert!(worker(&["--threads", "0"]).complaint(2).contains("from 1 to 4096"));
-    assert!(worker(&["--kernel", "abacus"]).complaint(2).contains("expected auto, avx512 or portable"));
+    assert!(worker(&["--kernel", "abacus"]).complaint(2).contains("expected auto, avx512, avx2 or portable"));
     assert!(worker(&["--name", ""]).complaint(2).contains("printable characters"));
     let scratch = TempDir::new().expect("a temporary directory");
     let outcome = run(coordinator_command("nowhere", scratch.path()));

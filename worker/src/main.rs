@@ -32,7 +32,7 @@ struct Args {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
-    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, portable
+    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     kernel: KernelChoice,
 

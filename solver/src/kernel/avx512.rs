@@ -16,8 +16,12 @@
 //!   state    a b c d e f …    →     a q c d r f …       with q, r the next two states of the array
 //! ```
 //!
-//! At the end of the array stand dead states, whose columns are all attacked: they have no free square, and a child
-//! made of one has no free square in its next row, so it never gets through. They need no case of their own.
+//! At the end of the array stand dead states, without a column to fill: they have no free square, and a child made of
+//! one has no free square in its next row, so it never gets through. They need no case of their own.
+//!
+//! **Levels of their own.** How many rows the pruning rule looks at, and whether all steps among them are single, is
+//! known for a level, so the loop is compiled for each case: a diagonal goes down a single row by an addition, which
+//! costs half a shift.
 
 use std::arch::x86_64::*;
 use std::cell::RefCell;
@@ -25,6 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::portable;
 use crate::free_rows::FreeRow;
+use crate::pruning::{SEEN_WHOLE, n_seen};
 use crate::{Count, Prefixes};
 
 /// Words in a vector.
@@ -34,7 +39,7 @@ const LANES: usize = 16;
 const STREAMS: usize = 2;
 
 /// States of one row at most.
-const CAPACITY: usize = 2048;
+const CAPACITY: usize = 4096;
 
 /// Room behind an array: whole vectors are written at its end, and dead states stand there.
 const ROOM: usize = (STREAMS + 1) * LANES;
@@ -42,7 +47,7 @@ const ROOM: usize = (STREAMS + 1) * LANES;
 /// The most rows there can be below a prefix.
 const MOST_ROWS: usize = 32;
 
-/// The states of one row, seen from it.
+/// The states of one row, seen from it; `columns` are those still to be filled.
 #[repr(C, align(64))]
 struct States {
     columns: [u32; CAPACITY + ROOM],
@@ -78,9 +83,10 @@ pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &Atom
         return portable::count(prefixes, n_subproblems, stop);
     }
     STATES.with_borrow_mut(|states| {
-        let levels = Levels::new(rows, prefixes.free_rows().columns());
+        let levels = Levels::new(rows);
+        let columns = prefixes.free_rows().columns();
         let mut search =
-            Search { levels: &levels.0[..rows.len() - 2], states, stop, count: Count::default() };
+            Search { levels: &levels.0[..rows.len() - 2], columns, states, stop, count: Count::default() };
         // SAFETY: `Kernel` makes this kernel available only where `is_available` has found the features.
         let finished = unsafe { search.run(prefixes, n_subproblems) };
         if finished.is_none() {
@@ -94,25 +100,35 @@ pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &Atom
 /// What is the same for all states of a row.
 #[derive(Clone, Copy, Default)]
 struct Level {
-    /// The allowed squares of the row itself and of the next three; full rows beyond the last.
-    allowed: [u32; 4],
-    /// Rows down from it to the next three free rows; 0 beyond the last.
-    down: [u32; 3],
-    /// The columns without a cross queen.
-    columns: u32,
+    /// Rows that are left, this one included.
+    n_left: usize,
+    /// Whether a child and all rows that the pruning rule looks at follow row upon row.
+    single_steps: bool,
+    /// The allowed squares of the row itself and of those that the rule looks at.
+    allowed: [u32; SEEN_WHOLE + 1],
+    /// Rows down to the next free row, and from there to those after it that the rule looks at.
+    down: [u32; SEEN_WHOLE],
 }
 
 struct Levels([Level; MOST_ROWS]);
 
 impl Levels {
-    fn new(rows: &[FreeRow], columns: u32) -> Self {
-        let mut levels = [Level { columns, allowed: [u32::MAX; 4], ..Level::default() }; MOST_ROWS];
+    fn new(rows: &[FreeRow]) -> Self {
+        let mut levels = [Level::default(); MOST_ROWS];
         for (i, level) in levels.iter_mut().enumerate().take(rows.len()) {
-            for (allowed, row) in level.allowed.iter_mut().zip(&rows[i..]) {
-                *allowed = row.allowed;
-            }
-            for (down, row) in level.down.iter_mut().zip(&rows[i..]) {
-                *down = row.step.into();
+            let [row, below @ ..] = &rows[i..] else { break };
+            level.n_left = 1 + below.len();
+            level.allowed[0] = row.allowed;
+            level.down[0] = row.step.into();
+            let n_seen = n_seen(below.len());
+            level.single_steps = rows[i..].iter().take(n_seen).all(|row| row.step == 1);
+            let mut distance = 0;
+            for (k, seen) in below[..n_seen].iter().enumerate() {
+                level.allowed[k + 1] = seen.allowed;
+                if k > 0 {
+                    level.down[k] = distance;
+                }
+                distance += u32::from(seen.step);
             }
         }
         Self(levels)
@@ -122,6 +138,8 @@ impl Levels {
 struct Search<'a> {
     /// One for each row that is searched: all but the last two.
     levels: &'a [Level],
+    /// The columns without a cross queen.
+    columns: u32,
     /// The states of each of these rows; more than are used.
     states: &'a mut [States],
     stop: &'a AtomicBool,
@@ -140,14 +158,10 @@ struct Stream {
 /// The constants of a level, in every lane.
 #[derive(Clone, Copy)]
 struct Constants {
-    allowed: [__m512i; 4],
-    /// To the next row, and from there to the two rows after it.
-    down: [__m512i; 3],
-    columns: __m512i,
+    allowed: [__m512i; SEEN_WHOLE + 1],
+    down: [__m512i; SEEN_WHOLE],
     /// 0 to 15.
     lanes: __m512i,
-    /// 16 to 31: the lanes of the second of two vectors.
-    next_lanes: __m512i,
     minus_one: __m512i,
 }
 
@@ -166,7 +180,7 @@ impl Search<'_> {
                 left -= 1;
                 // A prefix without a free square has no nodes.
                 if prefix.free(self.levels[0].allowed[0]) != 0 {
-                    first.columns[first.len] = prefix.columns;
+                    first.columns[first.len] = self.columns & !prefix.columns;
                     first.rising[first.len] = prefix.rising;
                     first.falling[first.len] = prefix.falling;
                     first.len += 1;
@@ -189,11 +203,29 @@ impl Search<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        if level + 1 == self.levels.len() {
+        let Level { n_left, single_steps, .. } = self.levels[level];
+        if n_left == 3 {
             self.expand_last(level);
             return Some(());
         }
-        let constants = Constants::inner(&self.levels[level]);
+        match (n_seen(n_left - 1), single_steps) {
+            (..=1, false) => self.expand_seeing::<1, false>(level),
+            (..=1, true) => self.expand_seeing::<1, true>(level),
+            (2, false) => self.expand_seeing::<2, false>(level),
+            (2, true) => self.expand_seeing::<2, true>(level),
+            (3, false) => self.expand_seeing::<3, false>(level),
+            (3, true) => self.expand_seeing::<3, true>(level),
+            (4, false) => self.expand_seeing::<4, false>(level),
+            (4, true) => self.expand_seeing::<4, true>(level),
+            (_, false) => self.expand_seeing::<SEEN_WHOLE, false>(level),
+            (_, true) => self.expand_seeing::<SEEN_WHOLE, true>(level),
+        }
+    }
+
+    /// [`expand`](Self::expand) for a level at which the pruning rule looks at `SEEN` rows.
+    #[target_feature(enable = "avx512f,popcnt")]
+    fn expand_seeing<const SEEN: usize, const SINGLE_STEPS: bool>(&mut self, level: usize) -> Option<()> {
+        let constants = Constants::new(&self.levels[level]);
         let len = self.states[level].bury_end();
         let mut streams = [Stream::dead(); STREAMS];
         let mut at = 0;
@@ -205,15 +237,17 @@ impl Search<'_> {
             while end <= CAPACITY - STREAMS * LANES && at < len {
                 for stream in &mut streams {
                     at = stream.refill(from, at, &constants);
-                    let child = stream.next_child(&constants);
-                    end = child.append(child.survives(&constants), to, end, &constants);
+                    let child = stream.next_child::<SINGLE_STEPS>(&constants);
+                    let survives = child.survives::<SEEN, SINGLE_STEPS>(&constants);
+                    end = child.append(survives, to, end, &constants);
                 }
             }
             while end <= CAPACITY - STREAMS * LANES && streams.iter().any(|stream| stream.is_alive()) {
                 for stream in &mut streams {
                     stream.refill(from, len, &constants);
-                    let child = stream.next_child(&constants);
-                    end = child.append(child.survives(&constants), to, end, &constants);
+                    let child = stream.next_child::<SINGLE_STEPS>(&constants);
+                    let survives = child.survives::<SEEN, SINGLE_STEPS>(&constants);
+                    end = child.append(survives, to, end, &constants);
                 }
             }
             self.count.nodes += (end - to.len) as u64;
@@ -230,7 +264,7 @@ impl Search<'_> {
     /// Empties the array of the last level that is searched: its children have two rows left and are counted.
     #[target_feature(enable = "avx512f,popcnt")]
     fn expand_last(&mut self, level: usize) {
-        let constants = Constants::inner(&self.levels[level]);
+        let constants = Constants::new(&self.levels[level]);
         let len = self.states[level].bury_end();
         let from = &self.states[level];
         let mut streams = [Stream::dead(); STREAMS];
@@ -239,7 +273,7 @@ impl Search<'_> {
         while at < len {
             for stream in &mut streams {
                 at = stream.refill(from, at, &constants);
-                let (survives, completions) = stream.next_child(&constants).complete(&constants);
+                let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
                 nodes += u64::from(survives);
                 solutions += u64::from(completions);
             }
@@ -247,7 +281,7 @@ impl Search<'_> {
         while streams.iter().any(|stream| stream.is_alive()) {
             for stream in &mut streams {
                 stream.refill(from, len, &constants);
-                let (survives, completions) = stream.next_child(&constants).complete(&constants);
+                let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
                 nodes += u64::from(survives);
                 solutions += u64::from(completions);
             }
@@ -262,7 +296,7 @@ impl States {
     /// Puts dead states behind the last one and returns where they begin.
     fn bury_end(&mut self) -> usize {
         let end = self.len..self.len + ROOM;
-        self.columns[end.clone()].fill(u32::MAX);
+        self.columns[end.clone()].fill(0);
         self.rising[end.clone()].fill(0);
         self.falling[end].fill(0);
         self.len
@@ -271,18 +305,13 @@ impl States {
 
 impl Constants {
     #[target_feature(enable = "avx512f,popcnt")]
-    fn inner(level: &Level) -> Self {
+    fn new(level: &Level) -> Self {
         let all = |word: u32| _mm512_set1_epi32(word.cast_signed());
-        let [next, second, third] = level.down;
         Self {
             allowed: level.allowed.map(all),
-            down: [next, second, second + third].map(|rows| {
-                // Less than 32, as the compiler should know: it would guard every shift against more.
-                _mm512_and_si512(all(rows), all(31))
-            }),
-            columns: all(level.columns),
+            // Less than 32, as the compiler should know: it would guard every shift against more.
+            down: level.down.map(|rows| _mm512_and_si512(all(rows), all(31))),
             lanes: _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-            next_lanes: _mm512_set_epi32(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16),
             minus_one: all(u32::MAX),
         }
     }
@@ -293,7 +322,7 @@ impl Stream {
     #[target_feature(enable = "avx512f,popcnt")]
     fn dead() -> Self {
         let none = _mm512_setzero_si512();
-        Self { columns: _mm512_set1_epi32(-1), rising: none, falling: none, free: none }
+        Self { columns: none, rising: none, falling: none, free: none }
     }
 
     /// Gives each lane that has used up its free squares the next state of `from`, beginning with number `at`, and
@@ -302,17 +331,16 @@ impl Stream {
     fn refill(&mut self, from: &States, at: usize, constants: &Constants) -> usize {
         let used_up = _mm512_testn_epi32_mask(self.free, self.free);
         // The i-th lane that is used up takes the i-th of the next sixteen states.
-        let taken = _mm512_mask_expand_epi32(constants.lanes, used_up, constants.next_lanes);
         let take = |kept: __m512i, words: &[u32; CAPACITY + ROOM]| {
             // SAFETY: `at` is at most the length of the array, and there is room for `ROOM` words behind that.
             let next = unsafe { _mm512_loadu_epi32(words.as_ptr().add(at).cast()) };
-            _mm512_permutex2var_epi32(kept, taken, next)
+            _mm512_mask_expand_epi32(kept, used_up, next)
         };
         self.columns = take(self.columns, &from.columns);
         self.rising = take(self.rising, &from.rising);
         self.falling = take(self.falling, &from.falling);
-        let attacked = or3(self.columns, self.rising, self.falling);
-        self.free = _mm512_mask_andnot_epi32(self.free, used_up, attacked, constants.allowed[0]);
+        let open = off_diagonals(constants.allowed[0], self.rising, self.falling);
+        self.free = _mm512_mask_and_epi32(self.free, used_up, open, self.columns);
         at + used_up.count_ones() as usize
     }
 
@@ -325,14 +353,15 @@ impl Stream {
     /// Places a queen on the lowest free square of each lane and goes down to the next row. The child of a lane without
     /// free squares is that of a dead state, see the module.
     #[target_feature(enable = "avx512f,popcnt")]
-    fn next_child(&mut self, constants: &Constants) -> Child {
+    fn next_child<const SINGLE_STEP: bool>(&mut self, constants: &Constants) -> Child {
         let rest = _mm512_and_si512(self.free, _mm512_add_epi32(self.free, constants.minus_one));
-        // The queen is what `free` has and `rest` has not: `word | (free ^ rest)`.
+        // The queen is what `free` has and `rest` has not: `word | (free ^ rest)`, `word & !(free ^ rest)`.
         let with_queen = |word| _mm512_ternarylogic_epi32::<0b1111_0110>(word, self.free, rest);
+        let (rising, falling) = (with_queen(self.rising), with_queen(self.falling));
         let child = Child {
-            columns: with_queen(self.columns),
-            rising: _mm512_sllv_epi32(with_queen(self.rising), constants.down[0]),
-            falling: _mm512_srlv_epi32(with_queen(self.falling), constants.down[0]),
+            columns: _mm512_ternarylogic_epi32::<0b1001_0000>(self.columns, self.free, rest),
+            rising: rise::<SINGLE_STEP>(rising, rising, constants.down[0]),
+            falling: _mm512_srlv_epi32(falling, constants.down[0]),
         };
         self.free = rest;
         child
@@ -348,47 +377,50 @@ struct Child {
 }
 
 impl Child {
-    /// The free squares of the second or third row, `down` rows further down.
+    /// The lanes that the pruning rule lets through, see [`surviving`](crate::pruning::surviving).
     #[target_feature(enable = "avx512f,popcnt")]
-    fn free_below(&self, down: __m512i, allowed: __m512i) -> __m512i {
-        let rising = _mm512_sllv_epi32(self.rising, down);
-        let falling = _mm512_srlv_epi32(self.falling, down);
-        allowed_not_attacked(allowed, _mm512_or_si512(self.columns, rising), falling)
-    }
-
-    #[target_feature(enable = "avx512f,popcnt")]
-    fn free_next(&self, constants: &Constants) -> __m512i {
-        let [_, allowed, ..] = constants.allowed;
-        allowed_not_attacked(allowed, _mm512_or_si512(self.columns, self.rising), self.falling)
-    }
-
-    /// The lanes that the pruning rule lets through.
-    #[target_feature(enable = "avx512f,popcnt")]
-    fn survives(&self, constants: &Constants) -> __mmask16 {
-        let [_, next, second, third] = constants.allowed;
-        let open = |down| {
-            let (rising, falling) =
-                (_mm512_sllv_epi32(self.rising, down), _mm512_srlv_epi32(self.falling, down));
-            nor3(self.columns, rising, falling)
+    fn survives<const SEEN: usize, const SINGLE_STEPS: bool>(&self, constants: &Constants) -> __mmask16 {
+        let columns = self.columns;
+        let mut open = [_mm512_setzero_si512(); SEEN_WHOLE];
+        let (mut rising, mut falling) = (self.rising, self.falling);
+        for (i, open) in open.iter_mut().enumerate().take(SEEN) {
+            if i > 0 {
+                rising = rise::<SINGLE_STEPS>(rising, self.rising, constants.down[i]);
+                falling = _mm512_srlv_epi32(self.falling, constants.down[i]);
+            }
+            *open = off_diagonals(constants.allowed[i + 1], rising, falling);
+        }
+        let mut mask = _mm512_test_epi32_mask(open[0], columns);
+        for open in &open[1..SEEN] {
+            mask = _mm512_mask_test_epi32_mask(mask, *open, columns);
+        }
+        let missed = match SEEN {
+            ..=2 => return mask,
+            3 => nor3(open[0], open[1], open[2]),
+            4 => nor3(open[0], open[1], _mm512_or_si512(open[2], open[3])),
+            _ => nor3(or3(open[0], open[1], open[2]), open[3], open[4]),
         };
-        let mask = _mm512_test_epi32_mask(next, nor3(self.columns, self.rising, self.falling));
-        let mask = _mm512_mask_test_epi32_mask(mask, second, open(constants.down[1]));
-        _mm512_mask_test_epi32_mask(mask, third, open(constants.down[2]))
+        _mm512_mask_testn_epi32_mask(mask, missed, columns)
     }
 
     /// With two rows left: how many lanes the pruning rule lets through, and how many completions they have; see
     /// `last_two` of the portable kernel.
     #[target_feature(enable = "avx512f,popcnt")]
     fn complete(&self, constants: &Constants) -> (u32, u32) {
-        let upper = self.free_next(constants);
-        let lower = self.free_below(constants.down[1], constants.allowed[2]);
-        let mask = _mm512_test_epi32_mask(upper, upper);
-        let mask = _mm512_mask_test_epi32_mask(mask, lower, lower);
-        let both = _mm512_andnot_si512(self.columns, constants.columns);
+        let both = self.columns;
+        let upper = off_diagonals(constants.allowed[1], self.rising, self.falling);
+        let (rising, falling) = (
+            _mm512_sllv_epi32(self.rising, constants.down[1]),
+            _mm512_srlv_epi32(self.falling, constants.down[1]),
+        );
+        let lower = off_diagonals(constants.allowed[2], rising, falling);
+        let mask = _mm512_test_epi32_mask(upper, both);
+        let mask = _mm512_mask_test_epi32_mask(mask, lower, both);
+        let missed = nor3(upper, lower, lower);
+        let mask = _mm512_mask_testn_epi32_mask(mask, missed, both);
         let on_one_diagonal = _mm512_srlv_epi32(both, constants.down[1]);
-        let open = _mm512_mask_testn_epi32_mask(mask, both, on_one_diagonal);
-        let one_way = _mm512_mask_cmpeq_epi32_mask(open, _mm512_or_si512(upper, lower), both);
-        let other_way = _mm512_mask_cmpeq_epi32_mask(open, _mm512_and_si512(upper, lower), both);
+        let one_way = _mm512_mask_testn_epi32_mask(mask, both, on_one_diagonal);
+        let other_way = _mm512_mask_testn_epi32_mask(one_way, nand(upper, lower), both);
         (mask.count_ones(), one_way.count_ones() + other_way.count_ones())
     }
 
@@ -414,14 +446,28 @@ fn or3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b1111_1110>(a, b, c)
 }
 
-/// `allowed & !(a | b)`
+/// The squares of a row that are neither on a cross queen's line nor on an attacked diagonal:
+/// `allowed & !(rising | falling)`.
 #[target_feature(enable = "avx512f,popcnt")]
-fn allowed_not_attacked(allowed: __m512i, a: __m512i, b: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi32::<0b0001_0000>(allowed, a, b)
+fn off_diagonals(allowed: __m512i, rising: __m512i, falling: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0b0001_0000>(allowed, rising, falling)
+}
+
+/// Rising diagonals seen from further down: `above`, seen from the row above, if that is a single step, or else `from`,
+/// seen from `down` rows above.
+#[target_feature(enable = "avx512f,popcnt")]
+fn rise<const SINGLE_STEP: bool>(above: __m512i, from: __m512i, down: __m512i) -> __m512i {
+    if SINGLE_STEP { _mm512_add_epi32(above, above) } else { _mm512_sllv_epi32(from, down) }
 }
 
 /// `!(a | b | c)`
 #[target_feature(enable = "avx512f,popcnt")]
 fn nor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b0000_0001>(a, b, c)
+}
+
+/// `!(a & b)`
+#[target_feature(enable = "avx512f,popcnt")]
+fn nand(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0b0011_1111>(a, b, b)
 }

@@ -1,24 +1,33 @@
 //! The portable kernel: the specification of all others.
 //!
-//! Depth-first over the free rows below a prefix: for each free square of a row, place a queen there and go on with
-//! the child if the pruning rule lets it through, which makes it one *node*. The last two rows are not searched but
-//! counted in closed form, so queens placed there are no nodes.
+//! For each state of a row and each of its free squares, place a queen there and go on with the child if the pruning
+//! rule lets it through, which makes it one *node*. The last two rows are not searched but counted in closed form, so
+//! queens placed there are no nodes.
+//!
+//! The states of each row wait in a small array, and when one is full, it is emptied into the next row's: depth-first in
+//! blocks. Nothing in the tree depends on that order, but the time does: a child is written behind the array's end in any
+//! case, and the end moves if the child is let through. A recursion would branch on it, and that branch can't be
+//! predicted.
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::free_rows::{FreeRow, State, bits};
 use crate::pruning::surviving;
-use crate::{Count, Prefixes};
+use crate::{BoardSize, Count, Prefixes};
 
-/// The stop flag is read once for each node with this many rows below it: the trees below are small enough for a
-/// stop to be quick (some milliseconds) and large enough for the reads to cost nothing.
-const ROWS_BELOW_A_STOP_CHECK: usize = 9;
+/// States of one row at most.
+const CAPACITY: usize = 256;
+
+/// Children of one state at most.
+const MOST_CHILDREN: usize = BoardSize::MAX as usize;
 
 /// See [`Kernel::count`](super::Kernel::count).
 pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
     let rows = prefixes.rows_below();
+    let states = vec![States::EMPTY; rows.len()];
     let columns = prefixes.free_rows().columns();
-    let mut search = Search { columns, stop, count: Count::default() };
+    let mut search = Search { rows, columns, states, stop, count: Count::default() };
     for _ in 0..n_subproblems {
         if stop.load(Ordering::Relaxed) {
             return None;
@@ -27,36 +36,83 @@ pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &Atom
         match rows {
             [] => search.count.solutions += 1,
             [last] => search.count.solutions += u64::from(prefix.free(last.allowed).count_ones()),
-            [row, ..] => search.descend(rows, prefix, prefix.free(row.allowed))?,
+            _ => search.push(prefix)?,
         }
+    }
+    for row in 0..rows.len().saturating_sub(1) {
+        search.expand(row)?;
     }
     Some(search.count)
 }
 
+/// States seen from the same row.
+#[derive(Clone)]
+struct States {
+    states: [State; CAPACITY],
+    len: usize,
+}
+
 struct Search<'a> {
+    /// The rows below the prefix.
+    rows: &'a [FreeRow],
     /// The columns without a cross queen.
     columns: u32,
+    /// The states of each row.
+    states: Vec<States>,
     stop: &'a AtomicBool,
     count: Count,
 }
 
+impl States {
+    const EMPTY: Self = Self { states: [State::EMPTY; CAPACITY], len: 0 };
+}
+
 impl Search<'_> {
-    /// Counts the completions of `state`, seen from the first of `rows`, of which there are at least two;
-    /// `free` are the free squares of that row. Returns `None` if it is to stop.
-    fn descend(&mut self, rows: &[FreeRow], state: State, free: u32) -> Option<()> {
-        let (row, below) = rows.split_first()?;
-        if let [last] = below {
-            self.count.solutions += self.last_two(state, free, *row, *last);
-            return Some(());
+    /// Adds a prefix to the states of the first row.
+    fn push(&mut self, prefix: State) -> Option<()> {
+        if self.states[0].len == CAPACITY {
+            self.expand(0)?;
         }
-        if below.len() == ROWS_BELOW_A_STOP_CHECK && self.stop.load(Ordering::Relaxed) {
+        let first = &mut self.states[0];
+        first.states[first.len] = prefix;
+        first.len += 1;
+        Some(())
+    }
+
+    /// Empties the array of a row, of which there is at least one below, into that of the next, and that into the one
+    /// after it whenever it is full. Returns `None` if it is to stop.
+    fn expand(&mut self, number: usize) -> Option<()> {
+        if self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        for queen in bits(free) {
-            let child = state.with(queen).down(row.step);
-            if let Some(next_free) = surviving(below, child) {
-                self.count.nodes += 1;
-                self.descend(below, child, next_free)?;
+        let (row, below) = self.rows[number..].split_first()?;
+        let len = mem::take(&mut self.states[number].len);
+        if let [last] = below {
+            let mut solutions = 0;
+            for &state in &self.states[number].states[..len] {
+                solutions += self.last_two(state, state.free(row.allowed), *row, *last);
+            }
+            self.count.solutions += solutions;
+            return Some(());
+        }
+        let mut at = 0;
+        while at < len {
+            let (upper, lower) = self.states.split_at_mut(number + 1);
+            let (from, to) = (&upper[number].states[..len], &mut lower[0]);
+            let mut end = to.len;
+            while at < len && end <= CAPACITY - MOST_CHILDREN {
+                let state = from[at];
+                at += 1;
+                for queen in bits(state.free(row.allowed)) {
+                    let child = state.with(queen).down(row.step);
+                    to.states[end] = child;
+                    end += usize::from(surviving(below, self.columns, child).is_some());
+                }
+            }
+            self.count.nodes += (end - to.len) as u64;
+            to.len = end;
+            if at < len {
+                self.expand(number + 1)?;
             }
         }
         Some(())

@@ -1,0 +1,235 @@
+//! What `bench` and `estimate` share: samples on several threads, and what follows from them for the whole board.
+
+use std::num::NonZeroUsize;
+use std::ops::Add;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use queens_solver::{Count, Kernel, Part, Sampler};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
+const DESCENTS_OF_ALL: usize = 400_000;
+
+/// What a part counted to, and how long a core worked on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timed {
+    pub(crate) count: Count,
+    pub(crate) core_seconds: f64,
+}
+
+impl Timed {
+    /// Counts a part.
+    pub(crate) fn new(part: &Part, kernel: Kernel) -> Self {
+        let began = processor_time();
+        let count = part.count(kernel);
+        Self { count, core_seconds: processor_time().saturating_sub(began).as_secs_f64() }
+    }
+}
+
+/// How long this thread has been on a processor: unlike what passes on a clock, that is nearly the same on a machine
+/// that has other things to do.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// A value from a sample with its standard error, relative to the value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub(crate) value: f64,
+    pub(crate) error: f64,
+}
+
+impl Measured {
+    /// Σa / Σb over the pairs (a, b) of a sample, 0 if nothing was measured; the error by linearisation (Cochran,
+    /// "Sampling techniques", 1977).
+    pub(crate) fn ratio(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let n = pairs.clone().count() as f64;
+        let (a, b) = pairs.clone().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        if a <= 0.0 || b <= 0.0 {
+            return Self { value: 0.0, error: 0.0 };
+        }
+        let value = a / b;
+        let squares: f64 = pairs.map(|(a, b)| (a - value * b).powi(2)).sum();
+        Self { value, error: (squares * n / (n - 1.0).max(1.0)).sqrt() / a }
+    }
+
+    /// A value that is known, not sampled.
+    pub(crate) const fn exact(value: f64) -> Self {
+        Self { value, error: 0.0 }
+    }
+
+    /// The product of two values whose errors are independent.
+    pub(crate) fn times(self, other: Self) -> Self {
+        Self { value: self.value * other.value, error: self.error.hypot(other.error) }
+    }
+}
+
+/// The nodes of the whole board: what the sample counted if that is all of it; otherwise an estimate from random
+/// descents in all crosses.
+pub(crate) fn board_nodes(
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    n_threads: NonZeroUsize,
+) -> anyhow::Result<Measured> {
+    if is_whole_board(sampler, sample.len()) {
+        let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
+        return Ok(Measured::exact(nodes as f64));
+    }
+    let n_crosses = sampler.n_crosses();
+    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_crosses.max(1)).unwrap_or(u32::MAX).max(1);
+    let all = parallel(n_threads, n_crosses, |_| true, |i| sampler.nodes(i, n_descents))?;
+    let mean = Measured::ratio(all.iter().map(|&nodes| (nodes, 1.0)));
+    Ok(mean.times(Measured::exact(n_crosses as f64)))
+}
+
+/// The core-seconds of the whole board, if it has `board_nodes`.
+pub(crate) fn board_time(sampler: &Sampler, sample: &[(Part, Timed)], board_nodes: Measured) -> Measured {
+    per_node(sampler, sample, board_nodes, |_, timed| timed.core_seconds)
+}
+
+/// The solutions of the whole board, if it has `board_nodes`.
+pub(crate) fn board_solutions(
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    board_nodes: Measured,
+) -> Measured {
+    per_node(sampler, sample, board_nodes, |part, timed| {
+        f64::from(part.weight()) * timed.count.solutions as f64
+    })
+}
+
+/// The sum of `term` over the whole board, from what it is for each node of the sample.
+fn per_node(
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    board_nodes: Measured,
+    term: impl Fn(&Part, &Timed) -> f64,
+) -> Measured {
+    if is_whole_board(sampler, sample.len()) {
+        return Measured::exact(sample.iter().map(|(part, timed)| term(part, timed)).fold(0.0, f64::add));
+    }
+    let pairs = sample.iter().map(|(part, timed)| (term(part, timed), timed.count.nodes as f64));
+    Measured::ratio(pairs).times(board_nodes)
+}
+
+/// Whether so many parts are all there is of the board.
+pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
+    sampler.parts_are_crosses() && n_parts == sampler.n_crosses()
+}
+
+/// `map` over the numbers below `len`, in order, on several threads, as long as `go_on` says so.
+///
+/// # Errors
+/// If a thread can't be started.
+pub(crate) fn parallel<T: Send>(
+    n_threads: NonZeroUsize,
+    len: usize,
+    go_on: impl Fn(usize) -> bool + Sync,
+    map: impl Fn(usize) -> T + Sync,
+) -> anyhow::Result<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= len || !go_on(i) {
+                return done;
+            }
+            done.push((i, map(i)));
+        }
+    };
+    let mut mapped = thread::scope(|scope| {
+        let mut helpers = Vec::new();
+        for i in 1..n_threads.get().min(len) {
+            let helper = thread::Builder::new().name(format!("sample-{i}")).spawn_scoped(scope, run);
+            helpers.push(helper.context("failed to start a thread")?);
+        }
+        let mut mapped = run();
+        for helper in helpers {
+            mapped.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        anyhow::Ok(mapped)
+    })?;
+    mapped.sort_unstable_by_key(|&(i, _)| i);
+    Ok(mapped.into_iter().map(|(_, value)| value).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_solver::{BoardSize, published};
+
+    use super::*;
+
+    #[test]
+    fn threads_do_each_item_once_in_order() {
+        for n_threads in [1, 3, 8] {
+            let n_threads = NonZeroUsize::new(n_threads).expect("not 0");
+            let squares = parallel(n_threads, 100, |_| true, |i| i * i).expect("threads");
+            assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<_>>());
+            let some = parallel(n_threads, 100, |i| i < 10, |i| i).expect("threads");
+            assert_eq!(some, (0..10).collect::<Vec<_>>());
+            assert!(parallel(n_threads, 0, |_| true, |i| i).expect("threads").is_empty());
+        }
+    }
+
+    #[track_caller]
+    fn check_ratio(pairs: &[(f64, f64)], value: f64, error: f64) {
+        let ratio = Measured::ratio(pairs.iter().copied());
+        assert!((ratio.value - value).abs() < 1e-9 && (ratio.error - error).abs() < 1e-9, "{ratio:?}");
+    }
+
+    #[test]
+    fn ratios_have_the_errors_of_the_textbook() {
+        check_ratio(&[], 0.0, 0.0);
+        check_ratio(&[(0.0, 0.0)], 0.0, 0.0);
+        check_ratio(&[(3.0, 2.0)], 1.5, 0.0);
+        check_ratio(&[(2.0, 1.0), (4.0, 2.0), (8.0, 4.0)], 2.0, 0.0);
+        // With denominators of 1 it is the standard error of the mean: here 1 ± 1 / √3 in units of 2.
+        check_ratio(&[(0.0, 1.0), (2.0, 1.0), (4.0, 1.0)], 2.0, 1.0 / 3.0_f64.sqrt());
+    }
+    /// How far the estimated solutions of a board are from the published ones, in standard errors.
+    fn deviation(n: BoardSize) -> f64 {
+        let sampler = Sampler::new(n);
+        let sample: Vec<(Part, Timed)> = (0..100)
+            .map(|i| sampler.part(i))
+            .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
+            .collect();
+        let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+        let solutions = board_solutions(&sampler, &sample, nodes);
+        let published = published(n).expect("up to 27 they are").solutions as f64;
+        assert!(solutions.error < 0.12, "n = {n}: {solutions:?}");
+        (solutions.value - published) / (solutions.error * published)
+    }
+
+    /// Nothing here depends on time: descents and parts are the same each time.
+    #[test]
+    fn two_standard_errors_are_nearly_always_enough() {
+        let deviations: Vec<f64> = BoardSize::range(14, 27).map(deviation).collect();
+        let n_within = deviations.iter().filter(|deviation| deviation.abs() < 2.0).count();
+        assert!(n_within + 1 >= deviations.len(), "{deviations:?}");
+        assert!(deviations.iter().all(|deviation| deviation.abs() < 3.0), "{deviations:?}");
+        // Nor are they far too wide.
+        assert!(deviations.iter().any(|deviation| deviation.abs() > 0.5), "{deviations:?}");
+    }
+
+    #[test]
+    fn the_whole_board_is_not_estimated() {
+        for n in [0, 2, 8, 12] {
+            let n = BoardSize::new(n).expect("a board size");
+            let sampler = Sampler::new(n);
+            let sample: Vec<(Part, Timed)> = (0..sampler.n_crosses())
+                .map(|i| sampler.part(i))
+                .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
+                .collect();
+            let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+            let solutions = board_solutions(&sampler, &sample, nodes);
+            let published = published(n).expect("up to 27 they are").solutions as f64;
+            assert_eq!((solutions.value, solutions.error, nodes.error), (published, 0.0, 0.0), "n = {n}");
+        }
+    }
+}

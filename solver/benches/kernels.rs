@@ -1,0 +1,63 @@
+//! What the kernels need for a board, for crosses and for parts of a large board: `cargo bench --bench kernels`.
+//!
+//! Every turn asserts what was counted. Throughput is in nodes, which are the same for all kernels.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use queens_solver::{BoardSize, Count, Kernel, Part, Sampler, published};
+
+/// What is counted in one turn, and what it must count to.
+struct Task {
+    name: &'static str,
+    parts: Vec<Part>,
+    expected: Count,
+}
+
+impl Task {
+    /// The first `n_parts` parts of a board, as the portable kernel counts them.
+    fn new(name: &'static str, n: u8, n_parts: usize) -> Self {
+        let n = BoardSize::new(n).expect("a board size");
+        let sampler = Sampler::new(n);
+        let parts: Vec<Part> = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i)).collect();
+        let task = Self { name, expected: count(&parts, Kernel::Portable), parts };
+        if sampler.parts_are_crosses() && task.parts.len() == sampler.n_crosses() {
+            let weighted: u128 = task
+                .parts
+                .iter()
+                .map(|part| u128::from(part.weight()) * u128::from(part.count(Kernel::Portable).solutions))
+                .sum();
+            assert_eq!(Some(weighted), published(n).map(|counts| counts.solutions), "{name}");
+        }
+        task
+    }
+}
+
+fn count(parts: &[Part], kernel: Kernel) -> Count {
+    parts
+        .iter()
+        .map(|part| part.count(kernel))
+        .try_fold(Count::default(), Count::checked_add)
+        .expect("far below 2^64")
+}
+
+fn kernels(criterion: &mut Criterion) {
+    let tasks = [
+        Task::new("board of 14", 14, usize::MAX),
+        Task::new("16 crosses of 18", 18, 16),
+        Task::new("16 parts of 22", 22, 16),
+    ];
+    for task in tasks {
+        let mut group = criterion.benchmark_group(task.name);
+        group.sample_size(10).throughput(Throughput::Elements(task.expected.nodes));
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            group.bench_function(BenchmarkId::from_parameter(kernel), |bencher| {
+                bencher.iter(|| {
+                    assert_eq!(count(&task.parts, kernel), task.expected, "{}, {kernel}", task.name);
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, kernels);
+criterion_main!(benches);
