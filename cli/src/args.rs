@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Cancel(JobArgs),
 
     /// List a coordinator's workers, or drain or block some
-    Workers(WorkersArgs),
+    Workers(Box<WorkersArgs>),
 
     Bench(BenchArgs),
 

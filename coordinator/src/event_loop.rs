@@ -53,8 +53,8 @@ pub(crate) struct EventLoop {
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
-    /// Whether something may have changed since.
-    stale: bool,
+    /// Whether something may have happened since.
+    unpublished: bool,
     stop: CancellationToken,
 }
 
@@ -90,7 +90,7 @@ impl EventLoop {
             ticked: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
-            stale: false,
+            unpublished: false,
             stop,
         })
     }
@@ -119,7 +119,6 @@ impl EventLoop {
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
     async fn step(&mut self) -> bool {
         let next_tick = self.ticked + self.tick_interval();
-        let next_snapshot = self.published + self.tick_interval();
         tokio::select! {
             biased;
             () = self.stop.cancelled() => return false,
@@ -131,9 +130,9 @@ impl EventLoop {
                     self.apply(command);
                 }
             }
-            // What has happened is shown soon, even if nothing happens any more.
-            () = tokio::time::sleep_until(next_snapshot), if self.stale => {}
-            () = tokio::time::sleep_until(next_tick), if self.ledger.has_workers() => {
+            () = tokio::time::sleep_until(next_tick),
+                if self.ledger.has_workers() || self.unpublished =>
+            {
                 self.ticked = Instant::now();
                 for silent in self.ledger.tick(self.now()) {
                     warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
@@ -391,14 +390,15 @@ impl EventLoop {
         let begun_and_ended =
             |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| job.state.is_over()).count());
         let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
-        self.stale = true;
+        self.unpublished = true;
         if changed || self.published.elapsed() >= self.tick_interval() {
             self.publish_now();
         }
     }
 
     fn publish_now(&mut self) {
-        (self.published, self.stale) = (Instant::now(), false);
+        self.published = Instant::now();
+        self.unpublished = false;
         let (jobs, workers) = (self.ledger.jobs(), self.ledger.workers());
         for job in jobs.iter().filter(|job| job.state.is_over()) {
             let before = self.publisher.borrow().job(job.id).is_some_and(|before| before.state.is_over());

@@ -217,7 +217,7 @@ impl World {
     /// All workers count until none has anything to do.
     fn finish(&mut self) {
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
-        while ids.iter().fold(false, |counted, &id| self.step(id) || counted) {}
+        while ids.iter().filter(|&&id| self.step(id)).count() > 0 {}
     }
 
     #[track_caller]

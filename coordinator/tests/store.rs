@@ -1,20 +1,22 @@
 //! The store on disk does what the store in memory does, keeps it whatever happens, and doubts what it reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use std::{env, fs, process};
+use std::{env, fs, process, thread};
 
 use proptest::prelude::*;
+use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::sqlite::{SqliteStore, audit};
+use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file, backup};
 use queens_coordinator::store::{
     Coverage, JobRow, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
 };
 use queens_proto::{JobId, LeaseId, Priority};
-use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
+use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span, Symmetry};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -276,6 +278,132 @@ fn writes_can_be_repeated() {
     store.commit(&sample()).expect("commits");
     assert_eq!(stored(dir.path()), before);
     assert_eq!(records(dir.path(), 1).len(), 4);
+}
+
+/// A directory as the program of schema version 1 has left it.
+fn version_1() -> TempDir {
+    let dir = new_dir();
+    let database = database(dir.path());
+    database.execute_batch(include_str!("version_1.sql")).expect("SQL");
+    // Not what this is about: boards this small are cut as they ever were.
+    database.execute("UPDATE job SET decomposition = ?1", [DECOMPOSITION_VERSION]).expect("writes");
+    dir
+}
+
+#[test]
+fn a_directory_of_version_1_is_gone_on_with() {
+    let dir = version_1();
+    let records_before = records(dir.path(), 1);
+    let mut store = open(dir.path());
+    let stored = store.load().expect("loads");
+    let found: Vec<_> = stored.jobs.iter().map(|job| (job.row.n.get(), job.row.phase)).collect();
+    assert_eq!(found, [(6, Phase::Done), (7, Phase::Active), (5, Phase::Cancelled)]);
+    assert!(stored.jobs.iter().all(|job| job.row.priority == Priority::default() && !job.row.paused));
+    // What workers still hold was leased from epoch 0 on.
+    assert_eq!((stored.epoch, stored.first_epoch, stored.blocked.len()), (1, 0, 0));
+    Ledger::restore(stored.clone()).expect("can be gone on with");
+    let row = JobRow {
+        priority: Priority::try_from(7).expect("a priority"),
+        paused: true,
+        ..stored.jobs[1].row.clone()
+    };
+    let blocked = Write::Blocked { name: "anna".to_owned(), blocked: true };
+    store.commit(&[Write::Job(row.clone()), blocked]).expect("commits");
+    drop(store);
+    let audited = audit(dir.path()).expect("nothing contradicts");
+    assert_eq!((audited[0].total, audited[0].is_complete()), (4, true));
+    assert_eq!((&audited[1].job, records(dir.path(), 1)), (&row, records_before));
+    assert!(open(dir.path()).load().expect("loads").blocked.contains("anna"));
+}
+
+/// A data directory with the backup as its database.
+fn restored(backup: &Path) -> TempDir {
+    let dir = new_dir();
+    fs::copy(backup, dir.path().join("queens.db")).expect("copies");
+    dir
+}
+
+#[test]
+fn a_backup_is_a_state_of_the_store_that_is_written_to_meanwhile() {
+    let dir = sample_dir();
+    let mut store = open(dir.path());
+    let files_before = files(dir.path()).into_keys().collect::<Vec<_>>();
+    let out = new_dir();
+    for i in 0..20 {
+        let stop = AtomicBool::new(false);
+        let file = out.path().join(format!("backup {i}.db"));
+        let (size, states) = thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                let mut states = vec![store.load().expect("loads").jobs];
+                while !stop.load(Ordering::Relaxed) || states.len() < 2 {
+                    let n = states.len() as u64 + 1;
+                    let recorded = [
+                        Write::Job(JobRow { n_verified: n, ..job(1, 6) }),
+                        record_of(1, (5, i, i + 1), (2, n), "anna"),
+                    ];
+                    store.commit(&recorded).expect("is not kept waiting");
+                    states.push(store.load().expect("loads").jobs);
+                }
+                states
+            });
+            let size = backup(dir.path(), &file).expect("is written");
+            stop.store(true, Ordering::Relaxed);
+            (size, writing.join().expect("no panic"))
+        });
+        assert_eq!(fs::metadata(&file).expect("is there").len(), size);
+        let copy = restored(&file);
+        let jobs = open(copy.path()).load().expect("loads").jobs;
+        assert!(states.contains(&jobs), "{jobs:?}");
+        let (last, n) = (records(copy.path(), 1).pop().expect("a record"), jobs[0].row.n_verified);
+        assert!(last.count.nodes == n || n <= 1, "{last:?} of {n}");
+    }
+    assert_eq!(files(dir.path()).into_keys().collect::<Vec<_>>(), files_before);
+    assert_eq!(files(out.path()).len(), 20, "nothing else is left");
+}
+
+#[test]
+fn a_backup_begins_its_leases_elsewhere() {
+    let dir = sample_dir();
+    let out = new_dir();
+    let tokens = |dir: &Path| {
+        let stored = open(dir).load().expect("loads");
+        assert!(stored.first_epoch <= stored.epoch);
+        stored.first_epoch
+    };
+    let file = out.path().join("backup.db");
+    backup(dir.path(), &file).expect("is written");
+    let found = [tokens(dir.path()), tokens(restored(&file).path()), tokens(new_dir().path())];
+    assert_eq!(found.into_iter().collect::<BTreeSet<_>>().len(), 3, "{found:?}");
+}
+
+#[test]
+fn a_backup_of_version_1_is_of_this_version() {
+    let (dir, out) = (version_1(), new_dir());
+    let before = files(dir.path());
+    let file = out.path().join("backup.db");
+    backup(dir.path(), &file).expect("is written");
+    assert_eq!(audit_file(&file).expect("nothing contradicts").len(), 3);
+    assert_eq!(files(dir.path())["queens.db"], before["queens.db"]);
+}
+
+#[test]
+fn a_backup_overwrites_nothing_and_leaves_nothing_half_done() {
+    let (dir, out) = (sample_dir(), new_dir());
+    let file = out.path().join("backup.db");
+    fs::write(&file, "precious").expect("writes");
+    let message = |file: &Path| backup(dir.path(), file).expect_err("is refused").to_string();
+    assert!(message(&file).contains("is there already"));
+    assert_eq!(fs::read(&file).expect("reads"), b"precious");
+    assert!(message(&out.path().join("missing/backup.db")).contains("failed to write"));
+    let nothing = new_dir();
+    let error = backup(nothing.path(), &out.path().join("other")).expect_err("is refused").to_string();
+    assert!(error.contains("there is no 'queens.db' in it"), "{error}");
+    assert_eq!(files(out.path()).into_keys().collect::<Vec<_>>(), ["backup.db"]);
+    // One that was killed is in nobody's way.
+    let other = out.path().join("other.db");
+    fs::write(out.path().join("other.db.unfinished"), "half").expect("writes");
+    backup(dir.path(), &other).expect("is written");
+    assert_eq!(files(out.path()).into_keys().collect::<Vec<_>>(), ["backup.db", "other.db"]);
 }
 
 /// A commit that fails leaves nothing behind, and those after it work.

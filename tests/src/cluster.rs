@@ -26,11 +26,16 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
-        Self::start_on("127.0.0.1:0", data_dir)
+        Self::start_listening("127.0.0.1:0", data_dir)
     }
 
+    /// Starts one that listens on this address.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
     #[track_caller]
-    fn start_on(listen: &str, data_dir: &Path) -> Self {
+    #[must_use]
+    pub fn start_listening(listen: &str, data_dir: &Path) -> Self {
         Self::start_command(coordinator_command(listen, data_dir), data_dir)
     }
 
@@ -78,10 +83,21 @@ impl Coordinator {
     /// If it has ended before, or the other does not start.
     #[track_caller]
     #[must_use]
-    pub fn kill_and_restart(mut self) -> Self {
+    pub fn kill_and_restart(self) -> Self {
+        let data_dir = self.data_dir.clone();
+        self.kill_and_restart_on(&data_dir)
+    }
+
+    /// The same with another data directory.
+    ///
+    /// # Panics
+    /// If it has ended before, or the other does not start.
+    #[track_caller]
+    #[must_use]
+    pub fn kill_and_restart_on(mut self, data_dir: &Path) -> Self {
         assert!(self.running.is_running(), "the coordinator has ended");
         self.running.kill();
-        Self::start_on(&self.address, &self.data_dir)
+        Self::start_listening(&self.address, data_dir)
     }
 
     /// Kills it with SIGKILL.

@@ -12,6 +12,7 @@ use queens_proto::pb::{self, worker_message::Message};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::binary;
 use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::data_dir::records;
 use queens_tests::process::{clean, run};
 use tempfile::TempDir;
 use tonic::{Code, Status};
@@ -128,10 +129,13 @@ fn check_refused(fixture: &Fixture, messages: Vec<Message>, code: Code, what: &s
 fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     let fixture = fixture();
     let hello = hello();
+    // What comes under a lease that was never granted here is not even looked at.
+    fixture.check_alive();
+    let lease = records(&fixture.scratch.path().join("data")).expect("readable")[0].lease.unsigned_abs();
     let job = fixture.coordinator.submit(14).parse().expect("a number");
     let delta = |job, cross, from, to, solutions| {
         let span = Some(pb::Span { cross, from, to });
-        let delta = pb::Delta { job, lease: 7, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
+        let delta = pb::Delta { job, lease, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
         let delta = pb::Delta { checksum: checksum::of_delta(&delta), ..delta };
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
         vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]

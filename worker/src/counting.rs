@@ -82,3 +82,62 @@ impl ChunkSize {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::{JobId, Lease, LeaseId};
+    use queens_solver::{BoardSize, Span, Symmetry};
+
+    use super::*;
+
+    fn lease(crosses: &[u32]) -> Lease {
+        let leased = |&cross: &u32| {
+            let span = Span::new(cross, 0, 1).expect("not empty");
+            LeasedSpan { span, image: Symmetry::IDENTITY }
+        };
+        let n = BoardSize::new(8).expect("a board size");
+        Lease { id: LeaseId(7), job: JobId(1), n, spans: crosses.iter().map(leased).collect() }
+    }
+
+    #[test]
+    fn what_can_not_be_counted_is_said_and_ends_its_lease_alone() {
+        let desk = Desk::default();
+        desk.add(lease(&[0, 999, 1]));
+        desk.add(Lease { id: LeaseId(8), ..lease(&[2]) });
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| run(&desk, Kernel::Portable));
+            let mut collected = crate::desk::Collected::default();
+            while collected.ended.len() < 2 {
+                let more = desk.collect();
+                collected.deltas.extend(more.deltas);
+                collected.failures.extend(more.failures);
+                collected.ended.extend(more.ended);
+            }
+            desk.close();
+            thread.join().expect("the thread has not panicked");
+            let counted: Vec<u32> = collected.deltas.iter().map(|delta| delta.span.cross()).collect();
+            assert_eq!((counted, collected.ended), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
+            let [failure] = &collected.failures[..] else { panic!("{:?}", collected.failures) };
+            assert_eq!((failure.lease, failure.span.cross()), (LeaseId(7), 999));
+            assert_eq!(failure.reason, "n = 8 has no cross 999 here");
+        });
+    }
+
+    #[test]
+    fn a_panic_fails_the_chunk_in_hand_with_its_own_words() {
+        let desk = Desk::default();
+        desk.add(lease(&[0, 1]));
+        let work = desk.next().expect("was added");
+        assert!(work.begin(0, 0, 1).is_some());
+        let panic = catch_unwind(|| panic!("no {}", "luck")).expect_err("panics");
+        work.fail(message(panic.as_ref()));
+        desk.end(&work);
+        let failures = desk.collect().failures;
+        assert_eq!(
+            (failures.len(), failures[0].span.cross(), failures[0].reason.as_str()),
+            (1, 0, "no luck")
+        );
+        let other = catch_unwind(|| std::panic::panic_any(7)).expect_err("panics");
+        assert_eq!(message(other.as_ref()), "a panic without a message");
+    }
+}

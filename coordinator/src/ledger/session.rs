@@ -423,9 +423,9 @@ impl Ledger {
         if let Some(counting) = job.counting.as_mut() {
             for &span in &lease.spans {
                 if lease.tried.is_empty() {
-                    counting.release(span)
+                    counting.release(span);
                 } else {
-                    counting.fail(span, &lease.tried)
+                    counting.fail(span, &lease.tried);
                 }
             }
         }

@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_proto::{JobId, LeaseId, Priority};
-use queens_solver::{BoardSize, Choice, Count, Cross, FreeRows, Kernel, Plan, Prefixes, Span, Symmetry};
+use queens_solver::{
+    BoardSize, Choice, Count, Cross, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span, Symmetry,
+};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
@@ -23,7 +25,7 @@ fn job(id: u64, n: u8, phase: Phase) -> Write {
     Write::Job(JobRow {
         id: JobId(id),
         n: size(n),
-        decomposition: 1,
+        decomposition: DECOMPOSITION_VERSION,
         phase,
         priority: Priority::default(),
         paused: false,
@@ -217,8 +219,8 @@ fn auditing_finds_what_does_not_add_up() {
     check("UPDATE job SET phase = 'done' WHERE id = 4", "job 4 is done, but of 0 subproblems 0 are recorded");
     check("UPDATE job SET n = 8 WHERE id = 3", "job 3: a plan for n = 8 has 30 crosses, not 6");
     check(
-        "UPDATE job SET decomposition = 2 WHERE id = 3",
-        "job 3 is cut by decomposition 2, this program knows 1",
+        "UPDATE job SET decomposition = 999 WHERE id = 3",
+        &format!("job 3 is cut by decomposition 999, this program knows {DECOMPOSITION_VERSION}"),
     );
 }
 
