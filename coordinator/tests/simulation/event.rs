@@ -46,6 +46,8 @@ pub(crate) enum Event {
     },
     Submit,
     Fault(Fault),
+    /// Operators take back pauses and blocks.
+    Undo,
     Restart,
     /// To the coordinator that was started as the given one.
     Tick {

@@ -52,10 +52,20 @@ pub(crate) enum Fault {
     Leave,
     /// The second job is given up.
     Cancel,
+    /// A job is paused for a while.
+    Pause,
+    /// A job becomes more or less urgent.
+    Priority,
+    /// All workers of a name are sent home, and others take their places.
+    Drain,
+    /// A name is blocked for a while.
+    Block,
+    /// A worker fails to count a chunk.
+    Failure,
 }
 
 impl Fault {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 24] = [
         Self::Delay,
         Self::Duplicate,
         Self::LinkLost,
@@ -75,6 +85,11 @@ impl Fault {
         Self::CommitFailsLate,
         Self::Leave,
         Self::Cancel,
+        Self::Pause,
+        Self::Priority,
+        Self::Drain,
+        Self::Block,
+        Self::Failure,
     ];
 }
 
