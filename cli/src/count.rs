@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 use crate::args::{CountArgs, Output};
+use crate::describe::describe_failure;
 use crate::local;
 use crate::output;
 use crate::progress::Progress;
-use crate::remote::{Remote, describe_failure};
+use crate::remote::Remote;
 
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::CountArgs;
 use crate::count::Counted;
+use crate::describe::describe_failure;
 use crate::progress::Progress;
-use crate::remote::describe_failure;
 
 /// The name of the worker in this process.
 const NAME: &str = "local";

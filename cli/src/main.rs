@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod count;
+mod describe;
 mod estimate;
 mod local;
 mod output;

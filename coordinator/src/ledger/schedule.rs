@@ -71,7 +71,8 @@ impl Power {
 impl Ledger {
     /// Hands out leases as long as there is work and a worker that may hold more.
     pub(super) fn feed(&mut self) {
-        loop {
+        // Asked before all who are hungry are looked at: with nothing to do, all are.
+        while self.has_work() {
             let mut n_fed = 0;
             for worker in self.hungry.iter().copied().collect::<Vec<_>>() {
                 if !self.workers.get(&worker).is_some_and(|member| self.may_hold_more(member)) {
