@@ -7,7 +7,9 @@
 
 use std::env;
 use std::fs::{self, File};
+use std::net::TcpStream;
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -282,6 +284,29 @@ fn a_second_coordinator_on_one_directory_is_refused() {
         scene.check_unfinished();
     }
     scene.finish("a second coordinator on the same directory");
+}
+
+#[test]
+fn connections_that_there_are_no_files_for_wait_for_their_turn() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let plain = coordinator_command("127.0.0.1:0", &data_dir);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -n 40 && exec "$0" "$@""#]).arg(plain.get_program()).args(plain.get_args());
+    let coordinator = Coordinator::start_command(limited, &data_dir);
+    let connect = |_| TcpStream::connect(coordinator.address()).expect("connected");
+    let connections: Vec<TcpStream> = (0..60).map(connect).collect();
+    wait_until("the log to say so", || {
+        coordinator.log().contains("cannot accept a connection").then_some(())
+    });
+    let before = processor_time(coordinator.id());
+    thread::sleep(Duration::from_secs(2));
+    let used = processor_time(coordinator.id()) - before;
+    assert!(used < Duration::from_millis(500), "{used:?} of 2 s to wait for files");
+    drop(connections);
+    let _worker = coordinator.worker("only");
+    let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], solutions(10).as_str());
 }
 
 /// Two workers whose connections go through a proxy.
