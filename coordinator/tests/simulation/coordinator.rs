@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_coordinator::ledger::{Effects, Ledger, Outcome, Refusal};
-use queens_proto::{Failure, Hello, JobId, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
 use crate::disk::{Disk, puzzle};
@@ -102,6 +102,10 @@ impl Coordinator {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.queue.is_empty() && !self.ledger.has_leases()
+    }
+
+    pub(crate) fn has_failed_jobs(&self) -> bool {
+        self.ledger.jobs().iter().any(|job| job.state == JobState::Failed)
     }
 
     pub(crate) fn has_workers(&self) -> bool {

@@ -26,6 +26,9 @@ const MOST_STEPS: u64 = 200_000;
 /// How long things go on after the last job, so that what is late arrives.
 const AFTERMATH: Duration = Duration::from_secs(20);
 
+/// How often operators look for jobs that have failed, when there are no more faults.
+const OVERSEE: Duration = Duration::from_secs(60);
+
 /// How often a worker reports, as the real one does.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -126,6 +129,7 @@ impl<'a> World<'a> {
                 clean = Some((self.now + PATIENCE, n_steps + MOST_STEPS));
                 self.after(Duration::ZERO, Event::Join { healthy: true });
                 self.after(Duration::ZERO, Event::Undo);
+                self.after(OVERSEE, Event::Oversee);
             }
             if let Some((deadline, last_step)) = clean {
                 assert!(self.now < deadline && n_steps < last_step, "no end in sight: {:?}", self.disk.rows);
@@ -222,6 +226,12 @@ impl<'a> World<'a> {
                 self.paused.clear();
                 self.blocked.clear();
                 self.repeat_operations();
+            }
+            Event::Oversee => {
+                if self.coordinator.as_ref().is_some_and(Coordinator::has_failed_jobs) {
+                    self.repeat_operations();
+                }
+                self.after(OVERSEE, Event::Oversee);
             }
             Event::Restart => self.start_coordinator(),
             Event::Tick { start } if start == self.n_starts => self.tick(),
