@@ -330,12 +330,13 @@ fn cut_and_slow_connections_cost_nothing() {
 
 #[test]
 fn garbled_bytes_cost_time_and_no_count() {
-    let mut scene = Scene::new(board());
+    // It takes a while until so many pieces of data have come by.
+    let mut scene = Scene::new(18);
     let proxy = Proxy::start(scene.coordinator().address());
     let _workers = behind(&proxy);
     let rounds = if full() { 12 } else { 4 };
     for round in 1..=rounds {
-        scene.wait_for(0.6 * f64::from(round) / f64::from(rounds));
+        scene.wait_for(0.5 * f64::from(round) / f64::from(rounds));
         let before = proxy.n_garbled();
         proxy.garble(3);
         wait_until("garbled bytes", || (proxy.n_garbled() >= before + 3).then_some(()));
