@@ -80,15 +80,12 @@ pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &Atom
         return portable::count(prefixes, n_subproblems, stop);
     }
     STATES.with_borrow_mut(|states| {
+        // What a search has left that was stopped, or has panicked, must not be counted by the next one.
+        states.iter_mut().for_each(|states| states.len = 0);
         let mut search =
             Search { rows, columns: prefixes.free_rows().columns(), states, stop, count: Count::default() };
         // SAFETY: `Kernel` makes this kernel available only where `is_available` has found the features.
-        let finished = unsafe { search.run(prefixes, n_subproblems) };
-        if finished.is_none() {
-            // What a stopped search leaves must not be counted by the next one.
-            states.iter_mut().for_each(|states| states.len = 0);
-        }
-        finished
+        unsafe { search.run(prefixes, n_subproblems) }
     })
 }
 
