@@ -206,20 +206,22 @@ impl Method {
         self.classic().is_none_or(|method| n.get() <= method.max_size())
     }
 
-    /// The solutions and the least seconds of some runs that counted them, or `None` if told to stop.
+    /// The solutions and the least seconds of some runs that counted them, or `None` if not even one was done when it
+    /// was told to stop.
     fn count_timed(self, n: BoardSize, stop: &AtomicBool) -> Option<(u64, f64)> {
         let began = Instant::now();
-        let mut least = f64::INFINITY;
+        let mut counted = None;
         for n_runs in 1.. {
             let this = Instant::now();
-            let count = self.count(n, stop)?;
-            least = least.min(this.elapsed().as_secs_f64());
+            let Some(count) = self.count(n, stop) else { break };
+            let seconds = this.elapsed().as_secs_f64();
+            counted = Some((count, counted.map_or(seconds, |(_, least)| seconds.min(least))));
             let elapsed = began.elapsed();
             if n_runs >= REPEATS && elapsed > REPEAT_FOR || elapsed > REPEAT_AT_MOST {
-                return Some((count, least));
+                break;
             }
         }
-        None
+        counted
     }
 
     /// The solutions, or `None` if told to stop.
