@@ -7,9 +7,12 @@ use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use queens_process::{default_threads, threads};
 use queens_proto::{JobId, Priority};
+use queens_solver::boards::Given;
 use queens_solver::{BoardSize, KernelChoice};
 use queens_worker::remote::endpoint;
 use tonic::transport::Endpoint;
+
+use crate::boards::{AnimateArgs, ListArgs, RenderArgs, SolveArgs, TableArgs};
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 #[derive(Debug, Parser)]
@@ -24,6 +27,16 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Count(CountArgs),
+
+    Solve(SolveArgs),
+
+    List(ListArgs),
+
+    Render(RenderArgs),
+
+    Animate(AnimateArgs),
+
+    Table(TableArgs),
 
     /// Submit a job to a coordinator and print its id
     Submit(SubmitArgs),
@@ -161,6 +174,11 @@ pub(crate) struct CountArgs {
     /// Size of the board, 0 to 32
     #[arg(value_name = "N", allow_negative_numbers = true)]
     pub(crate) n: BoardSize,
+
+    /// Count only the solutions with queens on these squares, each row:column counted from 0, such as "0:1,3:2"; not
+    /// together with --coordinator or --data-dir [default: none]
+    #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
+    pub(crate) given: Option<Given>,
 
     /// Count through the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
     /// waiting, the job goes on; not together with --threads, --kernel or --data-dir [default: none]

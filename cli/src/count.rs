@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 use crate::args::{CountArgs, Output};
+use crate::boards::{GivenArgs, count_completions};
 use crate::describe::describe_failure;
 use crate::local;
 use crate::output;
@@ -37,6 +38,10 @@ struct Answer {
 
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
+    if let Some(given) = &args.given {
+        let (kernel, n_threads) = (args.kernel.kernel(), args.threads);
+        return count_completions(&GivenArgs { n: args.n, given, kernel, n_threads, output: args.output });
+    }
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let symmetric = Symmetric::start(args.n)?;

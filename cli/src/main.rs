@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod boards;
 mod count;
 mod describe;
 mod estimate;
@@ -34,6 +35,11 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         match args.command {
             Command::Count(args) => count::run(&args).await,
+            Command::Solve(args) => boards::solve(&args),
+            Command::List(args) => boards::list(&args),
+            Command::Render(args) => boards::render(&args),
+            Command::Animate(args) => boards::animate(&args).await,
+            Command::Table(args) => boards::table(&args),
             Command::Submit(args) => remote::submit(&args).await,
             Command::Jobs(args) => remote::jobs(&args).await,
             Command::Status(args) => remote::status(&args).await,

@@ -31,6 +31,8 @@ mod bitmask;
 mod permutations;
 mod propagation;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use thiserror::Error;
 
 use crate::{BoardSize, Square};
@@ -48,6 +50,15 @@ pub enum Method {
     Bitcode,
     /// Shift the attacked columns and diagonals along, row after row.
     Bitmask,
+}
+
+/// The methods read the stop flag at each partial placement with at least so many queens to go: what is below takes
+/// milliseconds at most, and the reads cost nothing.
+const QUEENS_TO_GO_AT_STOP_CHECKS: usize = 6;
+
+/// Whether a method is to give up, its count being of no interest any more.
+fn is_to_stop(queens_to_go: usize, stop: &AtomicBool) -> bool {
+    queens_to_go >= QUEENS_TO_GO_AT_STOP_CHECKS && stop.load(Ordering::Relaxed)
 }
 
 /// Why a method cannot count.
@@ -108,6 +119,20 @@ impl Method {
     /// # Errors
     /// If `n` is over [`Method::max_size`], or a given queen is not on the board.
     pub fn count(self, n: BoardSize, given: &[Square]) -> Result<u64, ClassicError> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Ok(self.count_until(n, given, &NEVER)?.unwrap_or_default())
+    }
+
+    /// Counts like [`Method::count`], or returns `None` if `stop` was set before the end.
+    ///
+    /// # Errors
+    /// If `n` is over [`Method::max_size`], or a given queen is not on the board.
+    pub fn count_until(
+        self,
+        n: BoardSize,
+        given: &[Square],
+        stop: &AtomicBool,
+    ) -> Result<Option<u64>, ClassicError> {
         let limit = self.max_size();
         if n.get() > limit {
             return Err(ClassicError::TooLarge { method: self, n, limit });
@@ -117,17 +142,18 @@ impl Method {
             return Err(ClassicError::OffBoard { square, n });
         }
         if some_attack(given) {
-            return Ok(0);
+            return Ok(Some(0));
         }
         // No `u64` below can wrap, although Q(29) is likely to be over 2^64: every method counts placements
         // one at a time, and 2^64 steps of a nanosecond are 584 years.
-        Ok(match self {
-            Self::Permutations => permutations::count(n, given),
-            Self::Backtracking => backtracking::count(n, given),
-            Self::Propagation => propagation::count(n, given),
-            Self::Bitcode => bitcode::count(n, given),
-            Self::Bitmask => bitmask::count(n, given),
-        })
+        let count = match self {
+            Self::Permutations => permutations::count(n, given, stop),
+            Self::Backtracking => backtracking::count(n, given, stop),
+            Self::Propagation => propagation::count(n, given, stop),
+            Self::Bitcode => bitcode::count(n, given, stop),
+            Self::Bitmask => bitmask::count(n, given, stop),
+        };
+        Ok(if stop.load(Ordering::Relaxed) { None } else { Some(count) })
     }
 }
 
@@ -141,6 +167,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     /// OEIS A000170, from n = 0.
     const PUBLISHED: [u64; 14] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712];
@@ -206,7 +234,7 @@ mod tests {
                 for b in squares(n) {
                     // With a = b this is one queen, and then the same queen twice.
                     let given: &[Square] = if a == b { &[a] } else { &[a, b] };
-                    check(n, given, permutations::count(size, given));
+                    check(n, given, permutations::count(size, given, &NEVER));
                 }
                 check(n, &[a, a], 0);
             }
@@ -242,6 +270,14 @@ mod tests {
                 let found = method.count(BoardSize::new(32).expect("the largest"), &given);
                 assert_eq!(found, Ok(expected), "{}, stride {stride}", method.name());
             }
+        }
+    }
+
+    #[test]
+    fn a_stopped_count_is_none() {
+        for method in Method::ALL {
+            let n = BoardSize::new(method.max_size()).expect("a board size");
+            assert_eq!(method.count_until(n, &[], &AtomicBool::new(true)), Ok(None), "{}", method.name());
         }
     }
 
@@ -306,7 +342,7 @@ mod tests {
         #[test]
         fn the_methods_agree_on_random_given_queens((n, given) in peaceful_queens()) {
             let size = BoardSize::new(n).expect("the strategy makes board sizes");
-            check(n, &given, permutations::count(size, &given));
+            check(n, &given, permutations::count(size, &given, &NEVER));
         }
     }
 }

@@ -24,6 +24,7 @@
 //! No I/O, no async. The only crate of the project that may hold `unsafe` code.
 
 mod board;
+pub mod boards;
 pub mod classic;
 mod cross;
 mod free_rows;

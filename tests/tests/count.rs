@@ -219,7 +219,8 @@ fn help_names_every_variable_and_default() {
         assert!(section.contains(&default), "'{default}' is not in: {section}");
         assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
     }
-    for section in &sections {
+    // What is to be counted is said on the command line alone.
+    for section in sections.iter().filter(|section| !section.starts_with("--given")) {
         assert!(section.contains("[env: QUEENS_") && section.contains("[default: "), "{section}");
     }
 }

@@ -6,26 +6,32 @@
 //! `safe?` and the list of positions, Abelson and Sussman, SICP, exercise 2.42 (which keeps all partial placements
 //! of a column where this keeps one).
 
+use std::sync::atomic::AtomicBool;
+
+use super::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// Counts the completions of `given`: queens on the board, none attacking another.
-pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     let is_open = |column: &u8| given.iter().all(|queen| queen.column != *column);
     let open_columns: Vec<u8> = (0..n.get()).filter(is_open).collect();
-    completions(n, &open_columns, &mut given.to_vec())
+    completions(n, &open_columns, &mut given.to_vec(), stop)
 }
 
 /// Counts the ways to add a queen in each of the open columns. Leaves the list of the placed as it was.
-fn completions(n: BoardSize, open_columns: &[u8], placed: &mut Vec<Square>) -> u64 {
+fn completions(n: BoardSize, open_columns: &[u8], placed: &mut Vec<Square>, stop: &AtomicBool) -> u64 {
     let Some((&column, later_columns)) = open_columns.split_first() else {
         return 1;
     };
+    if is_to_stop(open_columns.len(), stop) {
+        return 0;
+    }
     let mut count = 0;
     for row in 0..n.get() {
         let queen = Square { row, column };
         if placed.iter().all(|other| is_safe(queen, *other)) {
             placed.push(queen);
-            count += completions(n, later_columns, placed);
+            count += completions(n, later_columns, placed, stop);
             placed.pop();
         }
     }

@@ -13,29 +13,35 @@
 //! Structures = Programs", 1976, section 3.5). Knuth's "Dancing links", 2000, has it as an exact cover in which
 //! a diagonal may stay uncovered.
 
+use std::sync::atomic::AtomicBool;
+
+use super::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// 5 · 13 - 2 = 63 lines fit the word; n = 14 has 68.
 pub(super) const MAX_SIZE: u8 = 13;
 
 /// Counts the completions of `given`: queens on the board, none attacking another; n is at most [`MAX_SIZE`].
-pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     let is_open = |row: &u8| given.iter().all(|queen| queen.row != *row);
     let codes_of = |row| (0..n.get()).map(|column| code(n, Square { row, column })).collect();
     let open_rows: Vec<Vec<u64>> = (0..n.get()).filter(is_open).map(codes_of).collect();
     let board = given.iter().fold(0, |board, queen| board | code(n, *queen));
-    completions(&open_rows, board)
+    completions(&open_rows, board, stop)
 }
 
 /// Counts the ways to add a queen in each of the open rows, which hold the codes of their squares.
-fn completions(open_rows: &[Vec<u64>], board: u64) -> u64 {
+fn completions(open_rows: &[Vec<u64>], board: u64, stop: &AtomicBool) -> u64 {
     let Some((row, later_rows)) = open_rows.split_first() else {
         return 1;
     };
+    if is_to_stop(open_rows.len(), stop) {
+        return 0;
+    }
     let mut count = 0;
     for &code in row {
         if code & board == 0 {
-            count += completions(later_rows, board | code);
+            count += completions(later_rows, board | code, stop);
         }
     }
     count

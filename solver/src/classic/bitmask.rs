@@ -13,12 +13,15 @@
 //!
 //! Words of 64 bits lose nothing to the left: a queen of column 31 is shifted 32 times at most.
 
+use std::sync::atomic::AtomicBool;
+
+use super::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// Counts the completions of `given`: queens on the board, none attacking another.
-pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     let allowed: Vec<u64> = (0..n.get()).map(|row| allowed_columns(n, row, given)).collect();
-    completions(&allowed, 0, 0, 0)
+    completions(&allowed, 0, 0, 0, stop)
 }
 
 /// The squares of the row that are given or attacked by no given queen.
@@ -31,7 +34,10 @@ fn allowed_columns(n: BoardSize, row: u8, given: &[Square]) -> u64 {
 }
 
 /// Counts the ways to place a queen in each of the rows, on one of the squares allowed there.
-fn completions(allowed: &[u64], columns: u64, rising: u64, falling: u64) -> u64 {
+fn completions(allowed: &[u64], columns: u64, rising: u64, falling: u64, stop: &AtomicBool) -> u64 {
+    if is_to_stop(allowed.len(), stop) {
+        return 0;
+    }
     let Some((&allowed, rows_below)) = allowed.split_first() else {
         return 1;
     };
@@ -40,7 +46,8 @@ fn completions(allowed: &[u64], columns: u64, rising: u64, falling: u64) -> u64 
     while free != 0 {
         let queen = free & free.wrapping_neg();
         free ^= queen;
-        count += completions(rows_below, columns | queen, (rising | queen) << 1, (falling | queen) >> 1);
+        count +=
+            completions(rows_below, columns | queen, (rising | queen) << 1, (falling | queen) >> 1, stop);
     }
     count
 }

@@ -6,19 +6,24 @@
 //! "Program development by stepwise refinement", CACM 14, 1971, uses it as what to improve on). One permutation
 //! is held at a time; the next is found in place, in lexicographic order (Knuth, TAOCP 7.2.1.2, algorithm L).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::{BoardSize, Square};
 
 /// The permutations are numbered by a 64-bit word: 20! is the last factorial below 2^64.
 pub(super) const MAX_SIZE: u8 = 20;
 
 /// Counts the completions of `given`: queens on the board, none attacking another; n is at most [`MAX_SIZE`].
-pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     let n_permutations: u64 = (1..=u64::from(n.get())).product();
     let mut columns: Vec<u8> = (0..n.get()).collect();
     let mut count = 0;
     for _ in 0..n_permutations {
         if contains(&columns, given) && no_diagonal_attack(&columns) {
             count += 1;
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
         advance(&mut columns);
     }

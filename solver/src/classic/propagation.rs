@@ -7,31 +7,43 @@
 //! keeps the tree narrow (Bitner and Reingold, "Backtrack programming techniques", CACM 18, 1975); a line without any
 //! is the tightest of all, so giving up needs no code of its own.
 
+use std::sync::atomic::AtomicBool;
+
+use super::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// Counts the completions of `given`: queens on the board, none attacking another.
-pub(super) fn count(n: BoardSize, given: &[Square]) -> u64 {
+pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     let board = given.iter().fold(Board::empty(n), |board, queen| board.with(*queen));
-    completions(&board)
+    completions(&board, stop)
 }
 
 /// Counts the ways to fill the open lines: each has exactly one queen, on one of its available squares.
-fn completions(board: &Board) -> u64 {
+fn completions(board: &Board, stop: &AtomicBool) -> u64 {
+    if is_to_stop(board.open_rows.count_ones() as usize, stop) {
+        return 0;
+    }
     let Some(line) = board.tightest_line() else {
         return 1;
     };
-    board.squares(line).map(|square| completions(&board.with(square))).sum()
+    board.squares(line).map(|square| completions(&board.with(square), stop)).sum()
 }
 
-/// What the queens placed so far leave to the others.
+/// What the queens placed so far leave to the others. Kept twice, by rows and by columns, so that a line of either kind
+/// is one word: its squares are counted by one instruction, and a queen removes three bits of each.
+#[derive(Clone, Copy)]
 struct Board {
-    /// For each row a bit for each column: set if no queen attacks or occupies the square.
-    available: Vec<u32>,
-    /// The lines without a queen.
-    open: Vec<Line>,
+    /// For each row a bit for each column: set if no queen attacks or occupies the square. What stands in rows with a
+    /// queen means nothing.
+    rows: [u32; BoardSize::MAX as usize],
+    /// The same squares, for each column a bit for each row.
+    columns: [u32; BoardSize::MAX as usize],
+    /// A bit for each row and for each column without a queen.
+    open_rows: u32,
+    open_columns: u32,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
     Row(u8),
     Column(u8),
@@ -39,43 +51,61 @@ enum Line {
 
 impl Board {
     fn empty(n: BoardSize) -> Self {
-        Self {
-            available: vec![n.row_mask(); usize::from(n.get())],
-            open: (0..n.get()).flat_map(|i| [Line::Row(i), Line::Column(i)]).collect(),
-        }
+        let all = n.row_mask();
+        let lines = [all; BoardSize::MAX as usize];
+        Self { rows: lines, columns: lines, open_rows: all, open_columns: all }
     }
 
     /// The board with one more queen.
     fn with(&self, queen: Square) -> Self {
-        let column = 1_u32 << queen.column;
-        let remaining = |(row, available): (u8, &u32)| match row.abs_diff(queen.row) {
-            0 => 0,
-            distance => available & !(column | (column << distance) | (column >> distance)),
-        };
-        let is_open = |line: &Line| *line != Line::Row(queen.row) && *line != Line::Column(queen.column);
-        Self {
-            available: (0..).zip(&self.available).map(remaining).collect(),
-            open: self.open.iter().copied().filter(is_open).collect(),
+        let mut board = *self;
+        board.open_rows &= !(1 << queen.row);
+        board.open_columns &= !(1 << queen.column);
+        for row in indices(board.open_rows) {
+            board.rows[usize::from(row)] &= !attacked(queen.column, row.abs_diff(queen.row));
         }
+        for column in indices(board.open_columns) {
+            board.columns[usize::from(column)] &= !attacked(queen.row, column.abs_diff(queen.column));
+        }
+        board
     }
 
     /// The open line with the fewest available squares, or `None` if all queens are placed.
     fn tightest_line(&self) -> Option<Line> {
-        self.open.iter().copied().min_by_key(|line| self.squares(*line).count())
+        let rows = indices(self.open_rows).map(Line::Row);
+        rows.chain(indices(self.open_columns).map(Line::Column))
+            .min_by_key(|line| self.word(*line).count_ones())
     }
 
-    /// The available squares of a line.
+    /// The available squares of an open line.
     fn squares(&self, line: Line) -> impl Iterator<Item = Square> {
-        let square_at = move |i| match line {
+        indices(self.word(line)).map(move |i| match line {
             Line::Row(row) => Square { row, column: i },
             Line::Column(column) => Square { row: i, column },
-        };
-        (0..).take(self.available.len()).map(square_at).filter(|square| self.is_available(*square))
+        })
     }
 
-    fn is_available(&self, square: Square) -> bool {
-        (self.available[usize::from(square.row)] >> square.column) & 1 == 1
+    fn word(&self, line: Line) -> u32 {
+        match line {
+            Line::Row(row) => self.rows[usize::from(row)],
+            Line::Column(column) => self.columns[usize::from(column)],
+        }
     }
+}
+
+/// The squares that a queen at `place` of one line attacks in a parallel line so far away.
+fn attacked(place: u8, distance: u8) -> u32 {
+    let queen = 1_u32 << place;
+    queen | (queen << distance) | (queen >> distance)
+}
+
+/// The numbers of the set bits, lowest first.
+fn indices(mut mask: u32) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let index = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        u8::try_from(index).ok().filter(|index| *index < 32)
+    })
 }
 
 #[cfg(test)]
@@ -88,8 +118,15 @@ mod tests {
         let n = BoardSize::new(5).expect("5 is a board size");
         let board =
             queens.iter().fold(Board::empty(n), |board, &(row, column)| board.with(Square { row, column }));
-        let text = |row: &u32| format!("{row:05b}").chars().rev().collect::<String>();
-        let found: Vec<String> = board.available.iter().map(text).collect();
+        let available = |row: u8, column: u8| {
+            let [in_row, in_column] = [Line::Row(row), Line::Column(column)].map(|line| board.word(line));
+            let is_open = board.open_rows >> row & 1 == 1 && board.open_columns >> column & 1 == 1;
+            let kept = [in_row >> column & 1 == 1, in_column >> row & 1 == 1];
+            assert!(!is_open || kept[0] == kept[1], "row {row}, column {column}");
+            is_open && kept[0]
+        };
+        let text = |row| (0..5).map(|column| if available(row, column) { '1' } else { '0' }).collect();
+        let found: Vec<String> = (0..5).map(text).collect();
         assert_eq!(found, drawn);
         let tightest = board.tightest_line().expect("a line is open");
         let squares = board.squares(tightest);
@@ -101,8 +138,10 @@ mod tests {
     fn queens_remove_what_they_attack_and_the_tightest_line_is_next() {
         let row_0 = [(0, 0), (0, 4)];
         check(&[(1, 2)], ["10001", "00000", "10001", "01010", "11011"], &row_0);
-        let column_0 = [(0, 0), (4, 0)];
-        check(&[(2, 1)], ["10101", "00011", "00000", "00011", "10101"], &column_0);
+        let row_1 = [(1, 3), (1, 4)];
+        check(&[(2, 1)], ["10101", "00011", "00000", "00011", "10101"], &row_1);
+        let column_1 = [(3, 1), (4, 1)];
+        check(&[(1, 0)], ["00111", "00000", "00111", "01011", "01101"], &column_1);
         let row_2 = [(2, 4)];
         check(&[(1, 2), (0, 0)], ["00000", "00000", "00001", "01000", "01010"], &row_2);
     }

@@ -1,0 +1,139 @@
+//! How many solutions contain given queens.
+
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use super::{Given, InvalidGiven};
+use crate::{BoardSize, FreeRows, Kernel, Prefixes};
+
+/// Subproblems to cut the rows into, at least: enough to keep many threads busy to the end.
+const SUBPROBLEMS: u64 = 20_000;
+
+/// Runs of subproblems for each thread.
+const RUNS_PER_THREAD: u64 = 64;
+
+/// How many solutions contain given queens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Completions {
+    /// The solutions.
+    pub solutions: u128,
+    /// The queens that the search placed beyond the given ones and the rows it was cut at.
+    pub nodes: u128,
+}
+
+/// Counts the solutions of boards of size `n` that contain the given queens. `None` if `stop` was set before the end.
+///
+/// The given queens take the part that a cross has in a job: what they attack is missing from the allowed squares of
+/// the other rows, and a kernel counts the ways to fill those.
+///
+/// # Errors
+/// If a given queen is not on the board.
+pub fn completions(
+    n: BoardSize,
+    given: &Given,
+    kernel: Kernel,
+    n_threads: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Option<Completions>, InvalidGiven> {
+    let free = FreeRows::new(n, &given.squares(n)?);
+    let (depth, n_subproblems) = cut(&free);
+    let run_len = (n_subproblems / (n_threads.get() as u64 * RUNS_PER_THREAD)).max(1);
+    let next = AtomicU64::new(0);
+    let count_runs = || {
+        let mut prefixes = Prefixes::new(&free, depth);
+        let mut total = Completions::default();
+        loop {
+            let from = next.fetch_add(run_len, Ordering::Relaxed);
+            if from >= n_subproblems {
+                return Some(total);
+            }
+            prefixes.seek(from);
+            let count = kernel.count(&mut prefixes, run_len, stop)?;
+            total.solutions += u128::from(count.solutions);
+            total.nodes += u128::from(count.nodes);
+        }
+    };
+    let counts = thread::scope(|scope| {
+        let helpers: Vec<_> = (1..n_threads.get()).map(|_| scope.spawn(count_runs)).collect();
+        let mut counts = vec![count_runs()];
+        counts.extend(
+            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic))),
+        );
+        counts
+    });
+    let add = |a: Completions, b: Option<Completions>| {
+        let b = b?;
+        Some(Completions { solutions: a.solutions + b.solutions, nodes: a.nodes + b.nodes })
+    };
+    Ok(counts.into_iter().try_fold(Completions::default(), add))
+}
+
+/// The least depth with enough subproblems, and how many it has. The last rows are left to the kernel.
+fn cut(free: &FreeRows) -> (u8, u64) {
+    let deepest = u8::try_from(free.len().saturating_sub(6)).unwrap_or(0);
+    let mut cuts = (0..=deepest).map(|depth| (depth, Prefixes::count(free, depth)));
+    let enough = cuts.clone().find(|&(_, n_subproblems)| n_subproblems >= SUBPROBLEMS);
+    enough.or_else(|| cuts.next_back()).unwrap_or((0, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classic::Method;
+    use crate::published;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    #[track_caller]
+    fn check(n: BoardSize, given: &str, expected: u128) {
+        let given: Given = given.parse().expect("tests give peaceful queens");
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            for n_threads in [1, 3].map(|n| NonZeroUsize::new(n).expect("positive")) {
+                let found = completions(n, &given, kernel, n_threads, &NEVER).expect("on the board");
+                assert_eq!(found.map(|found| found.solutions), Some(expected), "n = {n}, {given}, {kernel}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_no_queen_given_all_solutions_are_counted() {
+        for n in BoardSize::range(0, 13) {
+            check(n, "", published(n).expect("n is small").solutions);
+        }
+    }
+
+    /// Every row above the last given one may be missing, so that steps between free rows are long.
+    #[test]
+    fn given_queens_leave_what_the_textbook_counts() {
+        for (n, given) in [
+            (1, "0:0"),
+            (4, "0:1"),
+            (4, "0:0"),
+            (8, "0:0"),
+            (8, "3:4"),
+            (10, "2:3,5:8"),
+            (12, "0:0,11:5"),
+            (16, "0:3,1:7,2:0,3:8"),
+            (16, "4:3,5:7,6:0,7:8,8:1"),
+            (20, "8:0,9:2,10:4,11:1,12:3,13:8,14:10,15:12"),
+            (
+                32,
+                "4:9,5:11,6:13,7:15,8:17,9:19,10:21,11:23,12:25,13:27,14:29,15:31,16:2,17:0,18:6,19:8,20:10,21:12",
+            ),
+        ] {
+            let n = BoardSize::new(n).expect("tests name board sizes");
+            let squares = given.parse::<Given>().and_then(|given| given.squares(n)).expect("peaceful");
+            check(n, given, Method::Bitmask.count(n, &squares).expect("on the board").into());
+        }
+    }
+
+    #[test]
+    fn a_stopped_count_says_so() {
+        let n = BoardSize::new(20).expect("a board size");
+        let stop = AtomicBool::new(true);
+        let found = completions(n, &Given::default(), Kernel::best(), NonZeroUsize::MIN, &stop);
+        assert_eq!(found, Ok(None));
+    }
+}

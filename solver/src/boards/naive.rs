@@ -1,0 +1,106 @@
+//! The naive search: any square for each queen.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::search::SQUARES_BETWEEN_STOP_CHECKS;
+use super::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
+
+/// The search of somebody who knows the rules and nothing else, to compare the others with: each queen is tried on any
+/// square of the board behind that of the queen before it, row by row, and looked at from each queen that stands. That a
+/// row left empty can't be filled any more is found out only when the board has come to its end.
+///
+/// (Queens are alike. Tried on the squares before as well, they would come upon each set of squares in every order.)
+#[derive(Clone, Debug)]
+pub struct Naive {
+    n: u32,
+    tried: Tried,
+}
+
+impl Naive {
+    /// The search on a board of size `n`.
+    #[must_use]
+    pub fn new(n: u32) -> Self {
+        Self { n, tried: Tried::default() }
+    }
+
+    /// What was tried so far.
+    #[must_use]
+    pub const fn tried(&self) -> Tried {
+        self.tried
+    }
+
+    /// Searches for the first solution with these queens.
+    ///
+    /// # Errors
+    /// If a given queen is not on the board.
+    pub fn solve(&mut self, given: &Given, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
+        given.check_on_board(self.n)?;
+        let n_given = given.queens().len();
+        let mut queens = given.queens().to_vec();
+        let mut next = Some(Queen { row: 0, column: 0 });
+        while queens.len() < self.n as usize {
+            let Some(queen) = next.filter(|queen| queen.row < self.n) else {
+                let Some(last) = queens.pop().filter(|_| queens.len() >= n_given) else {
+                    return Ok(Outcome::None);
+                };
+                self.tried.taken_back += 1;
+                next = self.behind(last);
+                continue;
+            };
+            self.tried.squares += 1;
+            if queens.iter().all(|other| !other.attacks(queen)) {
+                self.tried.placed += 1;
+                queens.push(queen);
+            }
+            next = self.behind(queen);
+            if self.tried.squares.is_multiple_of(SQUARES_BETWEEN_STOP_CHECKS) && stop.load(Ordering::Relaxed)
+            {
+                return Ok(Outcome::Stopped);
+            }
+        }
+        queens.sort_unstable();
+        Ok(Outcome::Found(Placement::found(queens.iter().map(|queen| queen.column).collect())))
+    }
+
+    /// The square behind this one, `None` at the end of the board.
+    fn behind(&self, Queen { row, column }: Queen) -> Option<Queen> {
+        if column + 1 < self.n {
+            Some(Queen { row, column: column + 1 })
+        } else {
+            Some(Queen { row: row + 1, column: 0 }).filter(|queen| queen.row < self.n)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BoardSize;
+    use crate::boards::Solutions;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    #[test]
+    fn the_first_solution_in_order_is_found_or_none() {
+        for n in 0..=8_u8 {
+            let expected = Solutions::new(BoardSize::new(n).expect("a board size")).next();
+            let found = Naive::new(n.into()).solve(&Given::default(), &NEVER);
+            assert_eq!(found, Ok(expected.map_or(Outcome::None, Outcome::Found)), "n = {n}");
+        }
+    }
+
+    /// By hand: on 2 × 2 each queen but the second of each pair stands alone, and is attacked from everywhere.
+    #[test]
+    fn what_is_tried_is_counted() {
+        let mut search = Naive::new(2);
+        assert_eq!(search.solve(&Given::default(), &NEVER), Ok(Outcome::None));
+        let expected = Tried { squares: 4 + 3 + 2 + 1, placed: 4, taken_back: 4, pruned: 0 };
+        assert_eq!(search.tried(), expected);
+    }
+
+    #[test]
+    fn a_stopped_search_says_so() {
+        let found = Naive::new(12).solve(&Given::default(), &AtomicBool::new(true));
+        assert_eq!(found, Ok(Outcome::Stopped));
+    }
+}
