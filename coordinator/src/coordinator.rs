@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use queens_proto::{
     Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus,
@@ -13,6 +13,7 @@ use queens_proto::{
 use queens_solver::{BoardSize, Plan};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
@@ -147,15 +148,9 @@ impl Coordinator {
     /// # Errors
     /// If what is stored can't be read or gone on with.
     pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
-        let (commands, queue) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let counters = Counters::new();
-        let event_loop =
-            EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop.clone())?;
-        let snapshots = event_loop.snapshots();
-        let metrics = Arc::new(Metrics::new(&counters, snapshots.clone()));
-        let thread = event_loop.spawn()?;
-        Ok(Self { handle: Handle { commands, snapshots, metrics }, stop, thread })
+        let (handle, event_loop) = prepare(store, n_threads, stop.clone())?;
+        Ok(Self { handle, stop, thread: event_loop.spawn()? })
     }
 
     /// A handle to talk to it.
@@ -176,6 +171,32 @@ impl Coordinator {
             error!("the coordinator's thread panicked");
         }
     }
+}
+
+/// A coordinator without a thread: it runs while the future is polled, in the time of that runtime, until no handle
+/// is left. So it can be put among simulated machines.
+///
+/// # Errors
+/// If what is stored can't be read or gone on with.
+pub fn unthreaded(
+    store: Box<dyn Store>,
+    n_threads: NonZeroUsize,
+) -> Result<(Handle, impl Future<Output = ()>), StartError> {
+    let (handle, event_loop) = prepare(store, n_threads, CancellationToken::new())?;
+    Ok((handle, event_loop.run()))
+}
+
+fn prepare(
+    store: Box<dyn Store>,
+    n_threads: NonZeroUsize,
+    stop: CancellationToken,
+) -> Result<(Handle, EventLoop), StartError> {
+    let (commands, queue) = mpsc::channel(QUEUE);
+    let counters = Counters::new();
+    let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop)?;
+    let snapshots = event_loop.snapshots();
+    let metrics = Arc::new(Metrics::new(&counters, snapshots.clone()));
+    Ok((Handle { commands, snapshots, metrics }, event_loop))
 }
 
 impl Handle {

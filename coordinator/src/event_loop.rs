@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use queens_proto::{Failure, Hello, JobId, JobStatus, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, debug_span, error, info, warn};
 
@@ -41,8 +42,9 @@ const WORKERS_AGE: Duration = Duration::from_secs(1);
 /// For how long details of a job are made after somebody has looked at them.
 const INTEREST: Duration = Duration::from_secs(10);
 
-/// How long to wait before writing again what could not be written.
+/// How long to wait before writing again what could not be written, and how often to say so.
 const RETRY: Duration = Duration::from_secs(1);
+const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// The state of the coordinator's thread.
 pub(crate) struct EventLoop {
@@ -59,6 +61,8 @@ pub(crate) struct EventLoop {
     /// When the reports came that are not durable yet.
     reports: Vec<Instant>,
     started: Instant,
+    /// For how long nothing could be written since.
+    blocked: Duration,
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
@@ -106,6 +110,7 @@ impl EventLoop {
             traces: Traces::default(),
             reports: Vec::new(),
             started: Instant::now(),
+            blocked: Duration::ZERO,
             ticked: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
@@ -121,13 +126,14 @@ impl EventLoop {
         self.publisher.subscribe()
     }
 
+    /// Runs it on a thread of its own.
     pub(crate) fn spawn(self) -> Result<JoinHandle<()>, StartError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = thread::Builder::new().name("ledger".into());
         Ok(thread.spawn(move || runtime.block_on(self.run()))?)
     }
 
-    async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         self.carry_out().await;
         while self.step().await {
             self.carry_out().await;
@@ -151,18 +157,28 @@ impl EventLoop {
                     self.apply(command);
                 }
             }
-            () = tokio::time::sleep_until(next_tick.into()),
+            () = tokio::time::sleep_until(next_tick),
                 if self.ledger.has_workers() || self.unpublished =>
             {
                 self.ticked = Instant::now();
-                self.ledger.tick(self.started.elapsed());
+                for silent in self.ledger.tick(self.now()) {
+                    warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
+                    // If it lives, it is to notice: something on its connection is stuck.
+                    self.sessions.remove(&silent);
+                }
             }
         }
         true
     }
 
+    /// The ledger's time, which stands still while nothing can be written: nobody is heard then, so that nobody is to be
+    /// given up for his silence.
+    fn now(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.blocked)
+    }
+
     fn apply(&mut self, command: Command) {
-        let now = self.started.elapsed();
+        let now = self.now();
         match command {
             Command::Submit { n, priority, reply } => {
                 let job = self.submit(now, n, priority);
@@ -409,28 +425,40 @@ impl EventLoop {
     /// Writes until it works; `false` if the coordinator is told to stop before. Nothing else happens meanwhile: no
     /// report is acknowledged, workers wait, and what they hold is not lost.
     async fn write(&mut self, writes: &[Write]) -> bool {
-        let mut failed = false;
-        while let Err(error) = self.commit(writes) {
-            error!(%error, "nothing is acknowledged until the store can be written again");
-            if !failed {
-                self.journal.add(EventKind::Store, None, error.to_string());
+        let Err(mut error) = self.commit(writes) else { return true };
+        let failed = Instant::now();
+        let mut complained = None;
+        self.journal.add(EventKind::Store, None, error.to_string());
+        loop {
+            if complained.is_none_or(|complained: Instant| complained.elapsed() >= COMPLAIN) {
+                complained = Some(Instant::now());
+                error!(%error, "nothing is acknowledged until the store can be written again");
             }
-            failed = true;
-            let events = self.journal.events();
-            self.publisher.send_modify(|snapshot| {
-                let snapshot = Arc::make_mut(snapshot);
-                snapshot.store_error = Some(error.to_string());
-                snapshot.events = events;
-            });
+            self.say_store_error(Some(&error));
             tokio::select! {
                 () = self.stop.cancelled() => return false,
                 () = tokio::time::sleep(RETRY) => {}
             }
+            match self.commit(writes) {
+                Ok(()) => break,
+                Err(again) => error = again,
+            }
         }
-        if failed {
-            self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
-        }
+        let blocked = failed.elapsed();
+        self.blocked += blocked;
+        self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
+        self.say_store_error(None);
+        info!(seconds = blocked.as_secs(), "the store can be written again");
         true
+    }
+
+    fn say_store_error(&mut self, error: Option<&StoreError>) {
+        let events = self.journal.events();
+        self.publisher.send_modify(|snapshot| {
+            let snapshot = Arc::make_mut(snapshot);
+            snapshot.store_error = error.map(ToString::to_string);
+            snapshot.events = events;
+        });
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
@@ -454,7 +482,7 @@ impl EventLoop {
                 warn!(%worker, "worker does not read what it is sent");
             }
             self.sessions.remove(&worker);
-            self.ledger.disconnect(self.started.elapsed(), worker);
+            self.ledger.disconnect(self.now(), worker);
         }
     }
 

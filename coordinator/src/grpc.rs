@@ -1,5 +1,6 @@
 //! The coordinator's gRPC services: sessions of workers, and what operators ask for.
 
+use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -8,12 +9,15 @@ use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::{JobId, JobStatus, Priority, ToCoordinator, ToWorker, link, pb};
 use queens_solver::BoardSize;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio_stream::Stream;
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio::task::JoinError;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
+use tonic::transport::server::{Connected, TcpIncoming};
 use tonic::{Request, Response, Status, Streaming};
 use tracing::warn;
 
@@ -27,18 +31,40 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;
 
+/// How long a session whose connection is gone may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
-/// Serves on `listener` until `stop` is cancelled and all sessions have ended.
+/// How long to wait after a connection could not be accepted: what it takes (files, above all) may be free then.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
+
+/// The connections that come to `listener`.
+pub fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+    // Without the pause, a listener that can't accept would be asked again and again for as long as that lasts.
+    let accepted = async |accepted: io::Result<TcpStream>| {
+        if let Err(error) = &accepted {
+            warn!(%error, "cannot accept a connection");
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+        }
+        accepted
+    };
+    TcpIncoming::from(listener).with_nodelay(Some(true)).then(accepted)
+}
+
+/// Serves on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
 /// # Errors
 /// If the server fails.
-pub async fn serve(
-    listener: TcpListener,
+pub async fn serve<C>(
+    incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
     stop: CancellationToken,
-) -> Result<(), tonic::transport::Error> {
+) -> Result<(), tonic::transport::Error>
+where
+    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<WorkersServer<WorkersService>>().await;
     health.set_serving::<JobsServer<JobsService>>().await;
@@ -55,14 +81,13 @@ pub async fn serve(
     };
     let workers = WorkersServer::new(WorkersService { handle: handle.clone() });
     Server::builder()
-        .tcp_nodelay(true)
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
         .add_service(health_service)
         .add_optional_service(reflection)
         .add_service(workers.max_decoding_message_size(LARGEST_MESSAGE))
         .add_service(JobsServer::new(JobsService { handle }))
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
         .await
 }
 
@@ -91,19 +116,39 @@ async fn run_session(
     outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
 ) {
     let (worker_end, coordinator_end) = link();
-    let mut served = tokio::spawn(async move { handle.serve(coordinator_end).await });
-    tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
-    let gone = outgoing.clone();
+    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end).await });
+    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
+    let mut served = None;
     let reason = tokio::select! {
         // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
         invalid = receive(incoming, worker_end.sender) => invalid.map(|invalid| invalid_message(&invalid)),
-        () = gone.closed() => None,
-        served = &mut served => served.ok().and_then(Result::err).map(|refusal| refused(&refusal)),
+        () = outgoing.closed() => None,
+        end = &mut serving => {
+            served = Some(());
+            refusal(end)
+        }
+        // The event loop has closed the session, if it has not refused the worker, which is about to be known.
+        _ = &mut forwarding => {
+            let end = tokio::time::timeout(FAREWELL, &mut serving).await;
+            served = end.is_ok().then_some(());
+            let closed = || Status::aborted("the coordinator has closed this session");
+            Some(end.ok().and_then(refusal).unwrap_or_else(closed))
+        }
     };
     if let Some(status) = reason {
-        warn!(reason = status.message(), "worker refused");
+        warn!(reason = status.message(), "session ended");
         _ = outgoing.send(Err(status)).await;
     }
+    forwarding.abort();
+    // While nothing can be recorded, it waits for its turn; sessions that were given up must not pile up meanwhile. The
+    // event loop learns it when it next sends something.
+    if served.is_none() && tokio::time::timeout(FAREWELL, &mut serving).await.is_err() {
+        serving.abort();
+    }
+}
+
+fn refusal(end: Result<Result<(), Refusal>, JoinError>) -> Option<Status> {
+    end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
 }
 
 /// Takes messages off the wire until it ends, or returns why one of them made no sense.

@@ -289,16 +289,18 @@ impl Ledger {
     }
 
     /// Lets time pass: silent workers are given up, the tails of running leases go to idle threads, and threads go
-    /// over to what is more urgent.
-    pub fn tick(&mut self, now: Duration) {
+    /// over to what is more urgent. Returns the workers that were given up, whose sessions, if they have any, are no
+    /// use any more.
+    pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
         self.advance(now);
-        self.give_up_silent_workers();
+        let silent = self.give_up_silent_workers();
         self.power = Power::of(self.workers.values());
         self.take_back_overdue();
         self.feed();
         self.preempt();
         self.share_tails();
         self.look_at_paces();
+        silent
     }
 
     /// Whether there are workers: if not, nothing happens without an event, and there is no need to tick.

@@ -15,5 +15,7 @@ mod planners;
 pub mod store;
 mod traces;
 
-pub use coordinator::{Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};
+pub use coordinator::{
+    Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange, unthreaded,
+};
 pub use journal::{Event, EventKind};

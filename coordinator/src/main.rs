@@ -10,10 +10,10 @@ use clap::{Parser, Subcommand};
 use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit, audit_file, backup};
 use queens_coordinator::{Coordinator, grpc, http};
 use queens_process::logs::LogArgs;
-use queens_process::{arguments, cancel_on_signal, complain, default_threads};
+use queens_process::{allow_many_files, arguments, cancel_on_signal, complain, default_threads};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
@@ -102,6 +102,10 @@ fn main() -> ExitCode {
 
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
+    // Each worker is a connection.
+    if let Err(error) = allow_many_files() {
+        warn!(%error, "the limit of open files stays as it is");
+    }
     match &args.command {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
@@ -181,7 +185,7 @@ async fn serve(
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
-    let server = tokio::spawn(grpc::serve(listener, coordinator.handle(), stop.clone()));
+    let server = tokio::spawn(grpc::serve(grpc::incoming(listener), coordinator.handle(), stop.clone()));
     let site = site.map(|site| tokio::spawn(site.serve(coordinator.handle(), stop.clone())));
     let failed = tokio::select! {
         () = stop.cancelled() => None,

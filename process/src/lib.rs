@@ -10,6 +10,7 @@ use std::thread;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +71,19 @@ pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Lets this process open as many files, connections among them, as the system allows it to: the usual limit of 1024 is
+/// meant for programs that do not know better. Returns how many that are.
+///
+/// # Errors
+/// If the limit can't be read or raised.
+pub fn allow_many_files() -> io::Result<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    }
+    Ok(hard)
 }
 
 /// More threads than any machine has processors; a bound so that a typing error starts no million.

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::pb::{self, coordinator_message, worker_message};
 use crate::{
     Delta, Failure, Held, Hello, InvalidPriority, JobId, JobState, JobStatus, Lease, LeaseId, LeasedSpan,
-    Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId, WorkerState, WorkerStatus,
+    Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId, WorkerState, WorkerStatus, checksum,
 };
 
 /// The version of the protocol that this program speaks.
@@ -68,6 +68,9 @@ pub enum InvalidMessage {
         /// What it can be.
         expected: String,
     },
+    /// It was changed on its way.
+    #[error("{0} does not match its checksum")]
+    Garbled(&'static str),
     /// A text can't be shown.
     #[error("{0} has to be 1 to {LONGEST_NAME} printable characters")]
     Text(&'static str),
@@ -244,14 +247,17 @@ impl TryFrom<pb::Report> for Report {
 
 impl From<Delta> for pb::Delta {
     fn from(delta: Delta) -> Self {
-        Self {
+        let mut message = Self {
             job: delta.job.0,
             lease: delta.lease.0,
             span: Some(delta.span.into()),
             solutions: delta.count.solutions,
             nodes: delta.count.nodes,
             duration_us: u64::try_from(delta.duration.as_micros()).unwrap_or(u64::MAX),
-        }
+            checksum: 0,
+        };
+        message.checksum = checksum::of_delta(&message);
+        message
     }
 }
 
@@ -260,6 +266,9 @@ impl TryFrom<pb::Delta> for Delta {
 
     fn try_from(delta: pb::Delta) -> Result<Self, InvalidMessage> {
         const MOST: u64 = i64::MAX as u64;
+        if delta.checksum != checksum::of_delta(&delta) {
+            return Err(InvalidMessage::Garbled("a delta"));
+        }
         Ok(Self {
             job: JobId(delta.job),
             lease: LeaseId(delta.lease),
@@ -339,12 +348,15 @@ impl From<Lease> for pb::Lease {
             span: Some(leased.span.into()),
             image: leased.image.index().into(),
         };
-        Self {
+        let mut message = Self {
             lease: lease.id.0,
             job: lease.job.0,
             n: lease.n.get().into(),
             spans: lease.spans.into_iter().map(span).collect(),
-        }
+            checksum: 0,
+        };
+        message.checksum = checksum::of_lease(&message);
+        message
     }
 }
 
@@ -352,6 +364,9 @@ impl TryFrom<pb::Lease> for Lease {
     type Error = InvalidMessage;
 
     fn try_from(lease: pb::Lease) -> Result<Self, InvalidMessage> {
+        if lease.checksum != checksum::of_lease(&lease) {
+            return Err(InvalidMessage::Garbled("a lease"));
+        }
         at_most("the number of leased spans", lease.spans.len(), MOST_SPANS)?;
         let span = |leased: pb::LeasedSpan| -> Result<LeasedSpan, InvalidMessage> {
             let index: u8 = in_range("the image", leased.image.into(), 7_u8)?;

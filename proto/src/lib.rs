@@ -4,6 +4,7 @@
 //! the two ends in one process; across processes the same messages travel by gRPC as [`pb`] types, and [`convert`]
 //! is where the one becomes the other.
 
+pub mod checksum;
 pub mod convert;
 mod id;
 mod link;

@@ -9,6 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Chance(u64);
 
 impl Chance {
+    /// Begins with this seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// Begins with the seed in the environment variable `SEED`, or with one from the clock. Prints it, so that a
     /// failure can be repeated.
     ///

@@ -36,9 +36,18 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn start_listening(listen: &str, data_dir: &Path) -> Self {
+        Self::start_command(coordinator_command(listen, data_dir), data_dir)
+    }
+
+    /// Starts one by a command that has it work on this data directory.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start_command(mut command: Command, data_dir: &Path) -> Self {
         // Beside the data directory, as nothing that the program did not put there should be in it.
         let log = data_dir.with_extension("log");
-        let mut command = coordinator_command(listen, data_dir);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).expect("a log file"));
         let mut running = Running::start_redirected(&mut command);
         let address = wait_until("the coordinator to listen", || {
@@ -91,6 +100,16 @@ impl Coordinator {
         Self::start_listening(&self.address, data_dir)
     }
 
+    /// Kills it with SIGKILL.
+    ///
+    /// # Panics
+    /// If it has ended before.
+    #[track_caller]
+    pub fn kill(mut self) {
+        assert!(self.running.is_running(), "the coordinator has ended");
+        self.running.kill();
+    }
+
     /// Stops it with SIGTERM.
     ///
     /// # Panics
@@ -102,23 +121,29 @@ impl Coordinator {
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     }
 
-    /// Starts a worker of it with one thread and the slowest kernel, so that there is time for faults.
+    /// Sends it a signal: `"STOP"` or `"CONT"`.
+    ///
+    /// # Panics
+    /// If it has ended.
+    #[track_caller]
+    pub fn signal(&mut self, name: &str) {
+        self.running.signal(name);
+    }
+
+    /// What it has logged since it was started.
+    ///
+    /// # Panics
+    /// If the log can't be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.data_dir.with_extension("log")).expect("the log is there")
+    }
+
+    /// Starts a [`worker`] of it.
     #[track_caller]
     #[must_use]
     pub fn worker(&self, name: &str) -> Running {
-        let mut command = clean(Command::new(binary("queens-worker")));
-        command.args([
-            "--coordinator",
-            &self.url(),
-            "--name",
-            name,
-            "--threads",
-            "1",
-            "--kernel",
-            "portable",
-        ]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Running::start_redirected(&mut command)
+        worker(&self.url(), name)
     }
 
     /// Runs `queens` with these arguments and `--coordinator`.
@@ -167,6 +192,16 @@ impl Coordinator {
             (workers.as_array().expect("an array").len() == n_workers).then_some(())
         });
     }
+}
+
+/// Starts a worker with one thread and the slowest kernel, so that there is time for faults.
+#[track_caller]
+#[must_use]
+pub fn worker(url: &str, name: &str) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Running::start_redirected(&mut command)
 }
 
 /// `queens-coordinator` on a data directory.

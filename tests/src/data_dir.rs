@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
@@ -72,6 +73,17 @@ pub fn share(dir: &Path) -> rusqlite::Result<f64> {
         all += work;
     }
     if all == 0 { Err(rusqlite::Error::QueryReturnedNoRows) } else { Ok(recorded as f64 / all as f64) }
+}
+
+/// How long all threads of a worker have counted what is recorded of it.
+///
+/// # Errors
+/// If there is no database.
+pub fn counting_time(dir: &Path, worker: &str) -> rusqlite::Result<Duration> {
+    let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let sql = "SELECT coalesce(sum(duration_us), 0) FROM record JOIN source ON source = source.id WHERE worker = ?1";
+    let us: i64 = database.query_row(sql, [worker], |row| row.get(0))?;
+    Ok(Duration::from_micros(us.unsigned_abs()))
 }
 
 /// Changes the database in `dir` behind the program's back.

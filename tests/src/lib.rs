@@ -3,8 +3,10 @@
 pub mod chance;
 pub mod cluster;
 pub mod data_dir;
+pub mod disk;
 pub mod docker;
 pub mod process;
+pub mod proxy;
 pub mod service;
 
 mod binary;
@@ -13,7 +15,12 @@ use std::io::{self, Write};
 
 pub use self::binary::binary;
 
-/// Says that something could not be tested here; not through `eprintln!`, which the test harness swallows.
+/// Says that something could not be tested here.
 pub fn skipped(what: &str) {
-    _ = writeln!(io::stderr(), "skipped: {what}");
+    say(&format!("skipped: {what}"));
+}
+
+/// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
+pub fn say(what: &str) {
+    _ = writeln!(io::stderr(), "{what}");
 }

@@ -147,7 +147,7 @@ impl Running {
         });
     }
 
-    /// Sends it a signal: `"INT"` or `"TERM"`.
+    /// Sends it a signal, for example `"TERM"`.
     ///
     /// # Panics
     /// If it has ended.
@@ -200,6 +200,19 @@ fn text(mut pipe: impl Read) -> String {
     let mut text = String::new();
     pipe.read_to_string(&mut text).expect("UTF-8");
     text
+}
+
+/// Processor time that a running process has used, in whole hundredths of a second.
+///
+/// # Panics
+/// If it does not run.
+#[must_use]
+pub fn processor_time(process: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    let (_, fields) = stat.rsplit_once(')').expect("a process has a name");
+    let field =
+        |i: usize| fields.split_whitespace().nth(i).expect("a field").parse::<u64>().expect("a number");
+    Duration::from_millis(10 * (field(11) + field(12)))
 }
 
 /// Asks `poll` again and again until it has an answer.

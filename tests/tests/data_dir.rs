@@ -1,6 +1,5 @@
 //! `queens count --data-dir`: what is kept, and directories that are refused.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +7,7 @@ use std::process::Command;
 use queens_coordinator::store::StoreError;
 use queens_coordinator::store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, contents, records, tamper};
+use queens_tests::disk::SmallDisk;
 use queens_tests::process::{Running, queens, run, wait_until};
 use queens_tests::skipped;
 use serde_json::Value;
@@ -111,40 +111,16 @@ fn paths_that_can_be_no_directory_are_refused() {
 #[test]
 fn a_read_only_file_system_is_refused() {
     let empty = temp();
-    let Some(mount) = Mount::over(empty.path()) else {
+    let Some(disk) = SmallDisk::over(empty.path(), 8 << 10) else {
         return skipped("a read-only file system, as it takes root to mount one");
     };
     for (file, bytes) in contents(counted(10).path()) {
         let name = file.file_name().expect("an entry of a directory has a name");
-        fs::write(mount.0.join(name), bytes).expect("written");
+        fs::write(empty.path().join(name), bytes).expect("written");
     }
-    mount.make_read_only();
-    check_untouched(10, mount.0, &["Read-only file system"]);
-    check_refusal(10, &mount.0.join("below"), &["Read-only file system"]);
-}
-
-/// A small file system in memory; unmounted when dropped.
-struct Mount<'a>(&'a Path);
-
-impl<'a> Mount<'a> {
-    fn over(dir: &'a Path) -> Option<Self> {
-        mount(["-t", "tmpfs", "queens-tests"].map(OsStr::new).iter().chain([&dir.as_os_str()]))
-            .then(|| Self(dir))
-    }
-
-    fn make_read_only(&self) {
-        assert!(mount([OsStr::new("-o"), OsStr::new("remount,ro"), self.0.as_os_str()].iter()));
-    }
-}
-
-impl Drop for Mount<'_> {
-    fn drop(&mut self) {
-        _ = Command::new("umount").arg(self.0).status();
-    }
-}
-
-fn mount<'a>(args: impl Iterator<Item = &'a &'a OsStr>) -> bool {
-    Command::new("mount").args(args).output().is_ok_and(|output| output.status.success())
+    disk.make_read_only();
+    check_untouched(10, empty.path(), &["Read-only file system"]);
+    check_refusal(10, &empty.path().join("below"), &["Read-only file system"]);
 }
 
 #[test]

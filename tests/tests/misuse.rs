@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use queens_proto::checksum;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
@@ -134,7 +135,8 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     let job = fixture.coordinator.submit(14).parse().expect("a number");
     let delta = |job, cross, from, to, solutions| {
         let span = Some(pb::Span { cross, from, to });
-        let delta = pb::Delta { job, lease, span, solutions, nodes: 1, duration_us: 1 };
+        let delta = pb::Delta { job, lease, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
+        let delta = pb::Delta { checksum: checksum::of_delta(&delta), ..delta };
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
         vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
     };

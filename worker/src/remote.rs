@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
@@ -74,15 +74,34 @@ impl Worker {
         endpoint: &Endpoint,
         drain: &CancellationToken,
     ) -> Result<(), Refused> {
+        self.serve_through(endpoint, async || endpoint.connect().await, drain).await
+    }
+
+    /// The same with connections made otherwise.
+    ///
+    /// # Errors
+    /// If the coordinator can't use this worker.
+    pub async fn serve_through(
+        &mut self,
+        endpoint: &Endpoint,
+        connect: impl AsyncFn() -> Result<Channel, tonic::transport::Error>,
+        drain: &CancellationToken,
+    ) -> Result<(), Refused> {
         let mut pauses = pauses();
+        let mut refused = None;
         loop {
             let began = Instant::now();
-            let reason = match session(self, endpoint, drain).await {
+            let reason = match session(self, endpoint, &connect, drain).await {
                 Ok(()) => return Ok(()),
-                Err(Lost::Refused(reason)) => {
+                // What was garbled on its way may be refused once.
+                Err(Lost::Refused(reason)) if refused.as_ref() == Some(&reason) => {
                     return Err(Refused { coordinator: endpoint.uri().to_string(), reason });
                 }
-                Err(Lost::Connection(reason)) => reason,
+                Err(Lost::Refused(reason)) => refused.insert(reason).clone(),
+                Err(Lost::Connection(reason)) => {
+                    refused = None;
+                    reason
+                }
             };
             if drain.is_cancelled() {
                 warn!("leaving without a connection: what was counted since the last report is lost");
@@ -129,10 +148,14 @@ impl From<Status> for Lost {
 }
 
 /// Connects and holds one session; `Ok` when the worker has left.
-async fn session(worker: &mut Worker, endpoint: &Endpoint, drain: &CancellationToken) -> Result<(), Lost> {
-    let connecting = endpoint.connect();
+async fn session(
+    worker: &mut Worker,
+    endpoint: &Endpoint,
+    connect: &impl AsyncFn() -> Result<Channel, tonic::transport::Error>,
+    drain: &CancellationToken,
+) -> Result<(), Lost> {
     let channel = tokio::select! {
-        channel = connecting => channel.map_err(|error| Lost::Connection(root_cause(&error)))?,
+        channel = connect() => channel.map_err(|error| Lost::Connection(root_cause(&error)))?,
         () = drain.cancelled() => return Err(Lost::Connection("told to leave".to_owned())),
     };
     let mut client = WorkersClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE);

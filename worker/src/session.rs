@@ -23,6 +23,10 @@ const MOST_DELTAS: usize = 4096;
 /// Reports that may wait to be acknowledged. Beyond that, what is counted is kept until some are.
 const MOST_UNACKNOWLEDGED: usize = 16;
 
+/// How long a report may wait to be acknowledged while nothing comes from the coordinator. After that, a new connection
+/// is tried: the old one looks alive, but something on it is stuck.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// How long a leaving worker waits for its threads and for its last acknowledgement before it says so.
 const USUAL_FAREWELL: Duration = Duration::from_secs(1);
 
@@ -35,7 +39,8 @@ pub(crate) async fn run(
     link: Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
 ) -> End {
-    let mut session = Session { worker, link, sent: Instant::now() };
+    let now = Instant::now();
+    let mut session = Session { worker, link, sent: now, answered: now };
     let mut interval = tokio::time::interval(REPORT_INTERVAL);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     if session.greet().await.is_none() {
@@ -50,7 +55,10 @@ pub(crate) async fn run(
             () = drain.cancelled() => break,
             message = session.link.receiver.recv() => message.map(|message| session.hear(message)),
             () = desk.lease_ended.notified() => session.report().await,
-            _ = interval.tick() => session.report_or_live().await,
+            _ = interval.tick() => match session.is_stuck() {
+                true => None,
+                false => session.report_or_live().await,
+            },
         };
         if lives.is_none() {
             return End::LinkLost;
@@ -65,6 +73,8 @@ struct Session<'a> {
     link: Link<ToCoordinator, ToWorker>,
     /// When the last message went out.
     sent: Instant,
+    /// When the last message came or, if nothing waited to be acknowledged, the first went out that does.
+    answered: Instant,
 }
 
 /// Its methods return `None` when the link is broken.
@@ -91,8 +101,17 @@ impl Session<'_> {
         Some(())
     }
 
+    fn is_stuck(&self) -> bool {
+        let stuck = !self.worker.unacknowledged.is_empty() && self.answered.elapsed() >= PATIENCE;
+        if stuck {
+            warn!("no answer to the last reports, trying another connection");
+        }
+        stuck
+    }
+
     fn hear(&mut self, message: ToWorker) {
         debug!(?message, "heard");
+        self.answered = Instant::now();
         let desk = &self.worker.desk;
         match message {
             // The goodbye gives it back.
@@ -149,6 +168,9 @@ impl Session<'_> {
         let report = Report { sequence: self.worker.next_sequence, deltas, finished };
         self.worker.next_sequence += 1;
         if !report.is_empty() {
+            if self.worker.unacknowledged.is_empty() {
+                self.answered = Instant::now();
+            }
             self.worker.unacknowledged.push(report.clone());
         }
         self.send(ToCoordinator::Report(report)).await

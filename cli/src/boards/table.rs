@@ -19,8 +19,10 @@ use super::file::Target;
 use super::{time_limit, within, wrong_usage};
 use crate::output::print;
 
-/// How long a count is repeated.
+/// A count is repeated for so long, and so often, but not beyond the last: what takes little time is disturbed easily.
 const REPEAT_FOR: Duration = Duration::from_millis(20);
+const REPEATS: usize = 3;
+const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
 
 /// Count by several methods, each on one thread, and compare their seconds
 ///
@@ -204,19 +206,22 @@ impl Method {
         self.classic().is_none_or(|method| n.get() <= method.max_size())
     }
 
-    /// The solutions and the seconds to count them, or `None` if told to stop. What takes microseconds is disturbed
-    /// easily: it is counted again and again for a while, and the least time counts.
+    /// The solutions and the least seconds of some runs that counted them, or `None` if not even one was done when it
+    /// was told to stop.
     fn count_timed(self, n: BoardSize, stop: &AtomicBool) -> Option<(u64, f64)> {
         let began = Instant::now();
-        let mut least = f64::INFINITY;
-        loop {
+        let mut counted = None;
+        for n_runs in 1.. {
             let this = Instant::now();
-            let count = self.count(n, stop)?;
-            least = least.min(this.elapsed().as_secs_f64());
-            if began.elapsed() > REPEAT_FOR {
-                return Some((count, least));
+            let Some(count) = self.count(n, stop) else { break };
+            let seconds = this.elapsed().as_secs_f64();
+            counted = Some((count, counted.map_or(seconds, |(_, least)| seconds.min(least))));
+            let elapsed = began.elapsed();
+            if n_runs >= REPEATS && elapsed > REPEAT_FOR || elapsed > REPEAT_AT_MOST {
+                break;
             }
         }
+        counted
     }
 
     /// The solutions, or `None` if told to stop.

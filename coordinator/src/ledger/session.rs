@@ -384,14 +384,16 @@ impl Ledger {
         self.feed();
     }
 
-    pub(super) fn give_up_silent_workers(&mut self) {
+    pub(super) fn give_up_silent_workers(&mut self) -> Vec<WorkerId> {
         let now = self.now;
         let patience = |member: &Member| if member.connected { SILENCE } else { GRACE };
         let silent = self.workers.iter().filter(|(_, member)| now >= member.heard + patience(member));
-        for worker in silent.map(|(&worker, _)| worker).collect::<Vec<_>>() {
+        let silent: Vec<WorkerId> = silent.map(|(&worker, _)| worker).collect();
+        for &worker in &silent {
             self.note_loss(worker, false);
             self.give_up(worker);
         }
+        silent
     }
 
     /// Has people told that a worker is about to lose what it holds.

@@ -87,7 +87,13 @@ impl Store for SqliteStore {
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
         self.transact(|transaction, sources| {
             writes.iter().try_for_each(|write| write::apply(transaction, sources, write))
-        })
+        })?;
+        if writes.iter().any(|write| matches!(write, Write::Plan { .. })) {
+            // Copied out of the log, a job and its plan stay if that is lost: then what was recorded is counted again.
+            // If it can't be done now, SQLite will do it some time.
+            _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
+        Ok(())
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_coordinator::ledger::{Effects, Ledger, Outcome, Refusal};
-use queens_proto::{Failure, Hello, JobId, Report, ToWorker, WorkerId};
+use queens_proto::{Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
 use crate::disk::{Disk, puzzle};
@@ -21,9 +21,21 @@ pub(crate) enum Command {
     Connect { hello: Hello, link: u64 },
     Report { worker: WorkerId, link: u64, report: Report },
     Failure { worker: WorkerId, link: u64, failure: Failure },
+    Operate(Operation),
     Goodbye { worker: WorkerId, link: u64 },
     Disconnect { worker: WorkerId, link: u64 },
     Tick,
+}
+
+/// What an operator decides, which may be refused: the job is over, the worker gone.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    Pause(JobId),
+    Resume(JobId),
+    Priority(JobId, Priority),
+    Drain(String),
+    Block(String),
+    Unblock(String),
 }
 
 /// What the coordinator asks of the world.
@@ -92,6 +104,10 @@ impl Coordinator {
         self.queue.is_empty() && !self.ledger.has_leases()
     }
 
+    pub(crate) fn has_failed_jobs(&self) -> bool {
+        self.ledger.jobs().iter().any(|job| job.state == JobState::Failed)
+    }
+
     pub(crate) fn has_workers(&self) -> bool {
         self.ledger.has_workers()
     }
@@ -136,12 +152,16 @@ impl Coordinator {
                 self.sessions.insert(hello.worker, link);
                 self.ledger.connect(now, hello).expect("its hello is in order");
             }
-            Command::Report { worker, link, report } => self.report(now, worker, link, &report, around),
+            Command::Operate(operation) => self.operate(now, &operation),
             Command::Failure { worker, link, failure } => {
-                if self.sessions.get(&worker) == Some(&link) {
-                    _ = self.ledger.fail(now, worker, &failure);
+                let is_open = self.sessions.get(&worker) == Some(&link);
+                if is_open && self.ledger.fail(now, worker, &failure).is_ok() {
+                    around.witness.fail(worker, &failure);
+                } else {
+                    self.send_away(now, worker, link, around);
                 }
             }
+            Command::Report { worker, link, report } => self.report(now, worker, link, &report, around),
             Command::Goodbye { worker, link } => {
                 if self.close(worker, link) {
                     self.ledger.goodbye(now, worker);
@@ -153,7 +173,12 @@ impl Coordinator {
                     self.ledger.disconnect(now, worker);
                 }
             }
-            Command::Tick => self.ledger.tick(now),
+            Command::Tick => {
+                for silent in self.ledger.tick(now) {
+                    let link = self.sessions.remove(&silent);
+                    around.requests.extend(link.map(|link| Request::Close { link }));
+                }
+            }
         }
     }
 
@@ -182,11 +207,26 @@ impl Coordinator {
             (result, expected) => panic!("{result:?} instead of {expected:?} for {report:?}"),
         }
         if result.is_err() {
-            if self.close(worker, link) {
-                self.ledger.disconnect(now, worker);
-            }
-            around.requests.push(Request::Close { link });
+            self.send_away(now, worker, link, around);
         }
+    }
+
+    fn operate(&mut self, now: Duration, operation: &Operation) {
+        _ = match operation {
+            Operation::Pause(job) => self.ledger.pause(now, *job).is_ok(),
+            Operation::Resume(job) => self.ledger.resume(now, *job).is_ok(),
+            Operation::Priority(job, priority) => self.ledger.set_priority(now, *job, *priority).is_ok(),
+            Operation::Drain(name) => self.ledger.drain(now, name).is_ok(),
+            Operation::Block(name) => self.ledger.block(now, name).is_ok(),
+            Operation::Unblock(name) => self.ledger.unblock(now, name).is_ok(),
+        };
+    }
+
+    fn send_away(&mut self, now: Duration, worker: WorkerId, link: u64, around: &mut Surroundings<'_>) {
+        if self.close(worker, link) {
+            self.ledger.disconnect(now, worker);
+        }
+        around.requests.push(Request::Close { link });
     }
 
     /// Forgets a session, unless the worker has begun another since.

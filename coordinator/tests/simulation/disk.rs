@@ -1,20 +1,23 @@
 //! The store, watched: every commit is held against what the spans really count to and against all commits before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use queens_coordinator::intervals::Intervals;
-
 use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit};
 use queens_coordinator::store::{Coverage, JobRow, Phase, Record, Store, Stored, Write};
 use queens_proto::{JobId, Progress};
 use queens_solver::{Count, Span};
+use tempfile::TempDir;
 
 use crate::puzzle::Puzzle;
 
 /// A store that can be made to fail.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Disk {
-    store: MemoryStore,
+    medium: Medium,
     pub(crate) rows: BTreeMap<JobId, JobRow>,
     crosses: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
@@ -22,6 +25,42 @@ pub(crate) struct Disk {
     pub(crate) n_failures: u64,
     /// Whether those that fail are durable all the same.
     pub(crate) fails_late: bool,
+}
+
+/// The store itself.
+#[derive(Debug)]
+enum Medium {
+    Memory(MemoryStore),
+    // The store is closed before its directory is removed.
+    Sqlite { store: SqliteStore, dir: TempDir },
+}
+
+impl Medium {
+    fn store(&mut self) -> &mut dyn Store {
+        match self {
+            Self::Memory(store) => store,
+            Self::Sqlite { store, .. } => store,
+        }
+    }
+
+    /// What a crash leaves: the files as they are, without the tidying up of a store that is closed.
+    fn crash(&mut self) {
+        if let Self::Sqlite { dir, .. } = self {
+            let remains = TempDir::new().expect("a temporary directory");
+            for file in fs::read_dir(dir.path()).expect("a directory") {
+                let file = file.expect("readable");
+                // The shared memory does not outlive its processes.
+                if !file.file_name().to_string_lossy().ends_with("-shm") {
+                    fs::copy(file.path(), remains.path().join(file.file_name())).expect("copied");
+                }
+            }
+            *self = Self::sqlite(remains);
+        }
+    }
+
+    fn sqlite(dir: TempDir) -> Self {
+        Self::Sqlite { store: SqliteStore::open(dir.path()).expect("a sound directory"), dir }
+    }
 }
 
 /// The records of one cross, by their first subproblem, and the coverage that was written with them.
@@ -36,8 +75,39 @@ struct Cross {
 pub(crate) struct CommitFailed;
 
 impl Disk {
+    /// An empty disk: a real one, or a model in memory, which is much faster.
+    pub(crate) fn new(is_real: bool) -> Self {
+        let medium = if is_real {
+            Medium::sqlite(TempDir::new().expect("a temporary directory"))
+        } else {
+            Medium::Memory(MemoryStore::default())
+        };
+        Self {
+            medium,
+            rows: BTreeMap::new(),
+            crosses: BTreeMap::new(),
+            progress: BTreeMap::new(),
+            n_failures: 0,
+            fails_late: false,
+        }
+    }
+
+    /// What is there after a crash.
     pub(crate) fn load(&mut self) -> Stored {
-        self.store.load().expect("memory can be read")
+        self.medium.crash();
+        self.medium.store().load().expect("it can be read")
+    }
+
+    /// What the records of a real disk prove; closes it.
+    pub(crate) fn audit(&mut self) -> Option<Vec<JobAudit>> {
+        let Medium::Sqlite { store, dir } =
+            std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default()))
+        else {
+            return None;
+        };
+        drop(store);
+        let dir: &Path = dir.path();
+        Some(audit(dir).expect("nothing contradicts"))
     }
 
     pub(crate) fn commit(&mut self, puzzles: &[Puzzle], writes: &[Write]) -> Result<(), CommitFailed> {
@@ -53,7 +123,7 @@ impl Disk {
     }
 
     pub(crate) fn find(&mut self, job: JobId, span: Span) -> Option<Count> {
-        self.store.find(job, span).expect("memory can be read")
+        self.medium.store().find(job, span).expect("it can be read")
     }
 
     /// What is durably recorded of a cross.
@@ -67,7 +137,8 @@ impl Disk {
     }
 
     pub(crate) fn records(&self, job: JobId) -> Vec<Record> {
-        self.store.records(job).cloned().collect()
+        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
+        crosses.flat_map(|(_, cross)| cross.records.values()).cloned().collect()
     }
 
     /// What the coverage of a job comes to, of a plan that is stored.
@@ -80,7 +151,7 @@ impl Disk {
     }
 
     fn apply(&mut self, puzzles: &[Puzzle], writes: &[Write]) {
-        self.store.commit(writes).expect("jobs are written before what belongs to them");
+        self.medium.store().commit(writes).expect("jobs are written before what belongs to them");
         let cancelled = |(&id, row): (&JobId, &JobRow)| (row.phase == Phase::Cancelled).then_some(id);
         let cancelled: BTreeSet<JobId> = self.rows.iter().filter_map(cancelled).collect();
         let mut touched = BTreeSet::new();

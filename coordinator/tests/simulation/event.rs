@@ -46,6 +46,10 @@ pub(crate) enum Event {
     },
     Submit,
     Fault(Fault),
+    /// Operators take back pauses and blocks.
+    Undo,
+    /// Operators have what failed tried again, if all else is done.
+    Oversee,
     Restart,
     /// To the coordinator that was started as the given one.
     Tick {
@@ -67,7 +71,7 @@ impl Event {
     /// Whether it is worth a line in the log, which signs of life are not.
     pub(crate) fn is_telling(&self) -> bool {
         match self {
-            Self::Tick { .. } | Self::Wake { .. } | Self::Interval { .. } => false,
+            Self::Tick { .. } | Self::Wake { .. } | Self::Interval { .. } | Self::Oversee => false,
             Self::Down { message, .. } => !matches!(message, ToWorker::Acknowledge { .. }),
             Self::Up { message: ToCoordinator::Report(report), .. } => {
                 !report.deltas.is_empty() || !report.finished.is_empty()

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::random::Random;
@@ -50,10 +52,20 @@ pub(crate) enum Fault {
     Leave,
     /// The second job is given up.
     Cancel,
+    /// A job is paused for a while.
+    Pause,
+    /// A job becomes more or less urgent.
+    Priority,
+    /// All workers of a name are sent home, and others take their places.
+    Drain,
+    /// A name is blocked for a while.
+    Block,
+    /// A worker fails to count a chunk.
+    Failure,
 }
 
 impl Fault {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 24] = [
         Self::Delay,
         Self::Duplicate,
         Self::LinkLost,
@@ -73,10 +85,15 @@ impl Fault {
         Self::CommitFailsLate,
         Self::Leave,
         Self::Cancel,
+        Self::Pause,
+        Self::Priority,
+        Self::Drain,
+        Self::Block,
+        Self::Failure,
     ];
 }
 
-/// The faults of a history in no order, of which a smaller budget takes the first.
+/// The faults of a history, in no order.
 pub(crate) fn draw(random: &mut Random) -> Vec<(Duration, Fault)> {
     // Some histories have one favourite, so that several faults of one kind come together.
     let favourite = random.pick(&Fault::ALL).filter(|_| random.percent(40));
@@ -89,24 +106,78 @@ pub(crate) fn draw(random: &mut Random) -> Vec<(Duration, Fault)> {
     (0..budget).map(one).collect()
 }
 
-/// How many faults of each kind there were.
+/// Which of a history's faults are inflicted, by their numbers in the order they were drawn; all by default.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(BTreeMap<Fault, u64>);
+pub(crate) struct Faults(Option<Vec<u64>>);
+
+impl Faults {
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.0.as_ref().is_none_or(|kept| kept.contains(&number))
+    }
+
+    /// As few as possible of them with which a history still fails, if it fails with all of them.
+    pub(crate) fn fewest(&self, fails: impl Fn(&Self) -> bool) -> Self {
+        let all: Vec<u64> = (0..MOST).filter(|&number| self.has(number)).collect();
+        let first = |n: usize| Self(Some(all[..n].to_vec()));
+        let Some(mut fewest) = (0..=all.len()).map(first).find(|some| fails(some)) else {
+            return first(all.len());
+        };
+        for number in all {
+            let without = |kept: &Vec<u64>| kept.iter().copied().filter(|&other| other != number).collect();
+            let fewer = Self(fewest.0.as_ref().map(without));
+            if fewest.has(number) && fails(&fewer) {
+                fewest = fewer;
+            }
+        }
+        fewest
+    }
+}
+
+/// For example `0,3,12`.
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().flatten().map(u64::to_string).collect();
+        f.write_str(&numbers.join(","))
+    }
+}
+
+impl FromStr for Faults {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        let numbers = text.split(',').filter(|number| !number.is_empty()).map(str::parse);
+        Ok(Self(Some(numbers.collect::<Result<_, _>>()?)))
+    }
+}
+
+/// How many faults of each kind there were, and how many histories on a real disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    faults: BTreeMap<Fault, u64>,
+    n_on_real_disk: u64,
+}
 
 impl Tally {
     pub(crate) fn count(&mut self, fault: Fault) {
-        *self.0.entry(fault).or_default() += 1;
+        *self.faults.entry(fault).or_default() += 1;
+    }
+
+    pub(crate) fn count_real_disk(&mut self) {
+        self.n_on_real_disk += 1;
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
-        for (&fault, n) in &other.0 {
-            *self.0.entry(fault).or_default() += n;
+        self.n_on_real_disk += other.n_on_real_disk;
+        for (&fault, n) in &other.faults {
+            *self.faults.entry(fault).or_default() += n;
         }
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(&self.0).finish()
+        let n_faults: u64 = self.faults.values().sum();
+        write!(f, "{} of them on SQLite; {n_faults} faults: ", self.n_on_real_disk)?;
+        f.debug_map().entries(&self.faults).finish()
     }
 }

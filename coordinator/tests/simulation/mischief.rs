@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use queens_coordinator::store::{MAX_DURATION, Record};
-use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToCoordinator, WorkerId};
+use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Priority, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
-use crate::coordinator::Command;
+use crate::coordinator::{Command, Operation};
 use crate::disk::puzzle;
 use crate::event::Event;
 use crate::fault::Fault;
 use crate::world::World;
 
+/// What workers are called: several by each name.
+pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
+
 /// How long a leaving worker waits for its last acknowledgement.
-const FAREWELL: Duration = Duration::from_secs(10);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
 
 impl World<'_> {
     /// Inflicts a fault; `false` if there is nobody whom it could happen to.
@@ -42,6 +45,7 @@ impl World<'_> {
                 true
             }
             Fault::Cancel => self.cancel(),
+            Fault::Pause | Fault::Priority | Fault::Drain | Fault::Block => self.operate(fault).is_some(),
             _ => self.harm_worker(fault).is_some(),
         }
     }
@@ -54,6 +58,52 @@ impl World<'_> {
         self.wants_cancel = true;
         self.command(Command::Cancel(job));
         true
+    }
+
+    /// An operator does something. Pauses and blocks are taken back some time later.
+    fn operate(&mut self, fault: Fault) -> Option<()> {
+        self.coordinator.as_ref()?;
+        let jobs: Vec<JobId> = self.disk.rows.keys().copied().collect();
+        let job = self.random.pick(&jobs)?;
+        let name = self.random.pick(&NAMES)?.to_owned();
+        let operation = match fault {
+            Fault::Pause => {
+                self.paused.insert(job);
+                Operation::Pause(job)
+            }
+            Fault::Block => {
+                self.blocked.insert(name.clone());
+                Operation::Block(name)
+            }
+            Fault::Drain => {
+                let at = self.random.ms(0, 5_000);
+                self.after(at, Event::Join { healthy: false });
+                Operation::Drain(name)
+            }
+            _ => {
+                let priority = i32::try_from(self.random.below(3)).expect("small") - 1;
+                Operation::Priority(job, Priority::try_from(priority).expect("small"))
+            }
+        };
+        self.command(Command::Operate(operation));
+        let at = self.random.ms(500, 20_000);
+        self.after(at, Event::Undo);
+        Some(())
+    }
+
+    /// Repeats what operators want, and does not if they want nothing special any more.
+    pub(crate) fn repeat_operations(&mut self) {
+        let jobs: Vec<JobId> = self.disk.rows.keys().copied().collect();
+        for job in jobs {
+            let is_paused = self.paused.contains(&job);
+            let operation = if is_paused { Operation::Pause(job) } else { Operation::Resume(job) };
+            self.command(Command::Operate(operation));
+        }
+        for name in NAMES.map(str::to_owned) {
+            let is_blocked = self.blocked.contains(&name);
+            let operation = if is_blocked { Operation::Block(name) } else { Operation::Unblock(name) };
+            self.command(Command::Operate(operation));
+        }
     }
 
     fn harm_worker(&mut self, fault: Fault) -> Option<()> {
@@ -94,6 +144,7 @@ impl World<'_> {
                 let at = self.random.ms(0, 5_000);
                 self.after(at, Event::Join { healthy: false });
             }
+            Fault::Failure => self.workers.get_mut(&id)?.fails = true,
             Fault::CorruptHello => self.corrupt_hellos.push(id),
             Fault::Duplicate => {
                 let sent = self.workers[&id].sent.clone();
@@ -125,8 +176,9 @@ impl World<'_> {
         let planned = |job: &JobId| self.disk.progress(*job).is_some();
         let jobs: Vec<JobId> = self.disk.rows.keys().copied().filter(planned).collect();
         let job = self.random.pick(&jobs)?;
+        // Its own or anybody's, of this or an earlier coordinator: under others, nothing is listened to.
         let mut leases = self.workers[&id].leases();
-        leases.push(LeaseId(0));
+        leases.extend(self.witness.any_token(&mut self.random));
         let lease = self.random.pick(&leases)?;
         let span = puzzle(&self.puzzles, job).random_span(8, &mut self.random);
         let count = puzzle(&self.puzzles, job).count(span);

@@ -113,6 +113,7 @@ impl World<'_> {
         }
         self.coordinator = Some(coordinator);
         requests.into_iter().for_each(|request| self.grant(request));
+        self.repeat_operations();
         self.after(Duration::ZERO, Event::Wake { start: self.n_starts });
         self.after(Duration::ZERO, Event::Tick { start: self.n_starts });
     }

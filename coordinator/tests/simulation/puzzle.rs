@@ -8,7 +8,7 @@ use queens_solver::{BoardSize, Choice, Count, FreeRows, Kernel, Plan, Prefixes, 
 use crate::random::Random;
 
 /// The boards that are counted.
-const SIZES: std::ops::RangeInclusive<u8> = 6..=10;
+const SIZES: std::ops::RangeInclusive<u8> = 6..=12;
 
 /// Estimated nodes of a mean subproblem.
 const WORK: u64 = 10_000_000;
@@ -47,7 +47,7 @@ impl Library {
     /// among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
     pub(crate) fn puzzle(&self, random: &mut Random) -> Puzzle {
         // Small boards more often: they have few crosses, so that these have many subproblems.
-        let sizes = [6, 6, 6, 7, 7, 8, 8, 9, 10];
+        let sizes = [6, 6, 6, 7, 8, 8, 8, 9, 10, 11, 12];
         let size = random.pick(&sizes).expect("not empty");
         let (n, counts) = self.0.iter().find(|(n, _)| n.get() == size).expect("counted");
         // One in eight as it really is cut: small boards into one subproblem a cross.

@@ -33,6 +33,19 @@ impl World<'_> {
                 assert!(is_cancelled, "{:?}", job.row);
             }
         }
+        self.check_audit();
+    }
+
+    /// The records on a real disk are those that were written.
+    fn check_audit(&mut self) {
+        for audit in self.disk.audit().into_iter().flatten() {
+            let id = audit.job.id;
+            let records = self.disk.records(id);
+            assert_eq!(audit.n_records, u64::try_from(records.len()).expect("few"), "records of job {id}");
+            assert!(audit.job.phase != Phase::Done || audit.is_complete(), "{audit:?}");
+            let progress = self.disk.progress(id).unwrap_or_default();
+            assert_eq!((audit.total, audit.nodes), (progress.solutions, progress.nodes), "sums of job {id}");
+        }
     }
 
     fn check_total(&self, job: JobId, recorded: &BTreeMap<u32, (u64, u128, u128)>) {

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use queens_coordinator::intervals::Intervals;
 use queens_coordinator::ledger::{Comparison, Outcome};
 use queens_coordinator::store::{MAX_COUNT, MAX_DURATION, Phase};
-use queens_proto::{Delta, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Failure, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
 use crate::disk::Disk;
 use crate::puzzle::Puzzle;
+use crate::random::Random;
 use crate::worker::without;
 
 /// The model.
@@ -72,6 +73,11 @@ impl Witness {
         self.cancelled.insert(job);
     }
 
+    /// Some fencing token that was given out.
+    pub(crate) fn any_token(&self, random: &mut Random) -> Option<LeaseId> {
+        random.pick(&self.tokens.iter().copied().collect::<Vec<_>>())
+    }
+
     pub(crate) fn n_recorded(&self, job: JobId) -> u128 {
         let crosses = self.recorded.range((job, 0)..=(job, u32::MAX));
         crosses.map(|(_, recorded)| u128::from(recorded.len())).sum()
@@ -97,6 +103,13 @@ impl Witness {
             }
         }
         outcomes
+    }
+
+    /// A worker can't count a span, and gives it back.
+    pub(crate) fn fail(&mut self, worker: WorkerId, failure: &Failure) {
+        if let Some(seen) = self.leases.get_mut(&failure.lease).filter(|seen| seen.worker == worker) {
+            seen.take_off(&[failure.span]);
+        }
     }
 
     fn record(&mut self, worker: WorkerId, delta: &Delta) -> Outcome {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use queens_proto::{Delta, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
 /// Reports that may wait to be acknowledged.
@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     /// Until when its threads do nothing, while its session goes on.
     pub(crate) stuck_until: Duration,
     pub(crate) leaving: bool,
+    /// Whether the next chunk that a thread ends can't be counted.
+    pub(crate) fails: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ struct Work {
     left: VecDeque<Span>,
     in_hand: Option<Span>,
     done: Vec<Delta>,
+    failed: Option<Failure>,
     stopped: bool,
     ended: bool,
 }
@@ -67,6 +70,7 @@ impl Worker {
             stalled_until: Duration::ZERO,
             stuck_until: Duration::ZERO,
             leaving: false,
+            fails: false,
         }
     }
 
@@ -127,8 +131,15 @@ impl Worker {
 
     fn add(&mut self, lease: Lease) {
         let left = lease.spans.iter().map(|leased| leased.span).collect();
-        let work =
-            Work { job: lease.job, left, in_hand: None, done: Vec::new(), stopped: false, ended: false };
+        let work = Work {
+            job: lease.job,
+            left,
+            in_hand: None,
+            done: Vec::new(),
+            failed: None,
+            stopped: false,
+            ended: false,
+        };
         let known = self.held.insert(lease.id, work);
         assert!(known.is_none(), "{} was leased {} twice", self.id, lease.id);
         self.waiting.push_back(lease.id);
@@ -175,6 +186,11 @@ impl Worker {
         let Some(Thread { lease, chunk_size }) = self.threads[thread] else { return };
         let work = self.held.get_mut(&lease).expect("held until it is ended");
         let Some(chunk) = work.in_hand.take().filter(|_| !work.stopped) else { return };
+        if std::mem::take(&mut self.fails) {
+            let reason = "simulated".to_owned();
+            work.failed = Some(Failure { job: work.job, lease, span: chunk, reason });
+            return work.left.clear();
+        }
         let count = count(work.job, chunk);
         match work.done.last_mut() {
             Some(last) if last.span.cross() == chunk.cross() && last.span.to() == chunk.from() => {
@@ -192,6 +208,11 @@ impl Worker {
             chunk_size
         };
         self.threads[thread] = Some(Thread { lease, chunk_size });
+    }
+
+    /// What could not be counted, which is told before the report that ends its lease.
+    pub(crate) fn failures(&mut self) -> Vec<Failure> {
+        self.held.values_mut().filter_map(|work| work.failed.take()).collect()
     }
 
     /// What was counted since the last report; nothing, when there is nothing and it need not show that it lives.

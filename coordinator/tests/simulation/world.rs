@@ -1,16 +1,17 @@
 //! One history: workers, links, operator and coordinator, and the order in which things happen to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::time::Duration;
 
-use queens_proto::{JobId, ToCoordinator, WorkerId};
+use queens_proto::{JobId, ToCoordinator, ToWorker, WorkerId};
 use queens_solver::Span;
 
 use crate::coordinator::{Command, Coordinator};
 use crate::disk::{Disk, puzzle};
 use crate::event::{Event, Log};
-use crate::fault::{Tally, draw};
+use crate::fault::{Faults, Tally, draw};
+use crate::mischief::FAREWELL;
 use crate::network::{Lane, Link};
 use crate::puzzle::{Library, Puzzle};
 use crate::random::Random;
@@ -25,6 +26,9 @@ const MOST_STEPS: u64 = 200_000;
 /// How long things go on after the last job, so that what is late arrives.
 const AFTERMATH: Duration = Duration::from_secs(20);
 
+/// How often operators look for jobs that have failed, when there are no more faults.
+const OVERSEE: Duration = Duration::from_secs(60);
+
 /// How often a worker reports, as the real one does.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -38,6 +42,9 @@ pub(crate) struct World<'a> {
     pub(crate) puzzles: Vec<Puzzle>,
     pub(crate) n_submitted: usize,
     pub(crate) wants_cancel: bool,
+    /// What operators have paused and blocked.
+    pub(crate) paused: BTreeSet<JobId>,
+    pub(crate) blocked: BTreeSet<String>,
     pub(crate) disk: Disk,
     pub(crate) witness: Witness,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
@@ -58,10 +65,11 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The history of a seed, with the first `budget` of its faults.
-    pub(crate) fn new(library: &Library, seed: u64, budget: usize, log: &'a mut Log) -> Self {
+    /// The history of a seed, with some of its faults.
+    pub(crate) fn new(library: &Library, seed: u64, faults: &Faults, log: &'a mut Log) -> Self {
         let mut random = Random::new(seed);
-        let faults = draw(&mut random.fork());
+        let drawn = draw(&mut random.fork());
+        let on_real_disk = random.fork().percent(2);
         let n_jobs = if random.percent(30) { 2 } else { 1 };
         let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
         let mut world = Self {
@@ -72,7 +80,9 @@ impl<'a> World<'a> {
             puzzles,
             n_submitted: 0,
             wants_cancel: false,
-            disk: Disk::default(),
+            paused: BTreeSet::new(),
+            blocked: BTreeSet::new(),
+            disk: Disk::new(on_real_disk),
             witness: Witness::default(),
             workers: BTreeMap::new(),
             n_workers: 0,
@@ -97,9 +107,12 @@ impl<'a> World<'a> {
             let at = world.random.ms(0, 3_000);
             world.after(at, Event::Join { healthy: false });
         }
-        for (at, fault) in faults.into_iter().take(budget) {
+        for (_, (at, fault)) in (0..).zip(drawn).filter(|(number, _)| faults.has(*number)) {
             world.n_faults_left += 1;
             world.after(at, Event::Fault(fault));
+        }
+        if on_real_disk {
+            world.tally.count_real_disk();
         }
         world
     }
@@ -115,6 +128,8 @@ impl<'a> World<'a> {
             if self.n_faults_left == 0 && clean.is_none() {
                 clean = Some((self.now + PATIENCE, n_steps + MOST_STEPS));
                 self.after(Duration::ZERO, Event::Join { healthy: true });
+                self.after(Duration::ZERO, Event::Undo);
+                self.after(OVERSEE, Event::Oversee);
             }
             if let Some((deadline, last_step)) = clean {
                 assert!(self.now < deadline && n_steps < last_step, "no end in sight: {:?}", self.disk.rows);
@@ -159,7 +174,11 @@ impl<'a> World<'a> {
                 let lane = self.links[&link].down;
                 if let Some(worker) = self.listener(link).filter(|_| lane.arrives()) {
                     let id = worker.id;
+                    let is_sent_home = message == ToWorker::Drain;
                     worker.hear(message);
+                    if is_sent_home {
+                        self.after(FAREWELL, Event::Farewell { worker: id });
+                    }
                     self.drive(id);
                 }
             }
@@ -202,6 +221,17 @@ impl<'a> World<'a> {
                 if self.inflict(fault) {
                     self.tally.count(fault);
                 }
+            }
+            Event::Undo => {
+                self.paused.clear();
+                self.blocked.clear();
+                self.repeat_operations();
+            }
+            Event::Oversee => {
+                if self.coordinator.as_ref().is_some_and(Coordinator::has_failed_jobs) {
+                    self.repeat_operations();
+                }
+                self.after(OVERSEE, Event::Oversee);
             }
             Event::Restart => self.start_coordinator(),
             Event::Tick { start } if start == self.n_starts => self.tick(),
@@ -278,7 +308,11 @@ impl<'a> World<'a> {
     /// The session of a worker reports what there is, as often as it should.
     fn interval(&mut self, link: u64) {
         let Some(worker) = self.listener(link) else { return };
-        let (id, report) = (worker.id, worker.report(true));
+        let (id, failures) = (worker.id, worker.failures());
+        let report = worker.report(true);
+        for failure in failures {
+            self.send_up(link, ToCoordinator::Failure(failure));
+        }
         if let Some(report) = report {
             self.send_up(link, ToCoordinator::Report(report));
         }
@@ -296,13 +330,20 @@ impl<'a> World<'a> {
         let begun: Vec<(usize, JobId, Span)> = (0..worker.n_threads())
             .filter_map(|thread| worker.begin(thread).map(|(job, chunk)| (thread, job, chunk)))
             .collect();
-        let report = link.filter(|_| worker.has_ended_leases()).and_then(|_| worker.report(false));
+        let ended = link.filter(|_| worker.has_ended_leases());
+        let failures = ended.map(|_| worker.failures()).unwrap_or_default();
+        let report = ended.and_then(|_| worker.report(false));
         let leaves = worker.leaving && worker.may_leave();
         for (thread, job, chunk) in begun {
             let seconds = puzzle(&self.puzzles, job).work(chunk) / speed * self.random.factor(2.0);
             let duration = Duration::from_secs_f64(seconds);
             let at = duration + stuck_until.saturating_sub(self.now);
             self.after(at, Event::Counted { worker: id, thread, duration });
+        }
+        for (link, failure) in
+            link.into_iter().flat_map(|link| failures.iter().map(move |failure| (link, failure)))
+        {
+            self.send_up(link, ToCoordinator::Failure(failure.clone()));
         }
         if let (Some(link), Some(report)) = (link, report) {
             self.send_up(link, ToCoordinator::Report(report));

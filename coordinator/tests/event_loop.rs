@@ -1,0 +1,122 @@
+//! What the event loop does when its store can't be written: it tells nobody anything, loses nothing, and goes on.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::store::{Store, StoreError, Stored, Write};
+use queens_coordinator::{Handle, unthreaded};
+use queens_proto::{
+    Delta, Hello, JobId, JobState, Lease, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, link,
+};
+use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
+
+/// A store that can be made to fail, and whose contents can be looked at.
+#[derive(Clone, Debug, Default)]
+struct Disk {
+    store: Arc<Mutex<MemoryStore>>,
+    is_full: Arc<AtomicBool>,
+}
+
+impl Disk {
+    fn store(&self) -> MutexGuard<'_, MemoryStore> {
+        self.store.lock().expect("nobody panics")
+    }
+
+    fn is_recorded(&self, span: Span) -> bool {
+        self.store().records(JobId(1)).any(|record| record.span == span)
+    }
+
+    fn fill(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::SeqCst);
+    }
+}
+
+impl Store for Disk {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        self.store().load()
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if self.is_full.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed("the disk is full".to_owned()));
+        }
+        self.store().commit(writes)
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+        self.store().find(job, span)
+    }
+}
+
+/// A coordinator with a job, and a worker that has its first lease.
+async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToWorker>, Lease) {
+    let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
+    tokio::spawn(running);
+    let n = BoardSize::new(12).expect("a board size");
+    let job = handle.submit(n, Priority::default()).await.expect("it runs");
+    let is_planned =
+        |job: Option<&queens_proto::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
+    handle.snapshots().wait_for(|snapshot| is_planned(snapshot.job(job))).await.expect("it runs");
+    let (mut worker, coordinator_end) = link();
+    let serving = handle.clone();
+    tokio::spawn(async move { serving.serve(coordinator_end).await });
+    let hello = Hello {
+        worker: WorkerId(1),
+        name: "only".to_owned(),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        n_threads: 1,
+        rate: 1.0,
+        decomposition: DECOMPOSITION_VERSION,
+        held: Vec::new(),
+    };
+    worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
+    let Some(ToWorker::Lease(lease)) = worker.receiver.recv().await else { panic!("there is work") };
+    (handle, worker, lease)
+}
+
+fn report(lease: &Lease) -> (Span, Report) {
+    let span = lease.spans[0].span;
+    let count = Count { solutions: 0, nodes: 1 };
+    let delta = Delta { job: lease.job, lease: lease.id, span, count, duration: Duration::from_millis(1) };
+    (span, Report { sequence: 1, deltas: vec![delta], finished: Vec::new() })
+}
+
+/// The messages that are there now, leases left out.
+fn heard(worker: &mut Link<ToCoordinator, ToWorker>) -> Vec<ToWorker> {
+    let messages = std::iter::from_fn(|| worker.receiver.try_recv().ok());
+    messages.filter(|message| !matches!(message, ToWorker::Lease(_))).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_acknowledged_before_it_is_durable() {
+    let disk = Disk::default();
+    let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
+    let (span, report) = report(&lease);
+    disk.fill(true);
+    worker.sender.send(ToCoordinator::Report(report)).await.expect("it listens");
+    let mut snapshots = handle.snapshots();
+    snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+    // Much longer than a silent worker is kept.
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!((heard(&mut worker), disk.is_recorded(span)), (Vec::new(), false));
+    }
+    let error = snapshots.borrow().store_error.clone();
+    assert!(error.is_some_and(|error| error.contains("the disk is full")));
+    disk.fill(false);
+    let acknowledged = loop {
+        match worker.receiver.recv().await.expect("the session goes on") {
+            ToWorker::Lease(_) => {}
+            message => break message,
+        }
+    };
+    assert_eq!(acknowledged, ToWorker::Acknowledge { sequence: 1 });
+    assert!(disk.is_recorded(span));
+    snapshots.wait_for(|snapshot| snapshot.store_error.is_none()).await.expect("it runs");
+    // The worker was not given up for a silence that was not its own.
+    assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
+}

@@ -1,0 +1,91 @@
+//! Checksums of what a count rests on, so that it is used as it was sent or not at all.
+//!
+//! TCP's checksum lets one in 65,536 errors through, and what stands between two machines may compute a new one over
+//! what it has garbled. Whatever else is garbled costs time, never a count.
+
+use crc32fast::Hasher;
+
+use crate::pb;
+
+/// The CRC-32 (of zlib) over job, lease, cross, first and last subproblem, solutions, nodes and duration of a delta, in
+/// this order, each as 8 bytes, the least significant first.
+#[must_use]
+pub fn of_delta(delta: &pb::Delta) -> u32 {
+    let pb::Span { cross, from, to } = delta.span.unwrap_or_default();
+    let fixed = [delta.job, delta.lease, cross.into(), from, to];
+    crc([&fixed[..], &[delta.solutions, delta.nodes, delta.duration_us]].concat())
+}
+
+/// The same over lease, job and n of a lease, and over cross, first and last subproblem and image of each of its spans.
+#[must_use]
+pub fn of_lease(lease: &pb::Lease) -> u32 {
+    let spans = lease.spans.iter().flat_map(|leased| {
+        let pb::Span { cross, from, to } = leased.span.unwrap_or_default();
+        [cross.into(), from, to, leased.image.into()]
+    });
+    crc([lease.lease, lease.job, lease.n.into()].into_iter().chain(spans))
+}
+
+fn crc(words: impl IntoIterator<Item = u64>) -> u32 {
+    let mut hasher = Hasher::new();
+    words.into_iter().for_each(|word| hasher.update(&word.to_le_bytes()));
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use prost::Message;
+    use queens_solver::{BoardSize, Count, Span, Symmetry};
+
+    use super::*;
+    use crate::{Delta, JobId, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
+
+    /// The message with each of its bits changed in turn.
+    fn garbled(message: &impl Message) -> impl Iterator<Item = Vec<u8>> {
+        let bytes = message.encode_to_vec();
+        (0..bytes.len() * 8).map(move |bit| {
+            let mut garbled = bytes.clone();
+            garbled[bit / 8] ^= 1 << (bit % 8);
+            garbled
+        })
+    }
+
+    #[test]
+    fn a_garbled_delta_is_not_counted() {
+        let delta = Delta {
+            job: JobId(1),
+            lease: LeaseId(7 << 32),
+            span: Span::new(300, 1000, 2000).expect("not empty"),
+            count: Count { solutions: 12_345, nodes: 67_890_123 },
+            duration: Duration::from_micros(98_765),
+        };
+        let report = Report { sequence: 3, deltas: vec![delta], finished: vec![LeaseId(7 << 32)] };
+        let message = pb::WorkerMessage::from(ToCoordinator::Report(report));
+        for bytes in garbled(&message) {
+            let message = pb::WorkerMessage::decode(&bytes[..]).ok().map(ToCoordinator::try_from);
+            if let Some(Ok(ToCoordinator::Report(report))) = message {
+                assert!(report.deltas.iter().all(|reported| *reported == delta), "{report:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_garbled_lease_is_not_counted() {
+        let leased = |image| LeasedSpan { span: Span::new(300, 1000, 2000).expect("not empty"), image };
+        let lease = Lease {
+            id: LeaseId(7 << 32),
+            job: JobId(1),
+            n: BoardSize::new(27).expect("a board size"),
+            spans: Symmetry::UP_TO_MIRROR.map(leased).to_vec(),
+        };
+        let message = pb::CoordinatorMessage::from(ToWorker::Lease(lease.clone()));
+        for bytes in garbled(&message) {
+            let message = pb::CoordinatorMessage::decode(&bytes[..]).ok().map(ToWorker::try_from);
+            if let Some(Ok(ToWorker::Lease(heard))) = message {
+                assert_eq!(heard, lease);
+            }
+        }
+    }
+}

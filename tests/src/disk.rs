@@ -1,0 +1,65 @@
+//! A small file system in memory, which can be full.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A mounted file system; unmounted when dropped.
+#[derive(Debug)]
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// One of so many KiB over a directory; `None` if we may not mount it.
+    #[must_use]
+    pub fn over(dir: &Path, kib: u64) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "queens-tests"]).arg(dir);
+        let mounted = mount.output().is_ok_and(|output| output.status.success());
+        mounted.then(|| Self(dir.to_owned()))
+    }
+
+    /// Remounts it, so that nobody can write to it.
+    ///
+    /// # Panics
+    /// If somebody does.
+    pub fn make_read_only(&self) {
+        let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0).output();
+        assert!(mounted.is_ok_and(|output| output.status.success()));
+    }
+
+    /// Fills it with a file to the last byte.
+    ///
+    /// # Panics
+    /// If it can't be written for another reason.
+    pub fn fill(&self) {
+        let mut ballast = fs::File::options().create(true).append(true).open(self.ballast()).expect("a file");
+        for size in [4096, 1] {
+            loop {
+                match ballast.write(&vec![0; size]) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::StorageFull => break,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    /// Makes room again.
+    ///
+    /// # Panics
+    /// If it was not filled.
+    pub fn make_room(&self) {
+        fs::remove_file(self.ballast()).expect("it was filled");
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.0.join("ballast")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        _ = Command::new("umount").arg(&self.0).status();
+    }
+}

@@ -1,0 +1,134 @@
+//! A TCP proxy that does to connections what networks do.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+/// A proxy in front of one address; its connections are cut when it is dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    weather: Arc<watch::Sender<Weather>>,
+    _runtime: Runtime,
+}
+
+/// What is done to all connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Weather {
+    /// Connections of an earlier age are cut.
+    age: u64,
+    /// What comes waits this long before it goes on.
+    delay: Duration,
+    /// What comes is thrown away, in both directions, and nobody is told.
+    swallows: bool,
+    /// How many more pieces of data get a wrong byte.
+    n_to_garble: u64,
+    /// How many have got one.
+    n_garbled: u64,
+}
+
+impl Proxy {
+    /// Starts one for `target`, on a free port of the loopback interface.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn start(target: &str) -> Self {
+        let target = target.parse().expect("an address");
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let weather = Arc::new(watch::Sender::new(Weather::default()));
+        runtime.spawn(accept(listener, target, weather.clone()));
+        Self { address, weather, _runtime: runtime }
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Cuts all connections; others can be made.
+    pub fn cut(&self) {
+        self.weather.send_modify(|weather| weather.age += 1);
+    }
+
+    /// Holds all data back for so long, in each direction.
+    pub fn delay(&self, delay: Duration) {
+        self.weather.send_modify(|weather| weather.delay = delay);
+    }
+
+    /// Throws all data away, or stops doing so.
+    pub fn swallow(&self, swallows: bool) {
+        self.weather.send_modify(|weather| weather.swallows = swallows);
+    }
+
+    /// Changes one byte in each of the next so many pieces of data.
+    pub fn garble(&self, n_pieces: u64) {
+        self.weather.send_modify(|weather| weather.n_to_garble += n_pieces);
+    }
+
+    /// How many pieces of data were changed.
+    #[must_use]
+    pub fn n_garbled(&self) -> u64 {
+        self.weather.borrow().n_garbled
+    }
+}
+
+async fn accept(listener: TcpListener, target: SocketAddr, weather: Arc<watch::Sender<Weather>>) {
+    loop {
+        let Ok((client, _)) = listener.accept().await else { return };
+        let weather = weather.clone();
+        tokio::spawn(async move {
+            // Whoever can't be reached is out of reach for the client too.
+            let Ok(server) = TcpStream::connect(target).await else { return };
+            let ((from_client, to_client), (from_server, to_server)) =
+                (client.into_split(), server.into_split());
+            let mut changes = weather.subscribe();
+            let age = changes.borrow_and_update().age;
+            tokio::select! {
+                () = carry(from_client, to_server, &weather) => {}
+                () = carry(from_server, to_client, &weather) => {}
+                _ = changes.wait_for(|weather| weather.age != age) => {}
+            }
+        });
+    }
+}
+
+async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: &watch::Sender<Weather>) {
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        let n_bytes = match from.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(n_bytes) => n_bytes,
+        };
+        let Weather { delay, swallows, .. } = *weather.borrow();
+        if swallows {
+            continue;
+        }
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        weather.send_if_modified(|weather| {
+            if weather.n_to_garble > 0 {
+                weather.n_to_garble -= 1;
+                // Each time another place: headers, lengths and contents all get their share.
+                let place = usize::try_from(weather.n_garbled).unwrap_or_default() * 7 % n_bytes;
+                buffer[place] ^= 0x55;
+                weather.n_garbled += 1;
+            }
+            false
+        });
+        if to.write_all(&buffer[..n_bytes]).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The real services and sessions on a simulated network: partitions, half-open connections and delays.
+//!
+//! Coordinator and workers run as simulated machines, in simulated time; only their counting threads are real. In each
+//! history a counted number of faults strikes while the job is unfinished, and in the end its total is right.
+
+use std::cell::RefCell;
+use std::env;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::store::{Store, StoreError, Stored, Write};
+use queens_coordinator::{Handle, grpc, unthreaded};
+use queens_proto::{JobId, JobState, JobStatus, Priority};
+use queens_solver::{BoardSize, Count, Kernel, Span, published};
+use queens_tests::chance::Chance;
+use queens_tests::say;
+use queens_worker::{Config, Worker, remote};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::server::Connected;
+use turmoil::Sim;
+use turmoil::net::{TcpListener, TcpStream};
+
+const N: u8 = 16;
+const PORT: u16 = 50051;
+const COORDINATOR: &str = "coordinator";
+const WORKERS: [&str; 3] = ["first", "second", "third"];
+
+/// Simulated time in one step.
+const STEP: Duration = Duration::from_millis(10);
+
+/// Real time that a step takes at least while no fault lasts, so that counting threads, whose time is real, get on.
+const PACE: Duration = Duration::from_micros(100);
+
+/// Faults of one history, which strike one after the other as the job goes on.
+const N_FAULTS: u32 = 5;
+
+/// Simulated time in which a history must end.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// What befalls the link between the coordinator and a worker, or the coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// Nothing gets through.
+    Partition,
+    /// Nothing gets from the worker to the coordinator.
+    Deaf,
+    /// Nothing gets from the coordinator to the worker.
+    Mute,
+    /// All is held back, and arrives later.
+    Hold,
+    /// All takes half a second.
+    Delay,
+    /// The coordinator dies, and comes back on the same store.
+    Crash,
+}
+
+const FAULTS: [Fault; 6] =
+    [Fault::Partition, Fault::Deaf, Fault::Mute, Fault::Hold, Fault::Delay, Fault::Crash];
+
+/// A store that outlives the coordinator.
+#[derive(Clone, Debug, Default)]
+struct Disk(Arc<Mutex<MemoryStore>>);
+
+impl Disk {
+    fn store(&self) -> std::sync::MutexGuard<'_, MemoryStore> {
+        self.0.lock().expect("nobody panics")
+    }
+}
+
+impl Store for Disk {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        self.store().load()
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        self.store().commit(writes)
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+        self.store().find(job, span)
+    }
+}
+
+/// A connection that the coordinator has accepted.
+struct Accepted(TcpStream);
+
+impl Connected for Accepted {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Accepted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Accepted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+type Shared<T> = Rc<RefCell<Option<T>>>;
+
+async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
+    let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
+    tokio::spawn(running);
+    if handle.snapshots().borrow().jobs.is_empty() {
+        handle.submit(BoardSize::new(N)?, Priority::default()).await?;
+    }
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
+    let (sender, incoming) = tokio::sync::mpsc::channel(16);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            _ = sender.send(Ok(Accepted(stream))).await;
+        }
+    });
+    *current.borrow_mut() = Some(handle.clone());
+    let incoming = tokio_stream::wrappers::ReceiverStream::new(incoming);
+    grpc::serve(incoming, handle, CancellationToken::new()).await?;
+    Ok(())
+}
+
+async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
+    let config = Config { name: name.to_owned(), kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
+    let mut worker = Worker::start(config)?;
+    let endpoint = remote::endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
+    let address: SocketAddr = (turmoil::lookup(COORDINATOR), PORT).into();
+    let connector = tower::service_fn(move |_| async move {
+        Ok::<_, io::Error>(TokioIo::new(TcpStream::connect(address).await?))
+    });
+    worker.serve_through(&endpoint, || endpoint.connect_with_connector(connector), &stop).await?;
+    worker.stop();
+    Ok(())
+}
+
+struct History<'a> {
+    sim: Sim<'a>,
+    current: Shared<Handle>,
+    chance: Chance,
+    seed: u64,
+}
+
+impl History<'_> {
+    fn step(&mut self) {
+        self.sim.step().unwrap_or_else(|error| panic!("history {}: {error}", self.seed));
+        assert!(self.sim.elapsed() < PATIENCE, "history {}: no end in sight: {:?}", self.seed, self.job());
+    }
+
+    fn job(&self) -> Option<JobStatus> {
+        self.current.borrow().as_ref()?.snapshots().borrow().job(JobId(1)).cloned()
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.sim.elapsed() + time;
+        while self.sim.elapsed() < end {
+            self.step();
+        }
+    }
+
+    /// Until so much is recorded.
+    fn run_to(&mut self, share: f64) -> JobStatus {
+        loop {
+            if let Some(job) = self.job().filter(|job| job.fraction() >= share) {
+                return job;
+            }
+            self.step();
+            std::thread::sleep(PACE);
+        }
+    }
+
+    fn draw(&mut self, from: u64, to: u64) -> usize {
+        usize::try_from(self.chance.within(from..=to)).expect("few")
+    }
+
+    /// Inflicts a fault for some time, and ends it.
+    fn strike(&mut self) -> Fault {
+        let fault = FAULTS[self.draw(0, FAULTS.len() as u64 - 1)];
+        // One worker, or all of them.
+        let first = self.draw(0, WORKERS.len() as u64 - 1);
+        let workers = if self.draw(0, 1) == 0 { &WORKERS[first..=first] } else { &WORKERS[..] };
+        let time = Duration::from_secs(self.chance.within(1..=40));
+        for &worker in workers {
+            let sim = &mut self.sim;
+            match fault {
+                Fault::Partition => sim.partition(COORDINATOR, worker),
+                Fault::Deaf => sim.partition_oneway(worker, COORDINATOR),
+                Fault::Mute => sim.partition_oneway(COORDINATOR, worker),
+                Fault::Hold => sim.hold(COORDINATOR, worker),
+                Fault::Delay => sim.set_link_latency(COORDINATOR, worker, Duration::from_millis(500)),
+                Fault::Crash => {}
+            }
+        }
+        if fault == Fault::Crash {
+            *self.current.borrow_mut() = None;
+            self.sim.crash(COORDINATOR);
+        }
+        self.run(time);
+        for &worker in workers {
+            let sim = &mut self.sim;
+            match fault {
+                Fault::Partition => sim.repair(COORDINATOR, worker),
+                Fault::Deaf => sim.repair_oneway(worker, COORDINATOR),
+                Fault::Mute => sim.repair_oneway(COORDINATOR, worker),
+                Fault::Hold => sim.release(COORDINATOR, worker),
+                Fault::Delay => sim.set_link_latency(COORDINATOR, worker, Duration::from_millis(1)),
+                Fault::Crash => {}
+            }
+        }
+        if fault == Fault::Crash {
+            self.sim.bounce(COORDINATOR);
+        }
+        fault
+    }
+}
+
+/// Plays one history and returns its faults.
+fn play(seed: u64) -> Vec<Fault> {
+    let mut builder = turmoil::Builder::new();
+    builder.tick_duration(STEP).simulation_duration(PATIENCE * 2).rng_seed(seed);
+    builder.min_message_latency(Duration::from_millis(1)).max_message_latency(Duration::from_millis(50));
+    let (disk, current) = (Disk::default(), Shared::default());
+    let mut sim = builder.build();
+    let (kept, shared) = (disk.clone(), current.clone());
+    sim.host(COORDINATOR, move || coordinate(kept.clone(), shared.clone()));
+    let stop = CancellationToken::new();
+    for name in WORKERS {
+        sim.client(name, work(name, stop.clone()));
+    }
+    let mut history = History { sim, current, chance: Chance::new(seed), seed };
+    let mut faults = Vec::new();
+    for number in 1..=N_FAULTS {
+        let job = history.run_to(0.3 * f64::from(number) / f64::from(N_FAULTS));
+        // During the last fault, all may have been done; another would show nothing.
+        if job.state != JobState::Done {
+            faults.push(history.strike());
+        }
+    }
+    let job = history.run_to(1.0);
+    let expected = published(BoardSize::new(N).expect("a board size")).expect("published").solutions;
+    assert_eq!((job.state, job.progress.solutions), (JobState::Done, expected), "history {seed}");
+    let counted: u128 =
+        disk.store().records(JobId(1)).map(|record| u128::from(record.span.n_subproblems())).sum();
+    assert_eq!(counted, job.progress.n_subproblems, "history {seed}");
+    // All workers are still there and leave when they are told to.
+    stop.cancel();
+    history.sim.run().unwrap_or_else(|error| panic!("history {seed}: {error}"));
+    faults
+}
+
+#[test]
+fn partitions_half_open_connections_and_delays_cost_no_count() {
+    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let n_histories = if full { 100 } else { 4 };
+    let mut inflicted: Vec<Fault> = (1..=n_histories).flat_map(play).collect();
+    let n_faults = inflicted.len();
+    let mut tally = String::new();
+    for fault in FAULTS {
+        let before = inflicted.len();
+        inflicted.retain(|&other| other != fault);
+        tally += &format!(" {fault:?}: {}", before - inflicted.len());
+    }
+    assert!(n_faults >= usize::try_from(n_histories).expect("few"), "{n_faults} faults");
+    say(&format!("{n_histories} simulated networks, each ends with Q({N}); {n_faults} faults:{tally}"));
+}
