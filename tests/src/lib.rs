@@ -1,10 +1,12 @@
 //! What the whole-system tests share: the real binaries, what they do when run, and what they leave on disk.
 
+pub mod browser;
 pub mod chance;
 pub mod cluster;
 pub mod data_dir;
 pub mod docker;
 pub mod process;
+pub mod site;
 
 mod binary;
 
