@@ -67,6 +67,7 @@ impl Browser {
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
+            "--hide-scrollbars",
             "--disable-dev-shm-usage",
             "--disable-background-networking",
             "--disable-component-update",

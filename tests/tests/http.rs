@@ -173,10 +173,10 @@ fn check_value(document: &Value, value: &Value, schema: &Value, at: &str) {
         return check_value(document, value, &document["components"]["schemas"][name], name);
     }
     if let Some(either) = schema["oneOf"].as_array() {
-        return if value.is_null() {
-        } else {
-            check_value(document, value, &either[0], at)
-        };
+        if !value.is_null() {
+            check_value(document, value, &either[0], at);
+        }
+        return;
     }
     let kind = match value {
         Value::Null => "null",
