@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// Exit status 0 if the job is done, 1 if it ends otherwise.
     Watch(JobArgs),
 
+    /// Show jobs, workers and what happens on the whole terminal, and pause, drain or block by keys
+    Top(TopArgs),
+
     /// Stop a job for now: its workers report what they have in hand and go on with other jobs
     Pause(JobArgs),
 
@@ -146,6 +149,14 @@ pub(crate) struct JobArgs {
 
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TopArgs {
+    /// URL of the coordinator
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+          default_value = "http://127.0.0.1:50051")]
+    pub(crate) coordinator: Endpoint,
 }
 
 #[derive(Debug, clap::Args)]

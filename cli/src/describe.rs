@@ -5,7 +5,7 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::{Published, published};
 use serde_json::{Value, json};
 
-use crate::output::duration;
+use crate::output::{duration, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -110,6 +110,8 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "recorded": job.progress.n_recorded.to_string(),
         "seconds": job.active.as_secs_f64(),
         "seconds_left": job.seconds_left,
+        "seconds_left_low": job.seconds_left_low,
+        "seconds_left_high": job.seconds_left_high,
         "workers": job.n_workers,
         "verified": job.n_verified,
         "disputed": job.n_disputed,
@@ -140,13 +142,18 @@ pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
     })
 }
 
-/// The time a job still takes, as far as that is known.
+/// The time a job should still take, as a range, as far as that is known.
 pub(crate) fn time_left(job: &JobStatus) -> String {
-    match job.seconds_left {
+    match range_left(job) {
         _ if job.state.is_over() => "-".to_owned(),
-        Some(seconds) => duration(seconds),
+        Some(range) => range,
         None => "unknown".to_owned(),
     }
+}
+
+/// The range of the time a job should still take: "4 to 6 min".
+pub(crate) fn range_left(job: &JobStatus) -> Option<String> {
+    Some(range(job.seconds_left_low?, job.seconds_left_high?))
 }
 
 /// A table without lines.

@@ -11,10 +11,12 @@ mod output;
 mod progress;
 mod remote;
 mod sampling;
+mod top;
 
 use std::process::ExitCode;
 
-use queens_process::{arguments, complain, log};
+use queens_process::logs::log;
+use queens_process::{arguments, complain};
 
 use args::{Args, Command};
 
@@ -44,6 +46,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Jobs(args) => remote::jobs(&args).await,
             Command::Status(args) => remote::status(&args).await,
             Command::Watch(args) => remote::watch(&args).await,
+            Command::Top(args) => top::run(&args).await,
             Command::Pause(args) => remote::pause(&args).await,
             Command::Resume(args) => remote::resume(&args).await,
             Command::Priority(args) => remote::priority(&args).await,

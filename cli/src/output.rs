@@ -28,6 +28,20 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A range of seconds for people, no narrower than it is: "4 to 6 min".
+pub(crate) fn range(low: f64, high: f64) -> String {
+    const UNITS: [(&str, f64); 4] = [("y", 365.25 * 86400.0), ("d", 86400.0), ("h", 3600.0), ("min", 60.0)];
+    let (name, unit) = UNITS.into_iter().find(|(_, unit)| high >= 2.0 * unit).unwrap_or(("s", 1.0));
+    let (low, high) = ((low / unit).floor(), (high / unit).ceil().max(1.0));
+    if low < 1.0 {
+        format!("at most {high:.0} {name}")
+    } else if low < high {
+        format!("{low:.0} to {high:.0} {name}")
+    } else {
+        format!("{high:.0} {name}")
+    }
+}
+
 /// A unit for times that are not known better than to a few per cent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeUnit {
@@ -106,6 +120,24 @@ mod tests {
         check(2_500_000.0, "28 d 22 h");
         check(1e10, "316 y 321 d");
     }
+
+    #[track_caller]
+    fn check_range(low: f64, high: f64, expected: &str) {
+        assert_eq!(range(low, high), expected);
+    }
+
+    #[test]
+    fn ranges_are_rounded_outwards() {
+        check_range(0.0, 0.0, "at most 1 s");
+        check_range(0.4, 2.1, "at most 3 s");
+        check_range(3.9, 5.1, "3 to 6 s");
+        check_range(100.0, 119.0, "100 to 119 s");
+        check_range(110.0, 121.0, "1 to 3 min");
+        check_range(250.0, 350.0, "4 to 6 min");
+        check_range(14400.0, 14400.0, "4 h");
+        check_range(20.0 * 86400.0, 29.5 * 86400.0, "20 to 30 d");
+    }
+
     #[track_caller]
     fn check_rounded(seconds: f64, expected: &str) {
         let unit = TimeUnit::of(seconds);

@@ -2,13 +2,15 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use queens_proto::JobStatus;
+use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::output::duration;
+use crate::describe::range_left;
 
 /// Parts of a bar: the share of the work is shown to a tenth of a percent.
 const PARTS: u64 = 1000;
@@ -46,7 +48,7 @@ impl Progress {
             Some(error) => format!("waiting: {error}"),
             None => describe(job, rate),
         };
-        self.bar.set_message(message);
+        self.bar.set_message(cut_to_terminal(message));
     }
 
     /// Takes the bar off the screen.
@@ -55,14 +57,45 @@ impl Progress {
     }
 }
 
+/// As much of a message as fits beside the bar. What a terminal echoes for Ctrl-C fits behind it, so that the bar can
+/// still be taken off the screen.
+fn cut_to_terminal(mut message: String) -> String {
+    /// Of the bar, a space and "^C ".
+    const BESIDES: u16 = 20 + 1 + 3;
+    let width = terminal::size().map_or(80, |(columns, _)| columns.saturating_sub(BESIDES));
+    if let Some((end, _)) = message.char_indices().nth(width.into()) {
+        message.truncate(end);
+    }
+    message
+}
+
 fn describe(job: &JobStatus, rate: f64) -> String {
     let share = job.fraction() * 100.0;
-    let left = match job.seconds_left {
-        Some(seconds) if rate > 0.0 => format!("{} left", duration(seconds)),
-        _ => job.state.name().to_owned(),
+    let left = match range_left(job) {
+        Some(range) => format!("{range} left"),
+        None => job.state.name().to_owned(),
     };
     let rate = rate / 1e6;
     format!("n = {}  {share:.1} %  {left}  {rate:.0} M nodes/s  {} found", job.n, job.progress.solutions)
+}
+
+/// Whether something else has the whole screen.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// As long as it lives, no log lines go to a terminal: they would tear what is on it.
+pub(crate) struct TakenScreen(());
+
+impl TakenScreen {
+    pub(crate) fn take() -> Self {
+        TAKEN.store(true, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for TakenScreen {
+    fn drop(&mut self) {
+        TAKEN.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Writes log lines to stderr without tearing the bar.
@@ -70,6 +103,9 @@ pub(crate) struct AboveBar;
 
 impl Write for AboveBar {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if TAKEN.load(Ordering::Relaxed) && io::stderr().is_terminal() {
+            return Ok(text.len());
+        }
         let write = || io::stderr().write(text);
         SHOWN.get().map_or_else(write, |bar| bar.suspend(write))
     }

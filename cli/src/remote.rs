@@ -33,6 +33,25 @@ const RETRY: Duration = Duration::from_millis(500);
 /// The least time between two lines of `queens watch`.
 const LINE: Duration = Duration::from_secs(1);
 
+/// What is done to all workers of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkerAction {
+    Drain,
+    Block,
+    Unblock,
+}
+
+impl WorkerAction {
+    /// What they are then.
+    pub(crate) const fn done(self) -> &'static str {
+        match self {
+            Self::Drain => "sent home",
+            Self::Block => "blocked",
+            Self::Unblock => "not blocked",
+        }
+    }
+}
+
 /// A connection to a coordinator.
 pub(crate) struct Remote {
     jobs: JobsClient<Channel>,
@@ -67,6 +86,7 @@ impl Remote {
     /// What an answer that is none has to say: the coordinator's own words, or that it is none.
     fn refused(&self, status: &Status) -> anyhow::Error {
         match std::error::Error::source(status) {
+            Some(cause) if is_io(cause) => unreachable(&self.url, &root_cause(cause)),
             Some(cause) => {
                 unreachable(&self.url, &format!("what answers is no coordinator, {}", root_cause(cause)))
             }
@@ -88,7 +108,29 @@ impl Remote {
         Ok(())
     }
 
-    async fn jobs(&self) -> anyhow::Result<Vec<JobStatus>> {
+    pub(crate) async fn pause(&self, job: JobId) -> anyhow::Result<()> {
+        self.answer(self.jobs.clone().pause(pb::PauseRequest { job: job.0 })).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn resume(&self, job: JobId) -> anyhow::Result<()> {
+        self.answer(self.jobs.clone().resume(pb::ResumeRequest { job: job.0 })).await?;
+        Ok(())
+    }
+
+    /// Does something to all workers of a name; returns how many there are.
+    pub(crate) async fn change_workers(&self, action: WorkerAction, name: &str) -> anyhow::Result<u64> {
+        let request = pb::WorkersRequest { name: name.to_owned() };
+        let mut jobs = self.jobs.clone();
+        let answer = match action {
+            WorkerAction::Drain => self.answer(jobs.drain_workers(request)).await,
+            WorkerAction::Block => self.answer(jobs.block_workers(request)).await,
+            WorkerAction::Unblock => self.answer(jobs.unblock_workers(request)).await,
+        };
+        Ok(answer?.workers)
+    }
+
+    pub(crate) async fn jobs(&self) -> anyhow::Result<Vec<JobStatus>> {
         let jobs = self.answer(self.jobs.clone().list(pb::ListRequest {})).await?.jobs;
         Ok(jobs.into_iter().map(JobStatus::try_from).collect::<Result<_, _>>()?)
     }
@@ -102,7 +144,7 @@ impl Remote {
     }
 
     /// All workers, and all names that are blocked.
-    async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<String>)> {
+    pub(crate) async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<String>)> {
         let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest {})).await?;
         let workers = answer.workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?;
         let blocked = answer.blocked.into_iter().map(worker_name).collect::<Result<_, _>>()?;
@@ -150,6 +192,12 @@ impl Remote {
         }
         Ok(None)
     }
+}
+
+/// Whether it comes from the network itself.
+fn is_io(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|error| error.is::<std::io::Error>())
 }
 
 /// Whether asking again can't help.
@@ -213,36 +261,23 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
 pub(crate) async fn workers(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list_workers(&args.remote).await?,
-        Some(WorkersCommand::Drain(args)) => {
-            let remote = Remote::connect(&args.remote.coordinator).await?;
-            let request = pb::WorkersRequest { name: args.name.clone() };
-            let answer = remote.answer(remote.jobs.clone().drain_workers(request)).await?;
-            told(args, answer.workers, "sent home")?;
-        }
-        Some(WorkersCommand::Block(args)) => {
-            let remote = Remote::connect(&args.remote.coordinator).await?;
-            let request = pb::WorkersRequest { name: args.name.clone() };
-            let answer = remote.answer(remote.jobs.clone().block_workers(request)).await?;
-            told(args, answer.workers, "blocked")?;
-        }
-        Some(WorkersCommand::Unblock(args)) => {
-            let remote = Remote::connect(&args.remote.coordinator).await?;
-            let request = pb::WorkersRequest { name: args.name.clone() };
-            let answer = remote.answer(remote.jobs.clone().unblock_workers(request)).await?;
-            told(args, answer.workers, "not blocked")?;
-        }
+        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkerAction::Drain).await?,
+        Some(WorkersCommand::Block(args)) => change_workers(args, WorkerAction::Block).await?,
+        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkerAction::Unblock).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what became of the workers of a name.
-fn told(args: &WorkerArgs, n_workers: u64, what: &str) -> anyhow::Result<()> {
+/// Changes all workers of a name and says what became of them.
+async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Result<()> {
     let name = &args.name;
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    let n_workers = remote.change_workers(action, name).await?;
     print(&match args.remote.output {
         Output::Json => json!({ "name": name, "workers": n_workers }).to_string(),
         Output::Text => {
             let workers = if n_workers == 1 { "worker" } else { "workers" };
-            format!("{n_workers} {workers} named '{name}': {what}")
+            format!("{n_workers} {workers} named '{name}': {}", action.done())
         }
     })
 }
@@ -326,14 +361,14 @@ pub(crate) async fn cancel(args: &JobArgs) -> anyhow::Result<ExitCode> {
 /// `queens pause`
 pub(crate) async fn pause(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let remote = Remote::connect(&args.remote.coordinator).await?;
-    remote.answer(remote.jobs.clone().pause(pb::PauseRequest { job: args.job.0 })).await?;
+    remote.pause(args.job).await?;
     show_change(&remote, &args.remote, args.job).await
 }
 
 /// `queens resume`
 pub(crate) async fn resume(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let remote = Remote::connect(&args.remote.coordinator).await?;
-    remote.answer(remote.jobs.clone().resume(pb::ResumeRequest { job: args.job.0 })).await?;
+    remote.resume(args.job).await?;
     show_change(&remote, &args.remote, args.job).await
 }
 
@@ -372,7 +407,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(bar_instead);
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {
-        progress.show(job, None);
+        progress.show(job, job.store_error.as_deref());
         if bar_instead && !job.state.is_over() {
             return;
         }
@@ -394,7 +429,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     });
     let job = tokio::select! {
         job = watching => job?,
-        () = stop.cancelled() => return Ok(ExitCode::FAILURE),
+        () = stop.cancelled() => {
+            progress.clear();
+            return Ok(ExitCode::FAILURE);
+        }
     };
     match failed {
         Some(error) => Err(error),

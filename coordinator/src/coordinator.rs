@@ -19,6 +19,7 @@ use tracing::error;
 use crate::event_loop::EventLoop;
 use crate::journal::Event;
 use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
+use crate::metrics::{Counters, Metrics};
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
@@ -98,6 +99,7 @@ pub struct Coordinator {
 pub struct Handle {
     commands: mpsc::Sender<Command>,
     snapshots: watch::Receiver<Arc<Snapshot>>,
+    metrics: Arc<Metrics>,
 }
 
 /// What an operator decides about a job.
@@ -122,6 +124,8 @@ pub enum WorkerChange {
     Unblock,
 }
 
+type Verdict = oneshot::Sender<Result<(), Refusal>>;
+
 #[derive(Debug)]
 pub(crate) enum Command {
     Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
@@ -129,7 +133,7 @@ pub(crate) enum Command {
     ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
     ChangeWorkers { name: String, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
     Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
-    Report { worker: WorkerId, session: u64, report: Report, reply: oneshot::Sender<Result<(), Refusal>> },
+    Report { worker: WorkerId, session: u64, report: Report, came: Instant, reply: Verdict },
     Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
     Goodbye { worker: WorkerId, session: u64 },
     Disconnect { worker: WorkerId, session: u64 },
@@ -145,10 +149,13 @@ impl Coordinator {
     pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
         let (commands, queue) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), stop.clone())?;
+        let counters = Counters::new();
+        let event_loop =
+            EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop.clone())?;
         let snapshots = event_loop.snapshots();
+        let metrics = Arc::new(Metrics::new(&counters, snapshots.clone()));
         let thread = event_loop.spawn()?;
-        Ok(Self { handle: Handle { commands, snapshots }, stop, thread })
+        Ok(Self { handle: Handle { commands, snapshots, metrics }, stop, thread })
     }
 
     /// A handle to talk to it.
@@ -228,6 +235,11 @@ impl Handle {
         self.snapshots.borrow().clone()
     }
 
+    /// Its numbers for Prometheus.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// Whether the coordinator has stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -274,7 +286,9 @@ impl Handle {
         let end = loop {
             let (reply, answer) = oneshot::channel();
             let command = match receiver.recv().await {
-                Some(ToCoordinator::Report(report)) => Command::Report { worker, session, report, reply },
+                Some(ToCoordinator::Report(report)) => {
+                    Command::Report { worker, session, report, came: Instant::now(), reply }
+                }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { worker, session, failure, reply },
                 Some(ToCoordinator::Goodbye) => {
                     self.send(Command::Goodbye { worker, session }).await.unwrap_or(());

@@ -11,17 +11,19 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use queens_proto::{Failure, Hello, JobId, JobStatus, Priority, Report, ToWorker, WorkerId};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, debug_span, error, info, warn};
 
 use crate::coordinator::{Command, DETAILS_AGE, Details, JobChange, Snapshot, StartError, WorkerChange};
 use crate::journal::{EventKind, Journal, unix_ms};
 use crate::ledger::{Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
+use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::store::{Store, StoreError, Write};
+use crate::traces::Traces;
 
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
@@ -52,6 +54,10 @@ pub(crate) struct EventLoop {
     n_sessions: u64,
     /// Answers that wait until the writes are durable.
     answers: Vec<Box<dyn FnOnce() + Send>>,
+    counters: Counters,
+    traces: Traces,
+    /// When the reports came that are not durable yet.
+    reports: Vec<Instant>,
     started: Instant,
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
@@ -79,6 +85,7 @@ impl EventLoop {
         n_threads: NonZeroUsize,
         queue: mpsc::Receiver<Command>,
         commands: mpsc::WeakSender<Command>,
+        counters: Counters,
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
         let ledger = Ledger::restore(store.load()?)?;
@@ -95,6 +102,9 @@ impl EventLoop {
             sessions: HashMap::new(),
             n_sessions: 0,
             answers: Vec::new(),
+            counters,
+            traces: Traces::default(),
+            reports: Vec::new(),
             started: Instant::now(),
             ticked: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
@@ -174,7 +184,8 @@ impl EventLoop {
             Command::Connect { hello, to_worker, reply } => {
                 _ = reply.send(self.connect(now, hello, to_worker));
             }
-            Command::Report { worker, session, report, reply } => {
+            Command::Report { worker, session, report, came, reply } => {
+                self.reports.push(came);
                 _ = reply.send(self.report(now, worker, session, &report));
             }
             Command::Failure { worker, session, failure, reply } => {
@@ -197,6 +208,7 @@ impl EventLoop {
             Command::Planned { job, plan } => {
                 info!(%job, crosses = plan.crosses().len(), work = %plan.work(), "job planned");
                 self.planners.stop(job);
+                self.traces.planned(job);
                 self.note_job(job, format!("planned: {} crosses", plan.crosses().len()));
                 self.ledger.planned(now, job, plan);
             }
@@ -207,6 +219,7 @@ impl EventLoop {
     fn submit(&mut self, now: Duration, n: BoardSize, priority: Priority) -> JobId {
         let job = self.ledger.submit(n, unix_ms());
         info!(%job, %n, %priority, "job submitted");
+        self.traces.submitted(job, n);
         self.note_job(job, format!("submitted for n = {n} with priority {priority}"));
         if priority != Priority::default()
             && let Err(error) = self.ledger.set_priority(now, job, priority)
@@ -326,11 +339,23 @@ impl EventLoop {
             return Err(Refusal::Unknown(worker));
         }
         let outcomes = self.ledger.report(now, worker, report)?;
+        let (mut nodes, mut n_accepted) = (0, 0);
         for (delta, outcome) in report.deltas.iter().zip(outcomes) {
-            if outcome != Outcome::Recorded {
-                debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
+            self.traces.reported(worker, delta, outcome);
+            match outcome {
+                Outcome::Recorded => {
+                    n_accepted += 1;
+                    nodes += u128::from(delta.count.nodes);
+                    continue;
+                }
+                // What becomes of it is known when it is compared.
+                Outcome::Repeated => {}
+                Outcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
             }
+            debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
+        self.counters.add_spans(Fate::Accepted, n_accepted);
+        self.counters.add_nodes(nodes);
         Ok(())
     }
 
@@ -355,6 +380,8 @@ impl EventLoop {
             if !self.write(&writes).await {
                 return;
             }
+            self.traces.committed();
+            self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             if !self.answers.is_empty() {
                 // Whoever gets an answer finds what it is about in the snapshot.
                 self.publish_now(true);
@@ -369,7 +396,10 @@ impl EventLoop {
             }
             for comparison in &comparisons {
                 match self.store.find(comparison.job, comparison.span) {
-                    Ok(recorded) => self.ledger.compared(comparison, recorded),
+                    Ok(recorded) => {
+                        self.counters.add_spans(fate(comparison.count, recorded), 1);
+                        self.ledger.compared(comparison, recorded);
+                    }
                     Err(error) => error!(%error, span = %comparison.span, "cannot compare a repeated span"),
                 }
             }
@@ -404,11 +434,19 @@ impl EventLoop {
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        if writes.is_empty() { Ok(()) } else { self.store.commit(writes) }
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let _span = debug_span!("commit", writes = writes.len()).entered();
+        self.store.commit(writes)?;
+        self.counters.committed_in(began.elapsed());
+        Ok(())
     }
 
     /// Never waits: a worker that doesn't read what it is sent loses its session.
     fn send(&mut self, worker: WorkerId, message: ToWorker) {
+        self.traces.sent(worker, &message);
         let Some(session) = self.sessions.get(&worker) else { return };
         if let Err(error) = session.to_worker.try_send(message) {
             // A closed channel is the end of a session, which will be said to have ended.
@@ -440,6 +478,7 @@ impl EventLoop {
     fn publish_now(&mut self, with_workers: bool) {
         let before = self.publisher.borrow().clone();
         self.published = Instant::now();
+        self.traces.keep(|job| self.ledger.is_open(job), |lease| self.ledger.is_held(lease));
         let jobs = self.ledger.jobs();
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.unpublished = !with_workers;
@@ -474,5 +513,14 @@ impl EventLoop {
             details.map(|details| (job, details))
         };
         self.looked.keys().filter_map(details).collect()
+    }
+}
+
+/// What has become of a span that lies wholly in recorded ones.
+fn fate(count: Count, recorded: Option<Count>) -> Fate {
+    match recorded {
+        None => Fate::Discarded,
+        Some(recorded) if recorded == count => Fate::Duplicate,
+        Some(_) => Fate::Conflict,
     }
 }

@@ -8,6 +8,7 @@ mod crosses;
 mod guard;
 mod history;
 mod live;
+mod metrics;
 mod pages;
 mod refusal;
 mod view;
@@ -83,7 +84,8 @@ fn router(app: App, hosts: Hosts) -> Router {
 
 /// All that is served.
 fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
-    let mut routes = vec![("/healthz", get(health)), ("/readyz", get(readiness))];
+    let mut routes =
+        vec![("/healthz", get(health)), ("/readyz", get(readiness)), ("/metrics", get(metrics::metrics))];
     routes.extend(api::routes());
     routes.extend(pages::routes());
     routes

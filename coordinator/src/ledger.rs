@@ -15,6 +15,7 @@ mod free;
 mod job;
 mod lease;
 mod operator;
+mod pace;
 mod schedule;
 mod session;
 mod status;
@@ -31,6 +32,7 @@ use thiserror::Error;
 use crate::store::{Coverage, JobRow, Phase, Record, Stored, StoredJob, Write};
 use job::{Counting, Job};
 use lease::LiveLease;
+use pace::Pace;
 use schedule::Power;
 use session::Member;
 
@@ -59,6 +61,8 @@ pub struct Ledger {
     unclaimed_epoch: Option<u32>,
     /// As of the last tick or arrival.
     power: Power,
+    /// When it was last looked at how fast jobs are counted.
+    looked: Duration,
     changes: Changes,
 }
 
@@ -178,6 +182,7 @@ impl Ledger {
             next_lease: u64::from(stored.epoch) << 32,
             unclaimed_epoch: Some(stored.epoch.saturating_add(1)),
             power: Power::default(),
+            looked: Duration::ZERO,
             changes: Changes::default(),
         };
         for stored in stored.jobs {
@@ -207,7 +212,7 @@ impl Ledger {
             }
             counting = Some(Counting::new(Arc::new(plan), all));
         }
-        let job = Job { row, counting, leases_by_worker: BTreeMap::new() };
+        let job = Job { row, counting, leases_by_worker: BTreeMap::new(), pace: Pace::default() };
         let id = job.row.id;
         match job.row.phase {
             Phase::Planning => self.changes.plans.push((id, job.row.n)),
@@ -234,7 +239,10 @@ impl Ledger {
             n_verified: 0,
             n_disputed: 0,
         };
-        self.jobs.insert(id, Job { row, counting: None, leases_by_worker: BTreeMap::new() });
+        self.jobs.insert(
+            id,
+            Job { row, counting: None, leases_by_worker: BTreeMap::new(), pace: Pace::default() },
+        );
         self.changes.rows.insert(id);
         self.changes.plans.push((id, n));
         id
@@ -290,6 +298,7 @@ impl Ledger {
         self.feed();
         self.preempt();
         self.share_tails();
+        self.look_at_paces();
     }
 
     /// Whether there are workers: if not, nothing happens without an event, and there is no need to tick.
@@ -302,6 +311,18 @@ impl Ledger {
     #[must_use]
     pub fn has_leases(&self) -> bool {
         !self.leases.is_empty()
+    }
+
+    /// Whether something may still come of a job by itself.
+    #[must_use]
+    pub fn is_open(&self, job: JobId) -> bool {
+        self.jobs.get(&job).is_some_and(|job| matches!(job.row.phase, Phase::Planning | Phase::Active))
+    }
+
+    /// Whether a worker holds this lease.
+    #[must_use]
+    pub fn is_held(&self, lease: LeaseId) -> bool {
+        self.leases.contains_key(&lease)
     }
 
     /// What is to be done since the last call.

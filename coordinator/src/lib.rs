@@ -10,8 +10,10 @@ pub mod http;
 pub mod intervals;
 mod journal;
 pub mod ledger;
+mod metrics;
 mod planners;
 pub mod store;
+mod traces;
 
 pub use coordinator::{Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange};
 pub use journal::{Event, EventKind};

@@ -9,7 +9,8 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit, audit_file, backup};
 use queens_coordinator::{Coordinator, grpc, http};
-use queens_process::{arguments, cancel_on_signal, complain, default_threads, log};
+use queens_process::logs::LogArgs;
+use queens_process::{arguments, cancel_on_signal, complain, default_threads};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -40,6 +41,9 @@ struct Args {
     /// Directory to keep jobs in; made if it is not there
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,18 +91,21 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    log("info", io::stderr);
-    let done = match &args.command {
-        None => run(&args),
-        Some(Command::Backup { file, data }) => make_backup(data, file),
-        Some(Command::Check { file, data }) => check(data, file.as_deref()),
-    };
-    match done {
+    match start(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+fn start(args: &Args) -> anyhow::Result<()> {
+    let _logs = args.log.start("queens-coordinator")?;
+    match &args.command {
+        None => run(args),
+        Some(Command::Backup { file, data }) => make_backup(data, file),
+        Some(Command::Check { file, data }) => check(data, file.as_deref()),
     }
 }
 

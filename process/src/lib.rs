@@ -1,6 +1,8 @@
-//! What every program of the project does alike: arguments, error messages, logs and signals.
+//! What every program of the project does alike: arguments, error messages, logs, numbers and signals.
 
-use std::env;
+pub mod logs;
+pub mod metrics;
+
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::process::{self, ExitCode};
@@ -10,8 +12,6 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
 /// mistake was made and named in one line on stderr.
@@ -46,27 +46,6 @@ fn usage(error: &clap::Error, program: &str) -> ExitCode {
 /// Prints one line that says what went wrong to stderr.
 pub fn complain(what: &str) {
     _ = writeln!(io::stderr(), "error: {}", what.replace('\n', " "));
-}
-
-/// Writes logs to `writer`: what `default` lets through, or the filter in the environment variable `QUEENS_LOG`
-/// (`warn`, `info`, `debug`, or one for each module).
-pub fn log<W>(default: &str, writer: W)
-where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
-    let asked = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty());
-    let filter = asked.map_or_else(|| Ok(EnvFilter::new(default)), EnvFilter::try_new);
-    let filter = filter.unwrap_or_else(|error| {
-        complain(&format!("QUEENS_LOG is ignored: {error}"));
-        EnvFilter::new(default)
-    });
-    let ansi = io::IsTerminal::is_terminal(&io::stderr());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_ansi(ansi)
-        .with_target(false)
-        .init();
 }
 
 /// Cancels `stop` at the first Ctrl-C or SIGTERM and ends the process at the second.

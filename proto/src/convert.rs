@@ -419,6 +419,8 @@ impl From<JobStatus> for pb::Job {
             given_up_spans: job.n_given_up,
             failure: job.failure.unwrap_or_default(),
             store_error: job.store_error.unwrap_or_default(),
+            seconds_left_low: job.seconds_left_low,
+            seconds_left_high: job.seconds_left_high,
         }
     }
 }
@@ -435,13 +437,17 @@ impl TryFrom<pb::Job> for JobStatus {
             work: decimal("the estimated work", &job.work)?,
             work_recorded: decimal("the recorded work", &job.work_recorded)?,
         };
+        let seconds = |left: Option<f64>| left.map(|left| amount("the time left", left)).transpose();
         Ok(Self {
             id: JobId(job.job),
             n: BoardSize::try_from(job.n)?,
             state: job_state(job.state)?,
             progress,
             active: Duration::from_millis(job.active_ms),
-            seconds_left: job.seconds_left.map(|left| amount("the time left", left)).transpose()?,
+            seconds_left: seconds(job.seconds_left)?,
+            // A coordinator of an older version knows no range.
+            seconds_left_low: seconds(job.seconds_left_low.or(job.seconds_left))?,
+            seconds_left_high: seconds(job.seconds_left_high.or(job.seconds_left))?,
             n_workers: job.workers,
             n_verified: job.verified,
             n_disputed: job.disputed,

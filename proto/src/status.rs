@@ -78,8 +78,12 @@ pub struct JobStatus {
     pub progress: Progress,
     /// How long it has been counted.
     pub active: Duration,
-    /// How long the present workers still take for it, if there are any, by estimated work.
+    /// How many seconds it should still take, as its workers count it now; `None` if none does.
     pub seconds_left: Option<f64>,
+    /// It should turn out to be no less, 19 times out of 20; there if `seconds_left` is.
+    pub seconds_left_low: Option<f64>,
+    /// It should turn out to be no more.
+    pub seconds_left_high: Option<f64>,
     /// Workers that hold leases of it.
     pub n_workers: u32,
     /// Recorded spans that a second count has confirmed.

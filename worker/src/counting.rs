@@ -6,18 +6,20 @@ use std::time::{Duration, Instant};
 
 use queens_proto::LeasedSpan;
 use queens_solver::{Cross, FreeRows, Kernel, Prefixes, depth};
-use tracing::error;
+use tracing::{debug_span, error};
 
 use crate::desk::{Desk, Work};
+use crate::metrics::Counters;
 
 /// How long one kernel call should take: what is lost when it is abandoned, and how fine progress is.
 const CHUNK: Duration = Duration::from_millis(100);
 
 /// Counts leases until the desk is closed.
-pub(crate) fn run(desk: &Desk, kernel: Kernel) {
+pub(crate) fn run(desk: &Desk, kernel: Kernel, counters: &Counters) {
     while let Some(work) = desk.next() {
+        let _span = debug_span!("count", job = %work.job, lease = %work.id, n = %work.n).entered();
         // Whatever a panic has left half done is dropped with the lease.
-        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, &work)));
+        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, counters, &work)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %work.id, n = %work.n, reason, "failed to count");
             work.fail(reason);
@@ -34,14 +36,14 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// Counts a lease as far as it goes; the error says why what is in hand, or else the first that is left, can't be
 /// counted.
-fn count_lease(desk: &Desk, kernel: Kernel, work: &Work) -> Result<(), String> {
+fn count_lease(desk: &Desk, kernel: Kernel, counters: &Counters, work: &Work) -> Result<(), String> {
     let crosses = desk.crosses(work.n);
     let mut chunk_size = ChunkSize(1);
     while let Some(part) = work.front() {
         let number = part.span.cross();
         let cross = usize::try_from(number).ok().and_then(|number| crosses.get(number));
         let cross = cross.ok_or_else(|| format!("n = {} has no cross {number} here", work.n))?;
-        if count_span(kernel, work, part, cross, &mut chunk_size).is_none() {
+        if count_span(kernel, counters, work, part, cross, &mut chunk_size).is_none() {
             break;
         }
     }
@@ -51,6 +53,7 @@ fn count_lease(desk: &Desk, kernel: Kernel, work: &Work) -> Result<(), String> {
 /// Counts chunks off the front of the lease as long as they go on in this span; `None` if the lease is cancelled.
 fn count_span(
     kernel: Kernel,
+    counters: &Counters,
     work: &Work,
     part: LeasedSpan,
     cross: &Cross,
@@ -64,6 +67,7 @@ fn count_span(
         let count = kernel.count(&mut prefixes, chunk.n_subproblems(), &work.stop)?;
         let duration = began.elapsed();
         work.finish(chunk, count, duration);
+        counters.counted(count, duration);
         chunk_size.adapt(chunk.n_subproblems(), duration);
     }
     Some(())
@@ -105,7 +109,7 @@ mod tests {
         desk.add(lease(&[0, 999, 1]));
         desk.add(Lease { id: LeaseId(8), ..lease(&[2]) });
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| run(&desk, Kernel::Portable));
+            let thread = scope.spawn(|| run(&desk, Kernel::Portable, &Counters::new()));
             let mut collected = crate::desk::Collected::default();
             while collected.ended.len() < 2 {
                 let more = desk.collect();

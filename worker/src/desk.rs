@@ -149,6 +149,11 @@ impl Desk {
         lock(&self.state).held.is_empty()
     }
 
+    /// How many leases are held.
+    pub(crate) fn n_held(&self) -> usize {
+        lock(&self.state).held.len()
+    }
+
     /// All leases with what is not reported of them.
     pub(crate) fn held(&self) -> Vec<Held> {
         let unreported = |work: &Arc<Work>| {

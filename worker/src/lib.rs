@@ -5,6 +5,8 @@
 
 mod counting;
 mod desk;
+pub mod http;
+mod metrics;
 pub mod remote;
 mod session;
 
@@ -21,6 +23,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use desk::Desk;
+use metrics::Counters;
+
+pub use metrics::Metrics;
 
 /// What a worker is.
 #[derive(Clone, Debug)]
@@ -39,6 +44,7 @@ pub struct Worker {
     id: WorkerId,
     config: Config,
     desk: Arc<Desk>,
+    metrics: Arc<Metrics>,
     threads: Vec<JoinHandle<()>>,
     /// Sent and not acknowledged yet, oldest first.
     unacknowledged: Vec<Report>,
@@ -63,14 +69,31 @@ impl Worker {
     /// If a thread can't be started.
     pub fn start(config: Config) -> io::Result<Self> {
         let desk = Arc::new(Desk::default());
+        let counters = Counters::new();
+        let metrics = Arc::new(Metrics::new(&config, &counters, desk.clone()));
         let mut threads = Vec::with_capacity(config.n_threads.get());
         for i in 0..config.n_threads.get() {
-            let (desk, kernel) = (desk.clone(), config.kernel);
-            let count = move || counting::run(&desk, kernel);
+            let (desk, kernel, counters) = (desk.clone(), config.kernel, counters.clone());
+            let count = move || counting::run(&desk, kernel, &counters);
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
         let id = WorkerId(RandomState::new().build_hasher().finish());
-        Ok(Self { id, config, desk, threads, unacknowledged: Vec::new(), sent_home: false, next_sequence: 1 })
+        Ok(Self {
+            id,
+            config,
+            desk,
+            metrics,
+            threads,
+            unacknowledged: Vec::new(),
+            sent_home: false,
+            next_sequence: 1,
+        })
+    }
+
+    /// Its numbers for Prometheus.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<Metrics> {
+        self.metrics.clone()
     }
 
     /// Holds one session over a link. When `drain` is cancelled, it stops counting, reports what is counted and says

@@ -1,15 +1,16 @@
 //! `queens-worker`: counts for a coordinator.
 
 use std::fs;
-use std::io;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use queens_process::{arguments, cancel_on_signal, complain, default_threads, log, threads};
+use queens_process::logs::LogArgs;
+use queens_process::{arguments, cancel_on_signal, complain, default_threads, threads};
 use queens_solver::KernelChoice;
-use queens_worker::{Config, Worker, remote};
+use queens_worker::{Config, Worker, http, remote};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::info;
@@ -39,6 +40,13 @@ struct Args {
     /// Name to be known by [default: this machine's name]
     #[arg(long, env = "QUEENS_NAME", value_name = "NAME", value_parser = name)]
     name: Option<String>,
+
+    /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none, they are not served]
+    #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS", value_parser = address)]
+    http: Option<String>,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 fn main() -> ExitCode {
@@ -46,7 +54,6 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    log("info", io::stderr);
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -57,15 +64,26 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> anyhow::Result<()> {
+    let _logs = args.log.start("queens-worker")?;
     let name = args.name.unwrap_or_else(machine_name);
     let kernel = args.kernel.kernel();
     info!(name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let listener = args.http.as_deref().map(|address| {
+        let bound = runtime.block_on(TcpListener::bind(address));
+        bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
+    });
+    let listener = listener.transpose()?;
     let mut worker = Worker::start(Config { name, kernel, n_threads: args.threads })
         .context("failed to start counting threads")?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let drain = CancellationToken::new();
         cancel_on_signal(drain.clone()).context("failed to listen to signals")?;
+        if let Some(listener) = listener {
+            info!(address = %listener.local_addr()?, "serving metrics");
+            // Until the process ends, so that a worker that is leaving can still be looked at.
+            tokio::spawn(http::serve(listener, worker.metrics()));
+        }
         Ok(worker.serve_remote(&args.coordinator, &drain).await?)
     });
     worker.stop();
@@ -77,6 +95,15 @@ fn run(args: Args) -> anyhow::Result<()> {
 fn machine_name() -> String {
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name(hostname.trim()).unwrap_or_else(|_| "worker".to_owned())
+}
+
+/// An address and a port; whether there is such a host is found out when it is listened on.
+fn address(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    match parts {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("expected an address and a port, such as 127.0.0.1:8081".to_owned()),
+    }
 }
 
 fn name(text: &str) -> Result<String, String> {

@@ -140,6 +140,8 @@ async fn session(worker: &mut Worker, endpoint: &Endpoint, drain: &CancellationT
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let incoming = client.session(outgoing).await?.into_inner();
     info!(coordinator = %endpoint.uri(), "connected");
+    let metrics = worker.metrics();
+    metrics.set_connected(true);
     let mut receiving = pin!(receive(incoming, coordinator_end.sender));
     let mut serving = pin!(worker.serve(worker_end, drain));
     let mut received = None;
@@ -149,6 +151,7 @@ async fn session(worker: &mut Worker, endpoint: &Endpoint, drain: &CancellationT
             lost = &mut receiving, if received.is_none() => received = Some(lost),
         }
     };
+    metrics.set_connected(false);
     // The goodbye is on its way: the coordinator ends the session when it has it.
     let received = match received {
         Some(lost) => lost,

@@ -10,6 +10,7 @@ use queens_solver::{Count, Plan, Span};
 use super::Rank;
 use super::failure::FailedSpans;
 use super::free::FreeSpans;
+use super::pace::Pace;
 use crate::store::{Coverage, JobRow};
 
 /// A job with its plan.
@@ -22,6 +23,7 @@ pub(crate) struct Job {
     pub(crate) counting: Option<Counting>,
     /// How many leases of the job each worker holds; workers without any are absent.
     pub(crate) leases_by_worker: BTreeMap<WorkerId, usize>,
+    pub(crate) pace: Pace,
 }
 
 /// What there is once the plan is made.

@@ -63,6 +63,10 @@ impl Power {
         (self.rate > 0.0).then(|| work as f64 / self.rate)
     }
 
+    pub(super) fn n_threads(self) -> f64 {
+        self.n_threads
+    }
+
     fn shortest_seconds(self) -> f64 {
         SHORTEST_SECONDS.max(SHORTEST_SECONDS_PER_THREAD * self.n_threads)
     }

@@ -22,6 +22,10 @@ pub(super) const SILENCE: Duration = Duration::from_secs(15);
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
 
+/// How much of a thread's past its rate for sizing leases, and its speed for telling time, go by.
+const RATE_SECONDS: f64 = 30.0;
+const SPEED_SECONDS: f64 = 300.0;
+
 /// A worker of this coordinator.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
@@ -32,7 +36,10 @@ pub(crate) struct Member {
     pub(crate) heard: Duration,
     /// In the order it counts them: the first `n_threads` are running.
     pub(crate) leases: BTreeSet<LeaseId>,
+    /// In estimated nodes, because that is what leases are sized in.
     pub(crate) rate: Rate,
+    /// In counted nodes, and of the last minutes.
+    pub(crate) speed: Rate,
     /// Spans recorded from its reports.
     pub(crate) n_recorded: u64,
     /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
@@ -43,9 +50,7 @@ pub(crate) struct Member {
     pub(crate) failures: Failures,
 }
 
-/// The speed of one thread of a worker: estimated work over time, of about the last half minute of each thread.
-///
-/// Measured in *estimated* nodes, because that is what leases are sized in.
+/// The speed of one thread of a worker lately: nodes over time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
     work: f64,
@@ -54,15 +59,20 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// A guess to start from, which the first second of measurement outweighs.
-    pub(crate) fn guess(nodes_per_second: f64, n_threads: u32) -> Self {
+    /// A guess to start from, which the first second of measurement outweighs; later `memory_seconds` of each thread
+    /// count.
+    pub(crate) fn guess(nodes_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {
         let usable = nodes_per_second.is_finite() && nodes_per_second >= 1.0;
         let nodes_per_second = if usable { nodes_per_second } else { 1e7 };
-        Self { work: nodes_per_second * 0.1, seconds: 0.1, memory_seconds: 30.0 * f64::from(n_threads) }
+        Self {
+            work: nodes_per_second * 0.1,
+            seconds: 0.1,
+            memory_seconds: memory_seconds * f64::from(n_threads),
+        }
     }
 
-    fn add(&mut self, work: f64, duration: Duration) {
-        self.work += work;
+    fn add(&mut self, nodes: f64, duration: Duration) {
+        self.work += nodes;
         self.seconds += duration.as_secs_f64();
         if self.seconds > self.memory_seconds {
             self.work /= 2.0;
@@ -75,7 +85,7 @@ impl Rate {
         self.seconds < 0.12
     }
 
-    /// Estimated nodes per second.
+    /// Nodes per second.
     pub(crate) fn get(self) -> f64 {
         (self.work / self.seconds).max(1.0)
     }
@@ -149,13 +159,15 @@ impl Ledger {
         // What was to be sent in its last session, leases above all, must not arrive in this one.
         self.changes.messages.retain(|(to, _)| *to != worker);
         let known = self.workers.remove(&worker);
+        let guess = |memory_seconds| Rate::guess(hello.rate, hello.n_threads, memory_seconds);
         let member = Member {
             source: Arc::new(Source { worker: hello.name, build: hello.build, kernel: hello.kernel }),
             n_threads: hello.n_threads,
             connected: true,
             heard: self.now,
             leases: BTreeSet::new(),
-            rate: known.as_ref().map_or(Rate::guess(hello.rate, hello.n_threads), |known| known.rate),
+            rate: known.as_ref().map_or(guess(RATE_SECONDS), |known| known.rate),
+            speed: known.as_ref().map_or(guess(SPEED_SECONDS), |known| known.speed),
             n_recorded: known.as_ref().map_or(0, |known| known.n_recorded),
             stuck: false,
             draining: known.as_ref().is_some_and(|known| known.draining),
@@ -326,6 +338,7 @@ impl Ledger {
                 counting.record(delta.span, delta.count);
                 if let Some(member) = self.workers.get_mut(&worker) {
                     member.rate.add(work as f64, delta.duration);
+                    member.speed.add(delta.count.nodes as f64, delta.duration);
                     member.n_recorded += 1;
                 }
                 self.write_record(worker, delta, source);

@@ -7,6 +7,7 @@ use queens_solver::{Plan, Span};
 
 use super::Ledger;
 use super::job::{Counting, Job};
+use super::pace::TimeLeft;
 use super::session::Member;
 use crate::store::{Coverage, Phase};
 
@@ -118,10 +119,9 @@ impl Ledger {
             Phase::Cancelled => JobState::Cancelled,
         };
         let failed = job.counting.as_ref().map(|counting| &counting.failed);
-        let work_left = progress.work - progress.work_recorded;
-        let seconds_left = match state {
-            JobState::Done => Some(0.0),
-            JobState::Running => self.power.seconds(work_left),
+        let time_left = match state {
+            JobState::Done => Some(TimeLeft::default()),
+            JobState::Running => job.pace.time_left(),
             _ => None,
         };
         JobStatus {
@@ -130,7 +130,9 @@ impl Ledger {
             state,
             progress,
             active: job.row.active,
-            seconds_left,
+            seconds_left: time_left.map(|left| left.expected),
+            seconds_left_low: time_left.map(|left| left.low),
+            seconds_left_high: time_left.map(|left| left.high),
             n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
             n_verified: job.row.n_verified,
             n_disputed: job.row.n_disputed,

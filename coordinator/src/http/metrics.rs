@@ -1,0 +1,17 @@
+//! `/metrics`, for Prometheus.
+
+use axum::extract::State;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::App;
+
+/// All numbers of the coordinator.
+pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    match app.handle.metrics().exposition(accept) {
+        Ok(numbers) => ([(CONTENT_TYPE, numbers.content_type)], numbers.text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}

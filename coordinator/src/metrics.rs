@@ -1,0 +1,287 @@
+//! Numbers for Prometheus.
+//!
+//! What is counted while it happens costs the event loop an addition; all else is taken from the snapshot when somebody
+//! asks. There is no label of which there could be many values: no worker has numbers of its own, and of the jobs that
+//! are over only the last have.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use queens_process::metrics::{Exposition, exposition};
+use queens_proto::{JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_solver::DECOMPOSITION_VERSION;
+use tokio::sync::watch;
+
+use crate::Snapshot;
+
+/// Jobs that are over and still have numbers.
+const MOST_JOBS_OVER: usize = 100;
+
+/// What is counted while it happens.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    /// In floating point, so that it can't wrap: 2^64 nodes are a large cluster's work of weeks.
+    nodes: Counter<f64, AtomicU64>,
+    reported: Family<Outcome, Counter>,
+    report: Histogram,
+    commit: Histogram,
+}
+
+/// What became of a reported span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fate {
+    /// It was new and is part of the total.
+    Accepted,
+    /// It repeats a record, and counts to the same.
+    Duplicate,
+    /// It overlaps what is recorded, or nobody wants it.
+    Discarded,
+    /// It repeats a record, and counts to something else.
+    Conflict,
+}
+
+/// All numbers, to be written when somebody asks.
+#[derive(Debug)]
+pub(crate) struct Metrics(Registry);
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        // From a tenth of a millisecond to 26 seconds.
+        let latency = || Histogram::new(exponential_buckets(1e-4, 4.0, 10));
+        let counters = Self {
+            nodes: Counter::default(),
+            reported: Family::default(),
+            report: latency(),
+            commit: latency(),
+        };
+        // All are there from the start, for rates to begin at 0.
+        for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict] {
+            counters.add_spans(fate, 0);
+        }
+        counters
+    }
+
+    /// So many nodes are recorded.
+    pub(crate) fn add_nodes(&self, nodes: u128) {
+        self.nodes.inc_by(nodes as f64);
+    }
+
+    /// This has become of so many reported spans.
+    pub(crate) fn add_spans(&self, fate: Fate, n_spans: u64) {
+        self.reported.get_or_create(&Outcome { outcome: fate }).inc_by(n_spans);
+    }
+
+    /// A report was acknowledged this long after it came.
+    pub(crate) fn acknowledged_after(&self, time: Duration) {
+        self.report.observe(time.as_secs_f64());
+    }
+
+    /// A transaction took this long.
+    pub(crate) fn committed_in(&self, time: Duration) {
+        self.commit.observe(time.as_secs_f64());
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(counters: &Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
+        let mut registry = Registry::with_prefix("queens");
+        let Counters { nodes, reported, report, commit } = counters.clone();
+        let build = Build { version: env!("CARGO_PKG_VERSION"), decomposition: DECOMPOSITION_VERSION };
+        let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
+        drop(info.get_or_create(&build));
+        registry.register("build_info", "The running program", info);
+        registry.register("nodes", "Nodes recorded since the coordinator started", nodes);
+        registry.register(
+            "reports",
+            "Reported spans since the coordinator started: new, the same as recorded, overlapping or unwanted, or \
+             contradicting the record",
+            reported,
+        );
+        registry.register_with_unit(
+            "report",
+            "Time from a report's arrival until it was durable",
+            Unit::Seconds,
+            report,
+        );
+        registry.register_with_unit("commit", "Time of a transaction", Unit::Seconds, commit);
+        registry.register_collector(Box::new(State(snapshots)));
+        Self(registry)
+    }
+
+    /// All numbers, in the form that the request's header `Accept` asks for.
+    pub(crate) fn exposition(&self, accept: Option<&str>) -> Result<Exposition, fmt::Error> {
+        exposition(&self.0, accept)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Build {
+    version: &'static str,
+    decomposition: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    outcome: Fate,
+}
+
+impl EncodeLabelValue for Fate {
+    fn encode(&self, encoder: &mut prometheus_client::encoding::LabelValueEncoder<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Accepted => "accepted",
+            Self::Duplicate => "duplicate",
+            Self::Discarded => "discarded",
+            Self::Conflict => "conflict",
+        };
+        name.encode(encoder)
+    }
+}
+
+#[derive(Debug, EncodeLabelSet)]
+struct OfState {
+    state: &'static str,
+}
+
+#[derive(Debug, EncodeLabelSet)]
+struct OfJob {
+    job: u64,
+    n: u8,
+}
+
+#[derive(Debug, EncodeLabelSet)]
+struct TimeLeft {
+    job: u64,
+    n: u8,
+    bound: &'static str,
+}
+
+/// The numbers of the snapshot.
+#[derive(Debug)]
+struct State(watch::Receiver<Arc<Snapshot>>);
+
+impl Collector for State {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let snapshot = self.0.borrow().clone();
+        let writable = f64::from(u8::from(snapshot.store_error.is_none()));
+        single(&mut encoder, "store_writable", "Whether what is reported can be recorded", writable)?;
+        encode_workers(&mut encoder, &snapshot.workers)?;
+        encode_jobs(&mut encoder, &snapshot.jobs)
+    }
+}
+
+fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus]) -> fmt::Result {
+    const STATES: [WorkerState; 5] = [
+        WorkerState::Ready,
+        WorkerState::Draining,
+        WorkerState::Blocked,
+        WorkerState::Stuck,
+        WorkerState::Failing,
+    ];
+    let number = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
+        workers.iter().filter(|worker| is_counted(worker)).count() as f64
+    };
+    let connected = STATES.map(|state| {
+        (OfState { state: state.name() }, number(&|worker| worker.connected && worker.state == state))
+    });
+    let lost = (OfState { state: "lost" }, number(&|worker| !worker.connected));
+    let states = connected.into_iter().chain([lost]);
+    gauge(encoder, "workers", "Workers by state; lost: the connection broke, it may come back", states)?;
+    let threads: f64 =
+        workers.iter().filter(|worker| worker.connected).map(|worker| f64::from(worker.n_threads)).sum();
+    single(encoder, "worker_threads", "Counting threads of the connected workers", threads)?;
+    let leases: f64 = workers.iter().map(|worker| f64::from(worker.n_leases)).sum();
+    single(encoder, "leases", "Leases that are counted or wait at a worker", leases)
+}
+
+fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::Result {
+    const STATES: [JobState; 7] = [
+        JobState::Planning,
+        JobState::Queued,
+        JobState::Running,
+        JobState::Paused,
+        JobState::Done,
+        JobState::Cancelled,
+        JobState::Failed,
+    ];
+    let number = |state| jobs.iter().filter(|job| job.state == state).count() as f64;
+    let states = STATES.map(|state| (OfState { state: state.name() }, number(state)));
+    gauge(encoder, "jobs", "Jobs by state", states)?;
+
+    let n_over = jobs.iter().filter(|job| is_closed(job)).count();
+    let mut to_skip = n_over.saturating_sub(MOST_JOBS_OVER);
+    let mut listed = Vec::new();
+    for job in jobs {
+        if is_closed(job) && to_skip > 0 {
+            to_skip -= 1;
+        } else {
+            listed.push(job);
+        }
+    }
+    let mut of_jobs = |name, help, number: &dyn Fn(&JobStatus) -> f64| {
+        let rows = listed.iter().map(|job| (OfJob { job: job.id.0, n: job.n.get() }, number(job)));
+        gauge(encoder, name, help, rows)
+    };
+    of_jobs(
+        "job_solutions",
+        "Weighted solutions recorded; of a job that is done, Q(n). Exact below 2^53, as all samples are; the JSON API \
+         has all digits",
+        &|job| job.progress.solutions as f64,
+    )?;
+    of_jobs("job_nodes", "Nodes recorded", &|job| job.progress.nodes as f64)?;
+    of_jobs("job_work_ratio", "Recorded share of the estimated work, 0 to 1", &JobStatus::fraction)?;
+    of_jobs("job_workers", "Workers that hold leases of the job", &|job| f64::from(job.n_workers))?;
+    of_jobs("job_failed_spans", "Spans that workers failed to count", &|job| job.n_failed as f64)?;
+    of_jobs("job_disputed_spans", "Recorded spans that another count contradicts", &|job| {
+        job.n_disputed as f64
+    })?;
+    of_jobs("job_active_seconds", "Time the job has been counted", &|job| job.active.as_secs_f64())?;
+    let left = listed.iter().filter(|job| !is_closed(job)).flat_map(|job| {
+        let bounds =
+            [("low", job.seconds_left_low), ("expected", job.seconds_left), ("high", job.seconds_left_high)];
+        bounds.into_iter().filter_map(|(bound, seconds)| {
+            Some((TimeLeft { job: job.id.0, n: job.n.get(), bound }, seconds?))
+        })
+    });
+    gauge(
+        encoder,
+        "job_left_seconds",
+        "Time the job should still take, and the range it should lie in 19 times out of 20",
+        left,
+    )
+}
+
+/// Whether nobody can make it go on.
+fn is_closed(job: &JobStatus) -> bool {
+    matches!(job.state, JobState::Done | JobState::Cancelled)
+}
+
+/// Writes a gauge without labels.
+fn single(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, number: f64) -> fmt::Result {
+    let metric = encoder.encode_descriptor(name, &format!("{help}."), None, MetricType::Gauge)?;
+    ConstGauge::new(number).encode(metric)
+}
+
+/// Writes a gauge with its samples.
+fn gauge<L: EncodeLabelSet + fmt::Debug>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    samples: impl IntoIterator<Item = (L, f64)>,
+) -> fmt::Result {
+    let help = format!("{help}.");
+    let mut metric = encoder.encode_descriptor(name, &help, None, MetricType::Gauge)?;
+    for (labels, number) in samples {
+        ConstGauge::new(number).encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}

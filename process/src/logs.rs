@@ -1,0 +1,202 @@
+//! Logs and traces.
+//!
+//! Logs are lines for people, or JSON objects. Traces go to a collector by OTLP, if one is named: spans of the level
+//! `debug` and above of the project's own crates.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+use std::{env, fmt};
+
+use clap::ValueEnum;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use thiserror::Error;
+use tokio::runtime::Runtime;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use crate::complain;
+
+/// How long the last spans may take to reach the collector.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// What is said of logs and traces on the command line of a service.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LogArgs {
+    /// How logs are written: as lines for people or as JSON objects
+    #[arg(long, env = "QUEENS_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+
+    /// OpenTelemetry collector to send traces to by OTLP over gRPC, such as http://127.0.0.1:4317 [default: none]
+    #[arg(long, env = "QUEENS_OTLP", value_name = "URL", value_parser = collector)]
+    otlp: Option<String>,
+}
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Traces can't be sent.
+#[derive(Debug, Error)]
+#[error("failed to set up traces: {0}")]
+pub struct LogError(String);
+
+/// Sends what is left of traces when it is dropped.
+#[derive(Debug)]
+pub struct Logs(Option<(SdkTracerProvider, Runtime)>);
+
+impl LogArgs {
+    /// Writes the logs of the service `name` to stderr, and sends its traces, until the result is dropped.
+    ///
+    /// # Errors
+    /// If traces can't be sent.
+    pub fn start(&self, name: &'static str) -> Result<Logs, LogError> {
+        let sending = self.otlp.as_deref().map(|url| Logs::sending(name, url)).transpose()?;
+        let traces = sending.as_ref().map(|(provider, _)| {
+            let own = ["queens_coordinator", "queens_worker"].map(|module| (module, LevelFilter::DEBUG));
+            tracing_opentelemetry::layer()
+                .with_tracer(provider.tracer(name))
+                .with_location(false)
+                .with_threads(false)
+                .with_filter(Targets::new().with_targets(own))
+        });
+        let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
+        let lines = match self.log_format {
+            LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).boxed(),
+            LogFormat::Json => lines.with_ansi(false).json().flatten_event(true).with_target(true).boxed(),
+        };
+        tracing_subscriber::registry().with(lines.with_filter(filter("info"))).with(traces).init();
+        Ok(Logs(sending))
+    }
+}
+
+impl Logs {
+    fn sending(name: &'static str, url: &str) -> Result<(SdkTracerProvider, Runtime), LogError> {
+        // A runtime of its own: it has to run when the service's has ended, for the last spans.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(|error| LogError(error.to_string()))?;
+        let exporter =
+            runtime.block_on(async { SpanExporter::builder().with_tonic().with_endpoint(url).build() });
+        let exporter = exporter.map_err(|error| LogError(error.to_string()))?;
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_resource(Resource::builder().with_service_name(name).build())
+            .build();
+        Ok((provider, runtime))
+    }
+}
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        if let Some((provider, runtime)) = self.0.take() {
+            if let Err(error) = provider.shutdown_with_timeout(FAREWELL) {
+                complain(&format!("the last traces are lost: {error}"));
+            }
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Writes the messages of a command to `writer`: what `default` lets through, or what `QUEENS_LOG` asks for.
+pub fn log<W>(default: &str, writer: W)
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    tracing_subscriber::fmt()
+        .with_env_filter(filter(default))
+        .with_writer(writer)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+}
+
+/// What the environment variable `QUEENS_LOG` lets through (`warn`, `info`, `debug`, or levels of modules), or else
+/// `default`. A mistake in it is said, and it is ignored.
+fn filter(default: &str) -> EnvFilter {
+    let asked = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty());
+    let filter = asked.map_or_else(|| Ok(EnvFilter::new(default)), |asked| read(default, &asked));
+    filter.unwrap_or_else(|error| {
+        complain(&format!("QUEENS_LOG is ignored: {error}"));
+        EnvFilter::new(default)
+    })
+}
+
+fn read(default: &str, asked: &str) -> Result<EnvFilter, Mistake> {
+    for directive in asked.split(',').map(str::trim) {
+        // A word that is no level would be taken for a module, of which there is none, and nothing be logged.
+        let is_level = directive.parse::<LevelFilter>().is_ok();
+        if !is_level && !directive.contains(['=', '[']) && !directive.starts_with("queens_") {
+            return Err(Mistake(directive.to_owned()));
+        }
+    }
+    // Levels of modules are besides the usual one, unless another is given.
+    EnvFilter::try_new(format!("{default},{asked}")).map_err(|_| Mistake(asked.to_owned()))
+}
+
+/// Something in `QUEENS_LOG` that can't be understood.
+#[derive(Debug)]
+struct Mistake(String);
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "expected off, error, warn, info, debug or trace, or levels of modules such as queens_worker=debug, not \
+             '{}'",
+            self.0
+        )
+    }
+}
+
+fn collector(url: &str) -> Result<String, String> {
+    let rest = url.strip_prefix("http://");
+    let has_port = rest
+        .and_then(|rest| rest.trim_end_matches('/').rsplit_once(':'))
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if has_port {
+        Ok(url.to_owned())
+    } else {
+        Err(format!("expected a URL such as http://127.0.0.1:4317, not '{url}'"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(asked: &str, expected: Option<&str>) {
+        let read = read("info", asked).ok().map(|filter| {
+            let text = filter.to_string();
+            let mut parts: Vec<&str> = text.split(',').collect();
+            parts.sort_unstable();
+            parts.join(",")
+        });
+        assert_eq!(read.as_deref(), expected, "{asked}");
+    }
+
+    #[test]
+    fn a_mistyped_level_is_no_module() {
+        check("debug", Some("debug"));
+        check("WARN", Some("warn"));
+        check("queens_worker=debug", Some("info,queens_worker=debug"));
+        check("warn,queens_worker=debug", Some("queens_worker=debug,warn"));
+        check("h2=trace", Some("h2=trace,info"));
+        check("inof", None);
+        check("info,debgu", None);
+        check("queens_worker=debgu", None);
+        check("", None);
+    }
+}
