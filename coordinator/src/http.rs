@@ -106,3 +106,22 @@ async fn readiness(State(app): State<App>) -> Result<&'static str, (StatusCode, 
     };
     Err((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_document_names_all_paths_that_are_not_pages() {
+        let document: Value = serde_json::from_str(api::OPENAPI).expect("JSON");
+        let described = document["paths"].as_object().expect("paths").keys().cloned();
+        let pages: BTreeSet<_> = pages::routes().into_iter().map(|(path, _)| path).collect();
+        let served = routes().into_iter().map(|(path, _)| path).filter(|path| !pages.contains(path));
+        let served: BTreeSet<String> = served.map(str::to_owned).collect();
+        assert_eq!(described.collect::<BTreeSet<_>>(), served);
+    }
+}

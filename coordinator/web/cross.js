@@ -1,4 +1,4 @@
-import { $, follow, get, grouped, h, pathPart, percent, repeat, say } from "./page.js";
+import { $, follow, get, grouped, h, pathPart, percent, repeat, say, subproblems } from "./page.js";
 
 const job = pathPart(2), cross = pathPart(4);
 const asked = new URLSearchParams(location.search).get("subproblem");
@@ -46,7 +46,7 @@ async function load() {
   $("number").max = String(Math.max(0, answer.subproblems - 1));
   const { workers } = answer;
   $("workers").replaceChildren(...(workers.length ? workers.slice(0, 20).map((worker) =>
-    h("li", {}, `${worker.name}: subproblems ${grouped(worker.from)} to ${grouped(worker.to - 1)}`)) : [h("li", { className: "quiet" }, "nobody at the moment")]));
+    h("li", {}, `${worker.name}: ${subproblems(worker)}`)) : [h("li", { className: "quiet" }, "nobody at the moment")]));
 }
 
 repeat(3, load);

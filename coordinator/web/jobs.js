@@ -7,10 +7,8 @@ $("submit").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   const n = Number(form.get("n"));
-  attempt(said, async () => {
-    const job = await post("jobs", { n, priority: Number(form.get("priority") || 0) });
-    said.dataset.job = job.job;
-  }, `The job for n = ${n} is submitted.`);
+  const submit = () => post("jobs", { n, priority: Number(form.get("priority")) });
+  attempt(said, submit, `The job for n = ${n} is submitted.`);
 });
 
 /** A row for a job, and a way to show another state of it. */

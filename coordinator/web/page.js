@@ -143,15 +143,19 @@ export function jobActions(line) {
     show(now) {
       job = now;
       const ended = ["done", "cancelled"].includes(job.state);
-      pause.hidden = ended || job.state === "paused";
-      resume.hidden = !(job.state === "paused" || (!ended && job.failed > 0));
-      priority.hidden = cancel.hidden = ended;
+      pause.hidden = job.state === "paused";
+      resume.hidden = job.state !== "paused" && job.failed === 0;
+      element.hidden = ended;
       for (const [one, what] of [[pause, "Pause"], [resume, "Resume"], [priority, "Set the priority of"], [cancel, "Cancel"]]) {
         one.setAttribute("aria-label", `${what} job ${job.job}`);
       }
     },
   };
 }
+
+/** Subproblems of a half-open range. */
+export const subproblems = ({ from, to }) =>
+  to - from === 1 ? `subproblem ${grouped(from)}` : `subproblems ${grouped(from)} to ${grouped(to - 1)}`;
 
 /** Shows a list of events, the latest first; leaves the list alone if nothing is new. */
 export function showEvents(list, events) {
@@ -165,7 +169,7 @@ export function showEvents(list, events) {
     return h("li", {},
       h("time", { datetime: at.toISOString() }, time),
       h("span", { className: `kind-${event.kind}` }, event.kind),
-      h("span", {}, event.text));
+      h("span", {}, event.job ? `job ${event.job}: ${event.text}` : event.text));
   }));
 }
 

@@ -1,4 +1,4 @@
-import { $, ask, attempt, duration, follow, get, grouped, h, post, rate, repeat, say } from "./page.js";
+import { $, ask, attempt, duration, follow, get, grouped, h, post, rate, repeat, say, subproblems } from "./page.js";
 
 const PAGE = 50;
 const said = $("said");
@@ -38,7 +38,7 @@ function makeRow() {
     say(span, counting ? `job ${counting.job}, cross ${counting.cross}` : "nothing");
     if (counting) span.setAttribute("href", `/jobs/${counting.job}/crosses/${counting.cross}?subproblem=${counting.from}`);
     else span.removeAttribute("href");
-    say(rest, counting ? `subproblems ${grouped(counting.from)} to ${grouped(counting.to - 1)}` : "");
+    say(rest, counting ? subproblems(counting) : "");
     say(heard, worker.seconds_silent < 2 ? "now" : `${duration(worker.seconds_silent)} ago`);
     say(recorded, grouped(worker.recorded));
     block.hidden = blocked.has(worker.name);

@@ -1,4 +1,4 @@
-//! Clusters of containers: `docker-compose.yml`, brought up under names and on a port of their own.
+//! Clusters of containers: `docker-compose.yml`, brought up under names and on ports of their own.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -71,6 +71,7 @@ pub struct Project {
     compose: Compose,
     name: String,
     port: u16,
+    http_port: u16,
 }
 
 impl Project {
@@ -82,9 +83,9 @@ impl Project {
     pub fn new(compose: Compose) -> Self {
         _ = static_binary("queens");
         let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
-        let any = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = any.local_addr().expect("bound").port();
-        Self { compose, name, port }
+        let any = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let [port, http_port] = any.each_ref().map(|any| any.local_addr().expect("bound").port());
+        Self { compose, name, port, http_port }
     }
 
     /// Its name, and that of its image.
@@ -99,6 +100,12 @@ impl Project {
         self.port
     }
 
+    /// The port of its coordinator's pages on this machine.
+    #[must_use]
+    pub fn http_port(&self) -> u16 {
+        self.http_port
+    }
+
     /// Docker Compose with these arguments.
     #[must_use]
     pub fn compose<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
@@ -109,7 +116,8 @@ impl Project {
         command.env("QUEENS_BINARIES", "ready").env("QUEENS_IMAGE", &self.name);
         // The slowest, so that there is time for faults.
         command.env("QUEENS_KERNEL", "portable");
-        command.env("QUEENS_PORT", self.port.to_string()).current_dir(WORKSPACE);
+        command.env("QUEENS_PORT", self.port.to_string());
+        command.env("QUEENS_HTTP_PORT", self.http_port.to_string()).current_dir(WORKSPACE);
         command.args(["--file", "docker-compose.yml", "--project-name", &self.name]).args(args);
         command
     }

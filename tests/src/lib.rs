@@ -1,5 +1,6 @@
 //! What the whole-system tests share: the real binaries, what they do when run, and what they leave on disk.
 
+pub mod browser;
 pub mod chance;
 pub mod cluster;
 pub mod data_dir;
@@ -8,6 +9,7 @@ pub mod docker;
 pub mod process;
 pub mod proxy;
 pub mod service;
+pub mod site;
 
 mod binary;
 

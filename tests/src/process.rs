@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Read;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -115,6 +115,11 @@ impl Running {
     /// Closes the reading end of its stdout.
     pub fn close_stdout(&mut self) {
         drop(self.child.stdout.take());
+    }
+
+    /// The reading end of its stdout, if that is piped and nobody has it yet.
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
     }
 
     /// Its process id.

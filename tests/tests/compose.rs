@@ -91,10 +91,11 @@ fn is_confined(project: &Project) {
     let size = image["Size"].as_u64().expect("bytes");
     assert!(size < LARGEST_IMAGE, "{size} bytes");
 
-    let address = json!([{ "HostIp": "127.0.0.1", "HostPort": project.port().to_string() }]);
+    let address = |port: u16| json!([{ "HostIp": "127.0.0.1", "HostPort": port.to_string() }]);
     let is_empty = |ports: &Value| ports.as_object().is_none_or(|ports| ports.is_empty());
     let coordinator = coordinator(project).inspect();
-    assert_eq!(coordinator["NetworkSettings"]["Ports"], json!({ "50051/tcp": address }));
+    let ports = json!({ "50051/tcp": address(project.port()), "8080/tcp": address(project.http_port()) });
+    assert_eq!(coordinator["NetworkSettings"]["Ports"], ports);
     let workers = project.containers("worker").into_iter().map(|worker| worker.inspect());
     let workers: Vec<Value> = workers.collect();
     for container in workers.iter().chain([&coordinator]) {

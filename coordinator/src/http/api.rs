@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
-use queens_proto::{JobId, JobStatus, Priority, WorkerStatus};
+use queens_proto::{JobId, JobStatus, Priority, WorkerState, WorkerStatus};
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Entries of a list in one answer.
 const MOST_ENTRIES: usize = 1000;
 
-const OPENAPI: &str = include_str!("openapi.json");
+pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
 pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
     vec![
@@ -209,7 +209,7 @@ async fn workers(State(app): State<App>, query: Ask<WorkerQuery>) -> Answer<Work
     workers.sort_by(|a, b| {
         let first = match sort {
             Order::Name => a.name.cmp(&b.name),
-            Order::State => (a.connected, a.state.name()).cmp(&(b.connected, b.state.name())),
+            Order::State => trouble(a).cmp(&trouble(b)),
             Order::Speed => b.rate.total_cmp(&a.rate),
             Order::Silence => b.silent.cmp(&a.silent),
             Order::Recorded => b.n_recorded.cmp(&a.n_recorded),
@@ -219,6 +219,11 @@ async fn workers(State(app): State<App>, query: Ask<WorkerQuery>) -> Answer<Work
     let total = workers.len();
     let workers = Page { offset, limit }.of(workers.into_iter()).map(view::Worker::from).collect();
     Ok(Json(Workers { workers, total, blocked: snapshot.blocked.clone() }))
+}
+
+/// Sorts workers that are not connected first, then those that get no leases.
+fn trouble(worker: &WorkerStatus) -> (bool, bool, &'static str) {
+    (worker.connected, worker.state == WorkerState::Ready, worker.state.name())
 }
 
 #[derive(Debug, Deserialize)]

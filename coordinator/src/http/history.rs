@@ -16,6 +16,8 @@ const LEVELS: [(Duration, usize); 3] =
 
 /// What counts as now.
 const NOW: Duration = Duration::from_secs(10);
+/// Workers report once a second: rates over less would go up and down with what happens to fall into it.
+const SMOOTH: Duration = Duration::from_secs(5);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Those of all jobs that were counted since the coordinator began.
@@ -55,7 +57,7 @@ pub(super) struct LevelView {
 #[derive(Debug, Serialize)]
 struct SampleView {
     at_ms: u64,
-    /// Of the step that ends here.
+    /// Of the step that ends here, or of five seconds if it is shorter.
     nodes_per_second: f64,
     fraction: f64,
 }
@@ -111,9 +113,15 @@ impl Histories {
     /// All samples of a job.
     pub(super) fn levels(&self, job: JobId) -> Vec<LevelView> {
         let Some(history) = self.0.get(&job) else { return Vec::new() };
-        let level = |(samples, (step, _)): (&VecDeque<Sample>, (Duration, usize))| LevelView {
-            step_seconds: step.as_secs(),
-            samples: samples.iter().zip(samples.iter().skip(1)).filter_map(|(a, b)| view(*a, *b)).collect(),
+        let level = |(samples, (step, _)): (&VecDeque<Sample>, (Duration, usize))| {
+            let (step_seconds, smooth) = (step.as_secs(), SMOOTH.as_secs().div_ceil(step.as_secs()));
+            let before = std::iter::repeat_n(
+                samples.front(),
+                usize::try_from(smooth).map_or(0, |smooth| smooth.saturating_sub(1)),
+            );
+            let before = before.flatten().chain(samples.iter());
+            let samples = before.zip(samples.iter().skip(1)).filter_map(|(a, b)| view(*a, *b)).collect();
+            LevelView { step_seconds, samples }
         };
         history.levels.iter().zip(LEVELS).map(level).collect()
     }

@@ -1,0 +1,218 @@
+//! A real browser: Debian's chromium, driven by its chromedriver.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use thirtyfour::{By, CapabilitiesHelper, ChromiumLikeCapabilities, DesiredCapabilities, WebDriver};
+use tokio::runtime::Runtime;
+
+use crate::process::{Running, wait_until};
+
+/// An open window.
+#[derive(Debug)]
+pub struct Browser {
+    runtime: Runtime,
+    window: WebDriver,
+    /// Ended when this is dropped, and the browser with it.
+    _driver: Running,
+    _profile: TempDir,
+    site: String,
+    screenshots: PathBuf,
+}
+
+/// How a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Pixels.
+    pub width: u32,
+    /// Light text on dark ground.
+    pub dark: bool,
+}
+
+impl Browser {
+    /// What there is not here that it takes.
+    #[must_use]
+    pub fn missing() -> Option<String> {
+        let is_there = |program: &&str| {
+            let mut version = Command::new(program);
+            version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            version.status().is_ok_and(|status| status.success())
+        };
+        let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_there(program));
+        missing.map(|program| format!("there is no '{program}'"))
+    }
+
+    /// Opens a window for the pages at this address.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[must_use]
+    pub fn open(site: &str) -> Self {
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut driver = Running::start_redirected(&mut command);
+        let mut lines = BufReader::new(driver.take_stdout().expect("it is piped")).lines();
+        let port = lines.find_map(|line| {
+            let line = line.ok()?;
+            line.split_once("successfully on port ").map(|(_, port)| port.trim_end_matches('.').to_owned())
+        });
+        let port = port.expect("chromedriver says where it listens");
+        let profile = TempDir::new().expect("a temporary directory");
+        let mut wishes = DesiredCapabilities::chrome();
+        for argument in [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-first-run",
+            "--lang=en-GB",
+            &format!("--user-data-dir={}", profile.path().display()),
+        ] {
+            wishes.add_arg(argument).expect("an argument");
+        }
+        wishes.set("goog:loggingPrefs", json!({ "browser": "ALL" })).expect("a capability");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let window = runtime.block_on(WebDriver::new(format!("http://127.0.0.1:{port}"), wishes));
+        // Tests are TARGET/PROFILE/deps/NAME-HASH.
+        let test = env::current_exe().expect("the running test has a path");
+        let screenshots = test.ancestors().nth(3).expect("a target directory").join("screenshots");
+        fs::create_dir_all(&screenshots).expect("a directory for screenshots");
+        Self {
+            runtime,
+            window: window.expect("a window"),
+            _driver: driver,
+            _profile: profile,
+            site: site.to_owned(),
+            screenshots,
+        }
+    }
+
+    /// Goes to a page.
+    ///
+    /// # Panics
+    /// If it can't be loaded.
+    #[track_caller]
+    pub fn go(&self, path: &str) {
+        self.runtime.block_on(self.window.goto(format!("{}{path}", self.site))).expect("the page");
+    }
+
+    /// What a JavaScript expression is in the page.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    #[must_use]
+    pub fn eval(&self, expression: &str) -> Value {
+        let script = format!("return ({expression});");
+        let result = self.runtime.block_on(self.window.execute(script, Vec::new()));
+        result.unwrap_or_else(|error| panic!("{expression}: {error}")).json().clone()
+    }
+
+    /// The text that is seen of an element; empty if there is no such element.
+    #[track_caller]
+    #[must_use]
+    pub fn text(&self, css: &str) -> String {
+        let text = self.eval(&format!("document.querySelector({css:?})?.innerText ?? ''"));
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until an element's text has this in it.
+    ///
+    /// # Panics
+    /// If it never has.
+    #[track_caller]
+    pub fn wait_for(&self, css: &str, part: &str) {
+        wait_until(&format!("'{part}' in {css}"), || self.text(css).contains(part).then_some(()));
+    }
+
+    /// Waits until an expression is true.
+    ///
+    /// # Panics
+    /// If it never is.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, expression: &str) {
+        wait_until(what, || (self.eval(expression) == json!(true)).then_some(()));
+    }
+
+    /// Presses an element with the mouse, as a user does: it has to be seen, and nothing may lie on it.
+    ///
+    /// # Panics
+    /// If it can't be.
+    #[track_caller]
+    pub fn click(&self, css: &str) {
+        let click = async { self.window.find(By::Css(css)).await?.click().await };
+        self.runtime.block_on(click).unwrap_or_else(|error| panic!("click on {css}: {error}"));
+    }
+
+    /// Types into an element.
+    ///
+    /// # Panics
+    /// If it can't be.
+    #[track_caller]
+    pub fn keys(&self, css: &str, keys: &str) {
+        let keys = async { self.window.find(By::Css(css)).await?.send_keys(keys).await };
+        self.runtime.block_on(keys).unwrap_or_else(|error| panic!("keys to {css}: {error}"));
+    }
+
+    /// Looks at the page in another way.
+    ///
+    /// # Panics
+    /// If that can't be.
+    pub fn look(&self, Look { width, dark }: Look) {
+        let scheme = if dark { "dark" } else { "light" };
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.tools("Emulation.setEmulatedMedia", media);
+        let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.tools("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// Keeps a picture of the whole page, whatever its length.
+    ///
+    /// # Panics
+    /// If it can't be kept, or the page is wider than it is looked at.
+    #[track_caller]
+    pub fn screenshot(&self, name: &str) {
+        let wide = self.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert_eq!(wide, 0, "{name}: the page has to be scrolled sideways");
+        let picture = self.tools("Page.captureScreenshot", json!({ "captureBeyondViewport": true }));
+        let encoded = picture["data"].as_str().expect("a picture");
+        let decoded = self.eval(&format!("Array.from(atob('{encoded}'), (c) => c.charCodeAt(0))"));
+        let bytes: Vec<u8> = serde_json::from_value(decoded).expect("bytes");
+        fs::write(self.screenshots.join(format!("{name}.png")), bytes).expect("a file");
+    }
+
+    /// Where pictures are kept.
+    #[must_use]
+    pub fn screenshots(&self) -> &Path {
+        &self.screenshots
+    }
+
+    /// What the browser has complained about since the last call: errors of scripts, and what the policy has refused.
+    ///
+    /// # Panics
+    /// If it does not say.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let entries = self.runtime.block_on(self.window.get_log("browser")).expect("a log");
+        entries.into_iter().map(|entry| entry.message).collect()
+    }
+
+    fn tools(&self, command: &str, arguments: Value) -> Value {
+        let result = self.runtime.block_on(self.window.cdp().send_raw(command, arguments));
+        result.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Ends the browser; its driver would leave it behind.
+        _ = self.runtime.block_on(self.window.clone().quit());
+    }
+}

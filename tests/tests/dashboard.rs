@@ -1,0 +1,153 @@
+//! The coordinator's pages in a real browser.
+
+use queens_tests::browser::{Browser, Look};
+use queens_tests::process::wait_until;
+use queens_tests::site::Site;
+use queens_tests::skipped;
+use serde_json::json;
+use tempfile::TempDir;
+
+/// A board that takes the portable kernel some minutes.
+const LONG: &str = "19";
+
+const LOOKS: [(&str, Look); 4] = [
+    ("360-light", Look { width: 360, dark: false }),
+    ("360-dark", Look { width: 360, dark: true }),
+    ("1920-light", Look { width: 1920, dark: false }),
+    ("1920-dark", Look { width: 1920, dark: true }),
+];
+
+/// Keeps pictures of a page as it is looked at in all ways.
+fn keep(browser: &Browser, page: &str) {
+    for (name, look) in LOOKS {
+        browser.look(look);
+        // What is drawn to measure is drawn again when the width is another.
+        browser.wait_until("the page to be drawn", "document.readyState === 'complete'");
+        browser.screenshot(&format!("{page}-{name}"));
+    }
+}
+
+fn submit(browser: &Browser, n: &str, job: u32) {
+    browser.keys("#submit input[name=n]", n);
+    browser.click("#submit button");
+    browser.wait_for("#said", "is submitted");
+    browser.wait_for(&format!("#job-{job}"), &format!("job {job}"));
+    _ = browser.eval("document.querySelector('#submit').reset()");
+}
+
+/// Presses the button with this label in a job's row or page.
+fn press(browser: &Browser, label: &str) {
+    browser.click(&format!("button[aria-label={label:?}]"));
+}
+
+#[test]
+fn a_count_is_seen_from_its_beginning_to_its_end() {
+    if let Some(reason) = Browser::missing() {
+        skipped(&format!("the pages in a browser: {reason}"));
+        return;
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let site = Site::start(&scratch.path().join("data"));
+    let browser = Browser::open(&format!("http://{}", site.http()));
+    let first = site.worker("first", "portable");
+
+    // A count from its submission to the right number.
+    browser.go("/");
+    browser.wait_for("#connection", "live");
+    browser.wait_for("#none", "no jobs");
+    browser.wait_until("a worker", "document.querySelector('#connected').innerText === '1'");
+    submit(&browser, "13", 1);
+    browser.wait_for("#job-1", "73,712");
+    browser.wait_for("#job-1", "agrees with the published count");
+    browser.wait_for("#job-1", "100 %");
+
+    // Paused, and gone on with.
+    let second = site.worker("second", "portable");
+    submit(&browser, LONG, 2);
+    browser.wait_for("#job-2", "running");
+    press(&browser, "Pause job 2");
+    browser.wait_for("#job-2", "paused");
+    assert_eq!(site.get("/api/v1/jobs/2").json()["state"], "paused");
+    press(&browser, "Resume job 2");
+    browser.wait_for("#job-2", "running");
+    browser.wait_for("#events", "resumed");
+    press(&browser, "Set the priority of job 2");
+    _ = browser.eval("document.querySelector('dialog input').value = ''");
+    browser.keys("dialog input", "7");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#said", "has priority 7");
+    wait_until("the priority", || (site.get("/api/v1/jobs/2").json()["priority"] == 7).then_some(()));
+    keep(&browser, "jobs");
+
+    // A worker that goes.
+    browser.go("/workers");
+    browser.wait_for("#workers", "first");
+    browser.wait_for("#workers", "second");
+    browser.wait_for("#workers", "portable");
+    browser.wait_for("#workers", "job 2, cross");
+    keep(&browser, "workers");
+    second.kill();
+    browser.wait_until("it to go", "!document.querySelector('#workers').innerText.includes('second')");
+    browser.wait_for("#workers", "first");
+    press(&browser, "Block first");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#blocked", "first");
+    browser.wait_for("#workers", "blocked");
+    browser.click("#blocked button");
+    browser.wait_until("no blocked names", "document.querySelector('#blocked-part').hidden");
+
+    // One job: the map by keyboard, events, the curve.
+    browser.go("/jobs/2");
+    browser.wait_for("#title", "Job 2: 19 queens");
+    browser.wait_for("#events", "second was given up");
+    browser.wait_for("#events", "somebody else's now");
+    browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 20");
+    browser.keys("#heat button[tabindex='0']", "\u{e014}");
+    browser.wait_for("#heat-cell", "subproblems in");
+    assert_eq!(
+        browser.eval("document.activeElement === document.querySelector('#heat button[tabindex=\"0\"]')"),
+        true
+    );
+    browser.keys("#heat button[tabindex='0']", "\u{e007}");
+    browser.wait_for("#crosses", "cross ");
+    browser.wait_until("the curve", "document.querySelector('#chart .curve') !== null");
+    keep(&browser, "job");
+
+    // The coordinator goes, and comes back.
+    let recorded = site.get("/api/v1/jobs/2").json()["recorded"].clone();
+    let killed = site.kill();
+    browser.wait_for("#connection", "connection lost, reconnecting");
+    let site = killed.restart();
+    browser.wait_for("#connection", "live");
+    browser.wait_for("#events", "first joined");
+    let more = |now: &serde_json::Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
+    wait_until("it to go on", || more(&site.get("/api/v1/jobs/2").json()["recorded"]).then_some(()));
+    browser.wait_for("#state", "running");
+
+    // A cross, and one of its subproblems, explained.
+    let counting = wait_until("what the worker counts", || {
+        let worker = site.get("/api/v1/workers").json()["workers"][0]["counting"].clone();
+        worker.is_object().then_some(worker)
+    });
+    browser.go(&format!("/jobs/2/crosses/{}", counting["cross"]));
+    browser.wait_for("#title", "of job 2: 19 queens");
+    browser.wait_for("#weight", "it stands for");
+    browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
+    keep(&browser, "cross");
+
+    // Only what the test has done to the connection has gone wrong in the browser.
+    let other = |line: &String| !line.contains("net::ERR_") && !line.contains("can't be reached");
+    let complaints: Vec<String> = browser.complaints().into_iter().filter(other).collect();
+    assert_eq!(json!(complaints), json!([]));
+
+    // Given up, after a question.
+    browser.go("/");
+    browser.wait_for("#job-2", "running");
+    press(&browser, "Cancel job 2");
+    browser.click("dialog button[value=no]");
+    press(&browser, "Cancel job 2");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#job-2", "cancelled");
+    assert_eq!(site.get("/api/v1/jobs/2").json()["state"], "cancelled");
+    drop(first);
+}

@@ -1,0 +1,220 @@
+//! What the coordinator answers by HTTP: the statuses, the headers, and what its document says of it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use queens_tests::cluster::coordinator_command;
+use queens_tests::process::{run, wait_until};
+use queens_tests::site::{Answer, Site};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+fn start() -> (TempDir, Site) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let site = Site::start(&scratch.path().join("data"));
+    (scratch, site)
+}
+
+/// The reason of a refusal.
+#[track_caller]
+fn refused(answer: &Answer, status: u16) -> String {
+    assert_eq!(answer.status, status, "{answer:?}");
+    answer.json()["error"].as_str().expect("a reason").to_owned()
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_reason() {
+    let (_scratch, site) = start();
+    assert_eq!((site.get("/healthz").body, site.get("/readyz").body), ("ok\n".into(), "ready\n".into()));
+    for path in
+        ["/nope", "/api", "/api/v1/jobs/7", "/api/v1/jobs/x", "/jobs/7", "/assets/", "/api/v1/jobs/7/cells"]
+    {
+        refused(&site.get(path), 404);
+    }
+    for (method, path, allowed) in [
+        ("POST", "/healthz", "GET,HEAD"),
+        ("DELETE", "/api/v1/jobs", "GET,HEAD,POST"),
+        ("PUT", "/", "GET,HEAD"),
+        ("GET", "/api/v1/workers/drain", "POST"),
+    ] {
+        let answer = site.request(method, path, &[JSON], "{}");
+        refused(&answer, 405);
+        assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
+    }
+    for (body, says) in [
+        ("", "EOF"),
+        ("{\"n\":", "EOF"),
+        ("{\"n\":33}", "'33' is not a whole number from 0 to 32"),
+        ("{\"n\":-1}", "n: invalid value"),
+        ("{\"n\":\"8\"}", "n: invalid type"),
+        ("{}", "missing field `n`"),
+        ("{\"n\":8,\"m\":1}", "unknown field `m`"),
+        ("{\"n\":8,\"priority\":1001}", "from -1000 to 1000"),
+        ("[]", "invalid"),
+    ] {
+        let reason = refused(&site.post("/api/v1/jobs", body), 400);
+        assert!(reason.contains(says), "{body}: {reason}");
+    }
+    refused(&site.post("/api/v1/jobs", &format!("{{\"n\":8}}{}", " ".repeat(20_000))), 413);
+    refused(&site.get("/api/v1/workers?sort=size"), 400);
+    refused(&site.get("/api/v1/jobs?limit=-1"), 400);
+    refused(&site.post("/api/v1/workers/drain", r#"{"name":"nobody"}"#), 404);
+    refused(&site.post("/api/v1/jobs/7/pause", "{}"), 404);
+    assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
+}
+
+#[test]
+fn other_sites_pages_can_do_nothing() {
+    let (_scratch, site) = start();
+    let own = format!("http://{}", site.http());
+    for (headers, status) in [
+        (vec![("Content-Type", "text/plain")], 415),
+        (vec![("Content-Type", "application/x-www-form-urlencoded")], 415),
+        (vec![], 415),
+        (vec![JSON, ("Origin", "http://evil.example")], 403),
+        (vec![JSON, ("Origin", "null")], 403),
+        (vec![JSON, ("Sec-Fetch-Site", "cross-site")], 403),
+        (vec![JSON, ("Sec-Fetch-Site", "same-site")], 403),
+        (vec![JSON, ("Host", "rebound.example:80"), ("Origin", "http://rebound.example:80")], 421),
+    ] {
+        refused(&site.request("POST", "/api/v1/jobs", &headers, r#"{"n":8}"#), status);
+    }
+    refused(&site.request("GET", "/api/v1/jobs", &[("Host", "rebound.example")], ""), 421);
+    assert_eq!(site.request("GET", "/healthz", &[("Host", "monitored.example")], "").status, 200);
+    assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
+    let headers = [JSON, ("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(site.request("POST", "/api/v1/jobs", &headers, r#"{"n":8}"#).status, 201);
+    for path in ["/", "/api/v1/jobs", "/nope", "/assets/page.js"] {
+        let answer = site.get(path);
+        let policy = answer.header("content-security-policy").expect("a policy");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+    }
+}
+
+#[test]
+fn answers_are_as_the_document_says() {
+    let (_scratch, site) = start();
+    let document = site.get("/api/v1/openapi.json").json();
+    let submitted = site.post("/api/v1/jobs", r#"{"n":12,"priority":3}"#);
+    assert_eq!((submitted.status, submitted.header("location")), (201, Some("/api/v1/jobs/1")));
+    check(&document, &submitted.json(), "Job");
+    let _worker = site.worker("first", "portable");
+    let job = wait_until("the count", || {
+        let job = site.get("/api/v1/jobs/1").json();
+        (job["state"] == "done").then_some(job)
+    });
+    assert_eq!(
+        (&job["solutions"], &job["agrees"], &job["priority"]),
+        (&json!("14200"), &json!(true), &json!(3))
+    );
+    check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
+    wait_until("a worker that counts and a history", || {
+        let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
+        let sampled = !site.get("/api/v1/jobs/2/history").json()["levels"][0]["samples"][0].is_null();
+        (counting && sampled).then_some(())
+    });
+    for (path, schema) in [
+        ("jobs", "Jobs"),
+        ("jobs?limit=1&offset=1", "Jobs"),
+        ("jobs/2", "Job"),
+        ("jobs/2/history", "History"),
+        ("jobs/2/cells", "Cells"),
+        ("jobs/2/crosses?limit=3", "Crosses"),
+        ("jobs/2/crosses/7?subproblem=1", "Explanation"),
+        ("events?job=2", "Events"),
+        ("workers?sort=speed", "Workers"),
+    ] {
+        let answer = site.get(&format!("/api/v1/{path}"));
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        check(&document, &answer.json(), schema);
+    }
+    let crosses = site.get("/api/v1/jobs/2/crosses?limit=1").json();
+    let cells = site.get("/api/v1/jobs/2/cells").json();
+    let in_cells: u64 =
+        cells["cells"].as_array().expect("cells").iter().filter_map(|cell| cell["crosses"].as_u64()).sum();
+    assert_eq!(crosses["total"], in_cells, "each cross is in one cell");
+    let board = site.get("/api/v1/jobs/2/crosses/7/board.svg?subproblem=1");
+    assert_eq!(board.header("content-type"), Some("image/svg+xml"));
+    let explained = site.get("/api/v1/jobs/2/crosses/7?subproblem=1").json();
+    let n_queens: usize =
+        ["counted", "prefix"].iter().filter_map(|part| explained[part].as_array()).map(Vec::len).sum();
+    assert_eq!(board.body.matches("href=\"#queen\"").count(), n_queens);
+    refused(&site.get("/api/v1/jobs/2/crosses/99999"), 404);
+    refused(&site.get("/api/v1/jobs/2/crosses/7?subproblem=99999999"), 404);
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        let path = path.replace("{job}", "1").replace("{cross}", "0");
+        let answer = site.request("OPTIONS", &path, &[], "");
+        let allowed: BTreeSet<String> =
+            answer.header("allow").expect("methods").split(',').map(str::to_lowercase).collect();
+        let described = methods.as_object().expect("methods").keys().cloned();
+        let described = described.chain(methods.get("get").map(|_| "head".to_owned()));
+        assert_eq!(allowed, described.collect(), "{path}");
+    }
+}
+
+/// Checks that a value has all the fields that its schema names, and no others, all the way down.
+#[track_caller]
+fn check(document: &Value, value: &Value, schema: &str) {
+    check_value(document, value, &document["components"]["schemas"][schema], schema);
+}
+
+#[track_caller]
+fn check_value(document: &Value, value: &Value, schema: &Value, at: &str) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().expect("a name");
+        return check_value(document, value, &document["components"]["schemas"][name], name);
+    }
+    if let Some(either) = schema["oneOf"].as_array() {
+        if !value.is_null() {
+            check_value(document, value, &either[0], at);
+        }
+        return;
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
+    assert!(kinds.contains(&json!(kind)), "{at}: {value} is no {kinds:?}");
+    if let Some(allowed) = schema["enum"].as_array() {
+        assert!(allowed.contains(value), "{at}: {value} is none of {allowed:?}");
+    }
+    for item in value.as_array().into_iter().flatten() {
+        check_value(document, item, &schema["items"], at);
+    }
+    if let Some(fields) = value.as_object() {
+        let described =
+            schema["properties"].as_object().unwrap_or_else(|| panic!("{at}: no fields are described"));
+        let names = |object: &serde_json::Map<String, Value>| object.keys().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(names(fields), names(described), "{at}");
+        for (name, field) in fields {
+            check_value(document, field, &described[name], &format!("{at}.{name}"));
+        }
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_in_one_line() {
+    let (scratch, site) = start();
+    let other: PathBuf = scratch.path().join("other");
+    let mut command = coordinator_command("127.0.0.1:0", &other);
+    command.args(["--http", site.http()]);
+    let outcome = run(command);
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let last = outcome.stderr.lines().last().expect("a line");
+    assert!(last.contains(site.http()) && last.contains("--http") && last.contains("in use"), "{outcome:?}");
+    assert!(!other.exists(), "nothing is begun");
+}
