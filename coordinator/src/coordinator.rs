@@ -64,7 +64,8 @@ impl Snapshot {
     /// The job with this id.
     #[must_use]
     pub fn job(&self, id: JobId) -> Option<&JobStatus> {
-        self.jobs.iter().find(|job| job.id == id)
+        let at = self.jobs.binary_search_by_key(&id, |job| job.id).ok()?;
+        self.jobs.get(at)
     }
 }
 

@@ -30,6 +30,7 @@ use std::arch::x86_64::*;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::level::Level;
 use super::portable;
 use crate::free_rows::{FreeRow, State};
 use crate::pruning::{SEEN_WHOLE, n_seen};
@@ -100,9 +101,9 @@ struct Search<'a> {
     count: Count,
 }
 
-/// What is the same for all states of a row, in every lane.
+/// The constants of a level, in every lane.
 #[derive(Clone, Copy)]
-struct Level {
+struct Constants {
     /// The allowed squares of the row itself and of those that the pruning rule looks at.
     allowed: [__m256i; SEEN_WHOLE + 1],
     /// Rows down to the next free row, and from there to those after it that the rule looks at.
@@ -170,10 +171,10 @@ impl Search<'_> {
     /// [`expand`](Self::expand) for a row at which the pruning rule looks at `SEEN` rows.
     #[target_feature(enable = "avx2,popcnt")]
     fn expand_seeing<const SEEN: usize>(&mut self, row: usize) -> Option<()> {
-        let level = Level::new(&self.rows[row..]);
-        self.pass::<true, SEEN>(row, &level)?;
+        let constants = Constants::new(&Level::new(&self.rows[row..]));
+        self.pass::<true, SEEN>(row, &constants)?;
         while self.states[row].len > 0 {
-            self.pass::<false, SEEN>(row, &level)?;
+            self.pass::<false, SEEN>(row, &constants)?;
         }
         Some(())
     }
@@ -181,17 +182,21 @@ impl Search<'_> {
     /// Empties the array of the last row that is searched: its children have two rows left and are counted.
     #[target_feature(enable = "avx2,popcnt")]
     fn count_last(&mut self, row: usize) {
-        let level = Level::new(&self.rows[row..]);
-        self.pass_last::<true>(row, &level);
+        let constants = Constants::new(&Level::new(&self.rows[row..]));
+        self.pass_last::<true>(row, &constants);
         while self.states[row].len > 0 {
-            self.pass_last::<false>(row, &level);
+            self.pass_last::<false>(row, &constants);
         }
     }
 
     /// Gives each state of a row's array one child and keeps those that have squares left. In the first pass over an
     /// array, that is all free squares.
     #[target_feature(enable = "avx2,popcnt")]
-    fn pass<const FIRST: bool, const SEEN: usize>(&mut self, row: usize, level: &Level) -> Option<()> {
+    fn pass<const FIRST: bool, const SEEN: usize>(
+        &mut self,
+        row: usize,
+        constants: &Constants,
+    ) -> Option<()> {
         let len = self.states[row].bury_end();
         let (mut at, mut kept) = (0, 0);
         loop {
@@ -200,9 +205,9 @@ impl Search<'_> {
             let mut end = to.len;
             while at < len && end <= CAPACITY {
                 let child;
-                (child, kept) = from.turn::<FIRST>(at, kept, level);
+                (child, kept) = from.turn::<FIRST>(at, kept, constants);
                 at += LANES;
-                end = to.append(end, child, child.dropped::<SEEN>(level));
+                end = to.append(end, child, child.dropped::<SEEN>(constants));
             }
             self.count.nodes += (end - to.len) as u64;
             to.len = end;
@@ -217,16 +222,16 @@ impl Search<'_> {
 
     /// The same for the last row that is searched.
     #[target_feature(enable = "avx2,popcnt")]
-    fn pass_last<const FIRST: bool>(&mut self, row: usize, level: &Level) {
+    fn pass_last<const FIRST: bool>(&mut self, row: usize, constants: &Constants) {
         let from = &mut self.states[row];
         let len = from.bury_end();
         let (mut at, mut kept) = (0, 0);
         let (mut nodes, mut solutions) = (0_u64, 0_u64);
         while at < len {
             let child;
-            (child, kept) = from.turn::<FIRST>(at, kept, level);
+            (child, kept) = from.turn::<FIRST>(at, kept, constants);
             at += LANES;
-            let (survives, completions) = child.complete(level);
+            let (survives, completions) = child.complete(constants);
             nodes += u64::from(survives);
             solutions += u64::from(completions);
         }
@@ -264,13 +269,13 @@ impl States {
     /// left are stored behind the first `kept`, of which the new number is returned.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn turn<const FIRST: bool>(&mut self, at: usize, kept: usize, level: &Level) -> (Lanes, usize) {
+    fn turn<const FIRST: bool>(&mut self, at: usize, kept: usize, constants: &Constants) -> (Lanes, usize) {
         let states = Lanes {
             columns: load(&self.columns, at),
             rising: load(&self.rising, at),
             falling: load(&self.falling, at),
         };
-        let untried = if FIRST { states.free(level.allowed[0]) } else { load(&self.untried, at) };
+        let untried = if FIRST { states.free(constants.allowed[0]) } else { load(&self.untried, at) };
         let rest = _mm256_and_si256(untried, _mm256_add_epi32(untried, _mm256_set1_epi32(-1)));
         let queen = _mm256_xor_si256(untried, rest);
         let done = zeros(rest);
@@ -279,7 +284,7 @@ impl States {
         store(&mut self.rising, kept, states.rising, order);
         store(&mut self.falling, kept, states.falling, order);
         store(&mut self.untried, kept, rest, order);
-        (states.with(queen).down(level.down[0]), kept + LANES - done.count_ones() as usize)
+        (states.with(queen).down(constants.down[0]), kept + LANES - done.count_ones() as usize)
     }
 
     /// Appends the lanes that are not in `dropped` to an array that has room for a whole vector.
@@ -294,27 +299,15 @@ impl States {
     }
 }
 
-impl Level {
-    /// Of the first of `rows`, of which there are at least three.
+impl Constants {
     #[target_feature(enable = "avx2,popcnt")]
-    fn new(rows: &[FreeRow]) -> Self {
-        let none = _mm256_setzero_si256();
-        let mut level = Self { allowed: [none; SEEN_WHOLE + 1], down: [none; SEEN_WHOLE] };
+    fn new(level: &Level) -> Self {
         let all = |word: u32| _mm256_set1_epi32(word.cast_signed());
-        // Less than 32, as the compiler should know: it would guard every shift against more.
-        let all_down = |rows: u32| _mm256_and_si256(all(rows), all(31));
-        level.allowed[0] = all(rows[0].allowed);
-        level.down[0] = all_down(rows[0].step.into());
-        let below = &rows[1..];
-        let mut distance = 0;
-        for (i, seen) in below[..n_seen(below.len())].iter().enumerate() {
-            level.allowed[i + 1] = all(seen.allowed);
-            if i > 0 {
-                level.down[i] = all_down(distance);
-            }
-            distance += u32::from(seen.step);
+        Self {
+            allowed: level.allowed.map(all),
+            // Less than 32, as the compiler should know: it would guard every shift against more.
+            down: level.down.map(|rows| _mm256_and_si256(all(rows), all(31))),
         }
-        level
     }
 }
 
@@ -349,11 +342,11 @@ impl Lanes {
     /// The lanes that the pruning rule drops, see [`surviving`](crate::pruning::surviving).
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn dropped<const SEEN: usize>(self, level: &Level) -> u32 {
-        let mut fewest = self.free(level.allowed[1]);
+    fn dropped<const SEEN: usize>(self, constants: &Constants) -> u32 {
+        let mut fewest = self.free(constants.allowed[1]);
         let mut reached = fewest;
         for i in 1..SEEN {
-            let free = self.down(level.down[i]).free(level.allowed[i + 1]);
+            let free = self.down(constants.down[i]).free(constants.allowed[i + 1]);
             fewest = _mm256_min_epu32(fewest, free);
             reached = _mm256_or_si256(reached, free);
         }
@@ -369,14 +362,14 @@ impl Lanes {
     /// `last_two` of the portable kernel.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn complete(self, level: &Level) -> (u32, u32) {
+    fn complete(self, constants: &Constants) -> (u32, u32) {
         let both = self.columns;
-        let upper = self.free(level.allowed[1]);
-        let lower = self.down(level.down[1]).free(level.allowed[2]);
+        let upper = self.free(constants.allowed[1]);
+        let lower = self.down(constants.down[1]).free(constants.allowed[2]);
         let empty = _mm256_cmpeq_epi32(_mm256_min_epu32(upper, lower), _mm256_setzero_si256());
         let reached = _mm256_cmpeq_epi32(_mm256_or_si256(upper, lower), both);
         let survives = mask_of(_mm256_andnot_si256(empty, reached));
-        let apart = zeros(_mm256_and_si256(both, _mm256_srlv_epi32(both, level.down[1])));
+        let apart = zeros(_mm256_and_si256(both, _mm256_srlv_epi32(both, constants.down[1])));
         let one_way = survives & apart;
         let other_way = one_way & mask_of(_mm256_cmpeq_epi32(_mm256_and_si256(upper, lower), both));
         (survives.count_ones(), one_way.count_ones() + other_way.count_ones())

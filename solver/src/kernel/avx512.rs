@@ -27,9 +27,9 @@ use std::arch::x86_64::*;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::level::Level;
 use super::portable;
-use crate::free_rows::FreeRow;
-use crate::pruning::{SEEN_WHOLE, n_seen};
+use crate::pruning::SEEN_WHOLE;
 use crate::{Count, Prefixes};
 
 /// Words in a vector.
@@ -85,51 +85,16 @@ pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &Atom
     STATES.with_borrow_mut(|states| {
         // What a search has left that was stopped, or has panicked, must not be counted by the next one.
         states.iter_mut().for_each(|states| states.len = 0);
-        let levels = Levels::new(rows);
+        let mut levels = [Level::default(); MOST_ROWS];
+        for (i, level) in levels.iter_mut().enumerate().take(rows.len()) {
+            *level = Level::new(&rows[i..]);
+        }
         let columns = prefixes.free_rows().columns();
         let mut search =
-            Search { levels: &levels.0[..rows.len() - 2], columns, states, stop, count: Count::default() };
+            Search { levels: &levels[..rows.len() - 2], columns, states, stop, count: Count::default() };
         // SAFETY: `Kernel` makes this kernel available only where `is_available` has found the features.
         unsafe { search.run(prefixes, n_subproblems) }
     })
-}
-
-/// What is the same for all states of a row.
-#[derive(Clone, Copy, Default)]
-struct Level {
-    /// Rows that are left, this one included.
-    n_left: usize,
-    /// Whether a child and all rows that the pruning rule looks at follow row upon row.
-    single_steps: bool,
-    /// The allowed squares of the row itself and of those that the rule looks at.
-    allowed: [u32; SEEN_WHOLE + 1],
-    /// Rows down to the next free row, and from there to those after it that the rule looks at.
-    down: [u32; SEEN_WHOLE],
-}
-
-struct Levels([Level; MOST_ROWS]);
-
-impl Levels {
-    fn new(rows: &[FreeRow]) -> Self {
-        let mut levels = [Level::default(); MOST_ROWS];
-        for (i, level) in levels.iter_mut().enumerate().take(rows.len()) {
-            let [row, below @ ..] = &rows[i..] else { break };
-            level.n_left = 1 + below.len();
-            level.allowed[0] = row.allowed;
-            level.down[0] = row.step.into();
-            let n_seen = n_seen(below.len());
-            level.single_steps = rows[i..].iter().take(n_seen).all(|row| row.step == 1);
-            let mut distance = 0;
-            for (k, seen) in below[..n_seen].iter().enumerate() {
-                level.allowed[k + 1] = seen.allowed;
-                if k > 0 {
-                    level.down[k] = distance;
-                }
-                distance += u32::from(seen.step);
-            }
-        }
-        Self(levels)
-    }
 }
 
 struct Search<'a> {
@@ -200,12 +165,12 @@ impl Search<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let Level { n_left, single_steps, .. } = self.levels[level];
+        let Level { n_left, n_seen, single_steps, .. } = self.levels[level];
         if n_left == 3 {
             self.expand_last(level);
             return Some(());
         }
-        match (n_seen(n_left - 1), single_steps) {
+        match (n_seen, single_steps) {
             (..=1, false) => self.expand_seeing::<1, false>(level),
             (..=1, true) => self.expand_seeing::<1, true>(level),
             (2, false) => self.expand_seeing::<2, false>(level),

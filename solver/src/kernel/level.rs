@@ -1,0 +1,40 @@
+//! What is the same for all states of a row.
+
+use crate::free_rows::FreeRow;
+use crate::pruning::{SEEN_WHOLE, n_seen};
+
+/// The row that a vector kernel expands, and those below it that the pruning rule looks at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Level {
+    /// Rows that are left, this one included.
+    pub(super) n_left: usize,
+    /// Rows below this one that the rule looks at.
+    pub(super) n_seen: usize,
+    /// Whether this row and those that the rule looks at follow row upon row.
+    pub(super) single_steps: bool,
+    /// The allowed squares of the row itself and of those that the rule looks at.
+    pub(super) allowed: [u32; SEEN_WHOLE + 1],
+    /// Rows down to the next free row, and from there to those after it that the rule looks at.
+    pub(super) down: [u32; SEEN_WHOLE],
+}
+
+impl Level {
+    /// The level of the first of `rows`, the free rows that are left.
+    pub(super) fn new(rows: &[FreeRow]) -> Self {
+        let [row, below @ ..] = rows else { return Self::default() };
+        let n_seen = n_seen(below.len());
+        let single_steps = rows.iter().take(n_seen).all(|row| row.step == 1);
+        let mut level = Self { n_left: rows.len(), n_seen, single_steps, ..Self::default() };
+        level.allowed[0] = row.allowed;
+        level.down[0] = row.step.into();
+        let mut distance = 0;
+        for (i, seen) in below[..n_seen].iter().enumerate() {
+            level.allowed[i + 1] = seen.allowed;
+            if i > 0 {
+                level.down[i] = distance;
+            }
+            distance += u32::from(seen.step);
+        }
+        level
+    }
+}
