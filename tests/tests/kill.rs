@@ -94,7 +94,6 @@ fn kill_again_and_again(dir: &Path, pace: &mut Pace, chance: &mut Chance) -> Opt
         let after = look_at(dir);
         let is_done = after.job.as_ref().is_some_and(|job| job.job.phase == Phase::Done);
         if is_done {
-            eprintln!("kill {kill} after {delay_ms} ms came too late");
             return None;
         }
         assert_eq!(outcome.status.signal(), Some(9), "kill {kill} after {delay_ms} ms: {outcome:?}");
