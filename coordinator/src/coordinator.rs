@@ -196,7 +196,7 @@ fn prepare(
     let counters = Counters::new();
     let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop)?;
     let snapshots = event_loop.snapshots();
-    let metrics = Arc::new(Metrics::new(&counters, snapshots.clone()));
+    let metrics = Arc::new(Metrics::new(counters, snapshots.clone()));
     Ok((Handle { commands, snapshots, metrics }, event_loop))
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{Failure, Hello, JobId, JobStatus, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{Failure, Hello, JobId, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -66,6 +66,8 @@ pub(crate) struct EventLoop {
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
+    /// What the ledger's census was then.
+    census: (usize, usize),
     /// Whether something may have happened since.
     unpublished: bool,
     workers_published: Instant,
@@ -97,6 +99,7 @@ impl EventLoop {
         journal.add(EventKind::Store, None, "coordinator started".to_owned());
         let blocked = ledger.blocked().map(str::to_owned).collect();
         let events = journal.events();
+        let census = ledger.census();
         let snapshot = Snapshot { jobs: ledger.jobs(), blocked, events, ..Snapshot::default() };
         Ok(Self {
             ledger,
@@ -114,6 +117,7 @@ impl EventLoop {
             ticked: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
+            census,
             unpublished: false,
             workers_published: Instant::now(),
             journal,
@@ -491,11 +495,8 @@ impl EventLoop {
     }
 
     fn publish(&mut self) {
-        let jobs = self.ledger.jobs();
-        let begun_and_ended =
-            |jobs: &[JobStatus]| (jobs.len(), jobs.iter().filter(|job| job.state.is_over()).count());
-        let changed = begun_and_ended(&jobs) != begun_and_ended(&self.publisher.borrow().jobs);
         self.unpublished = true;
+        let changed = self.census != self.ledger.census();
         let wanted = self.looked.keys().any(|job| !self.publisher.borrow().details.contains_key(job));
         if changed || wanted || self.published.elapsed() >= self.tick_interval() {
             self.publish_now(false);
@@ -506,6 +507,7 @@ impl EventLoop {
     fn publish_now(&mut self, with_workers: bool) {
         let before = self.publisher.borrow().clone();
         self.published = Instant::now();
+        self.census = self.ledger.census();
         self.traces.keep(|job| self.ledger.is_open(job), |lease| self.ledger.is_held(lease));
         let jobs = self.ledger.jobs();
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
@@ -527,6 +529,7 @@ impl EventLoop {
         let (events, details) = (self.journal.events(), self.details(&before.details));
         let snapshot = Snapshot { jobs, workers, blocked, store_error: None, events, details };
         self.publisher.send_replace(Arc::new(snapshot));
+        self.counters.published_in(self.published.elapsed());
     }
 
     /// The details of the jobs that somebody looks at.

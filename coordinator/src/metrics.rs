@@ -35,6 +35,7 @@ pub(crate) struct Counters {
     reported: Family<Outcome, Counter>,
     report: Histogram,
     commit: Histogram,
+    publishing: Counter<f64, AtomicU64>,
 }
 
 /// What became of a reported span.
@@ -52,7 +53,10 @@ pub(crate) enum Fate {
 
 /// All numbers, to be written when somebody asks.
 #[derive(Debug)]
-pub(crate) struct Metrics(Registry);
+pub(crate) struct Metrics {
+    registry: Registry,
+    counters: Counters,
+}
 
 impl Counters {
     pub(crate) fn new() -> Self {
@@ -63,6 +67,7 @@ impl Counters {
             reported: Family::default(),
             report: latency(),
             commit: latency(),
+            publishing: Counter::default(),
         };
         // All are there from the start, for rates to begin at 0.
         for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict] {
@@ -90,12 +95,17 @@ impl Counters {
     pub(crate) fn committed_in(&self, time: Duration) {
         self.commit.observe(time.as_secs_f64());
     }
+
+    /// It took this long to make a snapshot, or of one what all pages are told.
+    pub(crate) fn published_in(&self, time: Duration) {
+        self.publishing.inc_by(time.as_secs_f64());
+    }
 }
 
 impl Metrics {
-    pub(crate) fn new(counters: &Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
+    pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
-        let Counters { nodes, reported, report, commit } = counters.clone();
+        let Counters { nodes, reported, report, commit, publishing } = counters.clone();
         let build = Build { version: env!("CARGO_PKG_VERSION"), decomposition: DECOMPOSITION_VERSION };
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
@@ -114,13 +124,24 @@ impl Metrics {
             report,
         );
         registry.register_with_unit("commit", "Time of a transaction", Unit::Seconds, commit);
+        registry.register_with_unit(
+            "publishing",
+            "Time spent on making snapshots and what all pages are told",
+            Unit::Seconds,
+            publishing,
+        );
         registry.register_collector(Box::new(State(snapshots)));
-        Self(registry)
+        Self { registry, counters }
+    }
+
+    /// What is counted while it happens.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// All numbers, in the form that the request's header `Accept` asks for.
     pub(crate) fn exposition(&self, accept: Option<&str>) -> Result<Exposition, fmt::Error> {
-        exposition(&self.0, accept)
+        exposition(&self.registry, accept)
     }
 }
 

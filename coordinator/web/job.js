@@ -41,8 +41,8 @@ const redraw = () => drawChart($("chart"), levels[Number($("range").value)]);
 $("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);
 
-repeat(2, async () => show(await get(`jobs/${id}`)));
-repeat(2, async () => showHeat(await get(`jobs/${id}/cells`)));
+repeat(1, async () => show(await get(`jobs/${id}`)));
+repeat(1, async () => showHeat(await get(`jobs/${id}/cells`)));
 repeat(2, async () => showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events));
 repeat(2, async () => {
   ({ levels } = await get(`jobs/${id}/history`));

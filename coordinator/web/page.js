@@ -176,7 +176,7 @@ export function showEvents(list, events) {
 /** The number at this place of the page's path. */
 export const pathPart = (at) => decodeURIComponent(location.pathname.split("/")[at] ?? "");
 
-/** Silence after which a connection is given up: a summary comes each second. */
+/** Silence after which a connection is given up: a summary comes twice a second. */
 const SILENCE_MS = 10_000;
 const RETRY_MS = 1000;
 

@@ -1,7 +1,6 @@
 //! Clusters of real processes on the loopback interface.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,11 +8,12 @@ use serde_json::Value;
 
 use crate::binary;
 use crate::process::{Outcome, Running, clean, queens, run, wait_until};
+use crate::service::Service;
 
 /// A running `queens-coordinator`.
 #[derive(Debug)]
 pub struct Coordinator {
-    running: Running,
+    service: Service,
     address: String,
     data_dir: PathBuf,
 }
@@ -45,18 +45,35 @@ impl Coordinator {
     /// If it does not say that it listens.
     #[track_caller]
     #[must_use]
-    pub fn start_command(mut command: Command, data_dir: &Path) -> Self {
+    pub fn start_command(command: Command, data_dir: &Path) -> Self {
         // Beside the data directory, as nothing that the program did not put there should be in it.
-        let log = data_dir.with_extension("log");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).expect("a log file"));
-        let mut running = Running::start_redirected(&mut command);
-        let address = wait_until("the coordinator to listen", || {
-            let log = fs::read_to_string(&log).expect("the log is there");
-            assert!(running.is_running(), "the coordinator has ended: {log}");
-            let (_, rest) = log.split_once("listening address=")?;
-            rest.split_once(' ').map(|(address, _)| address.to_owned())
-        });
-        Self { running, address, data_dir: data_dir.to_owned() }
+        let mut service = Service::start(command, &data_dir.with_extension("log"));
+        let address = service.logged("listening address=");
+        Self { service, address, data_dir: data_dir.to_owned() }
+    }
+
+    /// Starts one on a data directory that also serves by HTTP, on free ports.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start_with_http(data_dir: &Path) -> Self {
+        let mut command = coordinator_command("127.0.0.1:0", data_dir);
+        command.args(["--http", "127.0.0.1:0"]);
+        Self::start_command(command, data_dir)
+    }
+
+    /// Host and port where it serves by HTTP.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    #[must_use]
+    pub fn http(&self) -> String {
+        let log = self.log();
+        let url = log.split_once("dashboard url=\"http://").and_then(|(_, rest)| rest.split_once('/'));
+        url.expect("it was started with --http").0.to_owned()
     }
 
     /// Where it is reached.
@@ -74,7 +91,7 @@ impl Coordinator {
     /// Its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.running.id()
+        self.service.id()
     }
 
     /// Kills it with SIGKILL and starts another on the same data directory and port.
@@ -94,9 +111,8 @@ impl Coordinator {
     /// If it has ended before, or the other does not start.
     #[track_caller]
     #[must_use]
-    pub fn kill_and_restart_on(mut self, data_dir: &Path) -> Self {
-        assert!(self.running.is_running(), "the coordinator has ended");
-        self.running.kill();
+    pub fn kill_and_restart_on(self, data_dir: &Path) -> Self {
+        self.service.kill();
         Self::start_listening(&self.address, data_dir)
     }
 
@@ -105,9 +121,8 @@ impl Coordinator {
     /// # Panics
     /// If it has ended before.
     #[track_caller]
-    pub fn kill(mut self) {
-        assert!(self.running.is_running(), "the coordinator has ended");
-        self.running.kill();
+    pub fn kill(self) {
+        self.service.kill();
     }
 
     /// Stops it with SIGTERM.
@@ -115,10 +130,8 @@ impl Coordinator {
     /// # Panics
     /// If it does not end well.
     #[track_caller]
-    pub fn stop(mut self) {
-        self.running.signal("TERM");
-        let outcome = self.running.wait();
-        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    pub fn stop(self) {
+        self.service.stop();
     }
 
     /// Sends it a signal: `"STOP"` or `"CONT"`.
@@ -127,7 +140,7 @@ impl Coordinator {
     /// If it has ended.
     #[track_caller]
     pub fn signal(&mut self, name: &str) {
-        self.running.signal(name);
+        self.service.signal(name);
     }
 
     /// What it has logged since it was started.
@@ -136,7 +149,7 @@ impl Coordinator {
     /// If the log can't be read.
     #[must_use]
     pub fn log(&self) -> String {
-        fs::read_to_string(self.data_dir.with_extension("log")).expect("the log is there")
+        self.service.log()
     }
 
     /// Starts a [`worker`] of it.

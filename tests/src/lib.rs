@@ -6,10 +6,10 @@ pub mod cluster;
 pub mod data_dir;
 pub mod disk;
 pub mod docker;
+pub mod http;
 pub mod process;
 pub mod proxy;
 pub mod service;
-pub mod site;
 
 mod binary;
 

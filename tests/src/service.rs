@@ -1,8 +1,6 @@
-//! A coordinator or worker with more flags than other tests need, known by what it logs.
+//! Processes that serve until they are stopped, known by what they log.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -51,6 +49,31 @@ impl Service {
         })
     }
 
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// Sends it a signal: `"STOP"` or `"CONT"`.
+    ///
+    /// # Panics
+    /// If it has ended.
+    #[track_caller]
+    pub fn signal(&mut self, name: &str) {
+        self.running.signal(name);
+    }
+
+    /// Kills it with SIGKILL.
+    ///
+    /// # Panics
+    /// If it has ended before.
+    #[track_caller]
+    pub fn kill(mut self) {
+        assert!(self.running.is_running(), "it has ended: {}", self.log());
+        self.running.kill();
+    }
+
     /// Stops it with SIGTERM.
     ///
     /// # Panics
@@ -61,20 +84,4 @@ impl Service {
         let outcome = self.running.wait();
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     }
-}
-
-/// Asks an HTTP server for a path; returns status and body.
-///
-/// # Panics
-/// If it does not answer in HTTP.
-#[track_caller]
-#[must_use]
-pub fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("text");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("HTTP");
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-    (status, body.to_owned())
 }

@@ -1,14 +1,15 @@
 //! The coordinator's pages in a real browser.
 
 use queens_tests::browser::{Browser, Look};
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::http;
 use queens_tests::process::wait_until;
-use queens_tests::site::Site;
 use queens_tests::skipped;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// A board that takes the portable kernel some minutes.
-const LONG: &str = "19";
+/// A board that takes any machine here some hours.
+const LONG: &str = "22";
 
 const LOOKS: [(&str, Look); 4] = [
     ("360-light", Look { width: 360, dark: false }),
@@ -47,9 +48,11 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
         return;
     }
     let scratch = TempDir::new().expect("a temporary directory");
-    let site = Site::start(&scratch.path().join("data"));
-    let browser = Browser::open(&format!("http://{}", site.http()));
-    let first = site.worker("first", "portable");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let browser = Browser::open(&format!("http://{site}"));
+    let _first = coordinator.worker("first");
 
     // A count from its submission to the right number.
     browser.go("/");
@@ -62,12 +65,12 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.wait_for("#job-1", "100 %");
 
     // Paused, and gone on with.
-    let second = site.worker("second", "portable");
+    let second = coordinator.worker("second");
     submit(&browser, LONG, 2);
     browser.wait_for("#job-2", "running");
     press(&browser, "Pause job 2");
     browser.wait_for("#job-2", "paused");
-    assert_eq!(site.get("/api/v1/jobs/2").json()["state"], "paused");
+    assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "paused");
     press(&browser, "Resume job 2");
     browser.wait_for("#job-2", "running");
     browser.wait_for("#events", "resumed");
@@ -76,7 +79,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.keys("dialog input", "7");
     browser.click("dialog button[value=yes]");
     browser.wait_for("#said", "has priority 7");
-    wait_until("the priority", || (site.get("/api/v1/jobs/2").json()["priority"] == 7).then_some(()));
+    wait_until("the priority", || (http::get(&site, "/api/v1/jobs/2").json()["priority"] == 7).then_some(()));
     keep(&browser, "jobs");
 
     // A worker that goes.
@@ -98,7 +101,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
 
     // One job: the map by keyboard, events, the curve.
     browser.go("/jobs/2");
-    browser.wait_for("#title", "Job 2: 19 queens");
+    browser.wait_for("#title", "Job 2: 22 queens");
     browser.wait_for("#events", "second was given up");
     browser.wait_for("#events", "somebody else's now");
     browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 20");
@@ -114,23 +117,25 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     keep(&browser, "job");
 
     // The coordinator goes, and comes back.
-    let recorded = site.get("/api/v1/jobs/2").json()["recorded"].clone();
-    let killed = site.kill();
+    let recorded = http::get(&site, "/api/v1/jobs/2").json()["recorded"].clone();
+    let mut command = coordinator_command(coordinator.address(), &data_dir);
+    command.args(["--http", &site]);
+    coordinator.kill();
     browser.wait_for("#connection", "connection lost, reconnecting");
-    let site = killed.restart();
+    let _coordinator = Coordinator::start_command(command, &data_dir);
     browser.wait_for("#connection", "live");
     browser.wait_for("#events", "first joined");
     let more = |now: &serde_json::Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
-    wait_until("it to go on", || more(&site.get("/api/v1/jobs/2").json()["recorded"]).then_some(()));
+    wait_until("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]).then_some(()));
     browser.wait_for("#state", "running");
 
     // A cross, and one of its subproblems, explained.
     let counting = wait_until("what the worker counts", || {
-        let worker = site.get("/api/v1/workers").json()["workers"][0]["counting"].clone();
+        let worker = http::get(&site, "/api/v1/workers").json()["workers"][0]["counting"].clone();
         worker.is_object().then_some(worker)
     });
     browser.go(&format!("/jobs/2/crosses/{}", counting["cross"]));
-    browser.wait_for("#title", "of job 2: 19 queens");
+    browser.wait_for("#title", "of job 2: 22 queens");
     browser.wait_for("#weight", "it stands for");
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
     keep(&browser, "cross");
@@ -148,6 +153,5 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     press(&browser, "Cancel job 2");
     browser.click("dialog button[value=yes]");
     browser.wait_for("#job-2", "cancelled");
-    assert_eq!(site.get("/api/v1/jobs/2").json()["state"], "cancelled");
-    drop(first);
+    assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "cancelled");
 }

@@ -3,18 +3,43 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use queens_tests::cluster::coordinator_command;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::http::{self, Answer};
 use queens_tests::process::{run, wait_until};
-use queens_tests::site::{Answer, Site};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-fn start() -> (TempDir, Site) {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let site = Site::start(&scratch.path().join("data"));
-    (scratch, site)
+/// A coordinator and its pages.
+struct Site {
+    coordinator: Coordinator,
+    address: String,
+    scratch: TempDir,
+}
+
+impl Site {
+    #[track_caller]
+    fn start() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+        Self { address: coordinator.http(), coordinator, scratch }
+    }
+
+    #[track_caller]
+    fn get(&self, path: &str) -> Answer {
+        http::get(&self.address, path)
+    }
+
+    #[track_caller]
+    fn post(&self, path: &str, body: &str) -> Answer {
+        http::post(&self.address, path, body)
+    }
+
+    #[track_caller]
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        http::request(&self.address, method, path, headers, body)
+    }
 }
 
 /// The reason of a refusal.
@@ -26,7 +51,7 @@ fn refused(answer: &Answer, status: u16) -> String {
 
 #[test]
 fn what_makes_no_sense_is_refused_with_a_reason() {
-    let (_scratch, site) = start();
+    let site = Site::start();
     assert_eq!((site.get("/healthz").body, site.get("/readyz").body), ("ok\n".into(), "ready\n".into()));
     for path in
         ["/nope", "/api", "/api/v1/jobs/7", "/api/v1/jobs/x", "/jobs/7", "/assets/", "/api/v1/jobs/7/cells"]
@@ -67,8 +92,8 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
 
 #[test]
 fn other_sites_pages_can_do_nothing() {
-    let (_scratch, site) = start();
-    let own = format!("http://{}", site.http());
+    let site = Site::start();
+    let own = format!("http://{}", site.address);
     for (headers, status) in [
         (vec![("Content-Type", "text/plain")], 415),
         (vec![("Content-Type", "application/x-www-form-urlencoded")], 415),
@@ -101,12 +126,12 @@ fn other_sites_pages_can_do_nothing() {
 
 #[test]
 fn answers_are_as_the_document_says() {
-    let (_scratch, site) = start();
+    let site = Site::start();
     let document = site.get("/api/v1/openapi.json").json();
     let submitted = site.post("/api/v1/jobs", r#"{"n":12,"priority":3}"#);
     assert_eq!((submitted.status, submitted.header("location")), (201, Some("/api/v1/jobs/1")));
     check(&document, &submitted.json(), "Job");
-    let _worker = site.worker("first", "portable");
+    let _worker = site.coordinator.worker("first");
     let job = wait_until("the count", || {
         let job = site.get("/api/v1/jobs/1").json();
         (job["state"] == "done").then_some(job)
@@ -208,13 +233,16 @@ fn check_value(document: &Value, value: &Value, schema: &Value, at: &str) {
 
 #[test]
 fn a_port_that_is_taken_is_said_in_one_line() {
-    let (scratch, site) = start();
-    let other: PathBuf = scratch.path().join("other");
+    let site = Site::start();
+    let other: PathBuf = site.scratch.path().join("other");
     let mut command = coordinator_command("127.0.0.1:0", &other);
-    command.args(["--http", site.http()]);
+    command.args(["--http", &site.address]);
     let outcome = run(command);
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     let last = outcome.stderr.lines().last().expect("a line");
-    assert!(last.contains(site.http()) && last.contains("--http") && last.contains("in use"), "{outcome:?}");
+    assert!(
+        last.contains(&site.address) && last.contains("--http") && last.contains("in use"),
+        "{outcome:?}"
+    );
     assert!(!other.exists(), "nothing is begun");
 }

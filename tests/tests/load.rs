@@ -25,6 +25,8 @@ use queens_tests::process::{processor_time, wait_at_most};
 use queens_tests::say;
 use queens_worker::remote::endpoint;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::{Barrier, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
@@ -58,6 +60,9 @@ const FULL: Load =
 const MOST_MIB: u64 = 512;
 const SLOWEST_ACKNOWLEDGEMENT: Duration = Duration::from_millis(250);
 const REPORTS_PER_SECOND: f64 = 1000.0;
+/// The share of a core that goes into snapshots and what pages are told.
+const MOST_PUBLISHING: f64 = 0.05;
+const SLOWEST_UPDATE: Duration = Duration::from_secs(1);
 
 #[test]
 fn what_is_acknowledged_under_load_is_on_disk() {
@@ -66,6 +71,7 @@ fn what_is_acknowledged_under_load_is_on_disk() {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--http", "127.0.0.1:0"]);
     if full {
         command = on_cores_apart(&command);
     }
@@ -77,31 +83,37 @@ fn what_is_acknowledged_under_load_is_on_disk() {
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let played = runtime.block_on(play(load, &coordinator));
+    let played = runtime.block_on(play(load, &coordinator, &job));
     let peak_mib = peak_memory_kib(coordinator.id()) / 1024;
     coordinator.kill();
     drop(runtime);
     check_records(&data_dir, &played.acknowledged);
 
-    let Played { mut times, n_reports, processor, .. } = played;
+    let Played { mut times, n_reports, processor, publishing, updates, .. } = played;
+    let longest_update = updates.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(load.measured);
     times.sort_unstable();
     let percentile = |percent: usize| times[(times.len() - 1) * percent / 100];
     let per_second = n_reports as f64 / load.measured.as_secs_f64();
     say(&format!(
         "{} workers: {per_second:.0} reports a second, acknowledged when durable after {:.1?} (median), {:.1?} (99th \
-         percentile), {:.1?} (longest); coordinator: {:.0} % of a core, {peak_mib} MiB at most",
+         percentile), {:.1?} (longest); coordinator: {:.0} % of a core, {peak_mib} MiB at most; snapshots and what pages \
+         are told: {:.1} % of a core, pages told at least every {longest_update:.1?}",
         load.n_workers,
         percentile(50),
         percentile(99),
         percentile(100),
         100.0 * processor.as_secs_f64() / load.measured.as_secs_f64(),
+        100.0 * publishing / load.measured.as_secs_f64(),
     ));
     assert!(n_reports > 0);
+    assert!(!updates.is_empty());
     if full {
         // A worker that reports a little later than it should is not the coordinator's fault.
         assert!(per_second >= 0.99 * REPORTS_PER_SECOND, "{per_second} reports a second");
         assert!(percentile(99) < SLOWEST_ACKNOWLEDGEMENT, "{:?}", percentile(99));
         assert!(peak_mib < MOST_MIB, "{peak_mib} MiB");
+        assert!(publishing < MOST_PUBLISHING * load.measured.as_secs_f64(), "{publishing} s");
+        assert!(longest_update < SLOWEST_UPDATE, "{longest_update:?}");
     }
 }
 
@@ -124,11 +136,15 @@ struct Played {
     n_reports: usize,
     /// What the coordinator took meanwhile.
     processor: Duration,
+    /// Seconds of that for snapshots and what pages are told.
+    publishing: f64,
+    /// When a page was told something meanwhile.
+    updates: Vec<Instant>,
     /// All that was acknowledged, also before.
     acknowledged: Vec<Span>,
 }
 
-async fn play(load: Load, coordinator: &Coordinator) -> Played {
+async fn play(load: Load, coordinator: &Coordinator, job: &str) -> Played {
     let opening = Arc::new(Semaphore::new(OPENING));
     let everybody = Arc::new(Barrier::new(usize::try_from(load.n_workers).expect("few") + 1));
     let workers: Vec<_> = (0..load.n_workers)
@@ -149,10 +165,13 @@ async fn play(load: Load, coordinator: &Coordinator) -> Played {
         .collect();
     everybody.wait().await;
     tokio::time::sleep(load.period * 2).await;
-    let before = processor_time(coordinator.id());
-    tokio::time::sleep(load.measured).await;
+    let (before, publishing_before) =
+        (processor_time(coordinator.id()), publishing_seconds(coordinator).await);
+    let updates = follow(&coordinator.http(), job, load.measured).await;
     let processor = processor_time(coordinator.id()) - before;
-    let mut played = Played { times: Vec::new(), n_reports: 0, processor, acknowledged: Vec::new() };
+    let publishing = publishing_seconds(coordinator).await - publishing_before;
+    let mut played =
+        Played { times: Vec::new(), n_reports: 0, processor, publishing, updates, acknowledged: Vec::new() };
     for worker in workers {
         let mut worker = worker.await.expect("it does not panic");
         played.n_reports += worker.times.len();
@@ -160,6 +179,55 @@ async fn play(load: Load, coordinator: &Coordinator) -> Played {
         played.acknowledged.append(&mut worker.acknowledged);
     }
     played
+}
+
+/// What the coordinator says it has spent on snapshots and what pages are told.
+async fn publishing_seconds(coordinator: &Coordinator) -> f64 {
+    let numbers = ask(&coordinator.http(), "/metrics").await;
+    let seconds = numbers.lines().find_map(|line| line.strip_prefix("queens_publishing_seconds_total "));
+    seconds.and_then(|seconds| seconds.parse().ok()).expect("it is told")
+}
+
+/// Has a page of the job, and one of the workers, open for some time; returns when the pages were told something.
+async fn follow(address: &str, job: &str, time: Duration) -> Vec<Instant> {
+    let end = Instant::now() + time;
+    let mut stream = begin_to_ask(address, "/api/v1/live").await;
+    let mut polls = tokio::time::interval(Duration::from_secs(1));
+    let (mut updates, mut told, mut buffer) = (Vec::new(), Vec::new(), vec![0; 1 << 16]);
+    loop {
+        tokio::select! {
+            read = stream.read(&mut buffer) => {
+                let n_read = read.expect("the stream goes on");
+                assert!(n_read > 0, "the stream has ended: {}", String::from_utf8_lossy(&told));
+                told.extend_from_slice(&buffer[..n_read]);
+                while let Some(at) = told.windows(2).position(|pair| pair == b"\n\n") {
+                    let update = told.drain(..at + 2).as_slice().starts_with(b"event: summary");
+                    updates.extend(update.then(Instant::now));
+                }
+            }
+            _ = polls.tick() => {
+                for path in [&format!("/api/v1/jobs/{job}/cells"), "/api/v1/workers?sort=speed&limit=50"] {
+                    let (address, path) = (address.to_owned(), path.to_owned());
+                    tokio::spawn(async move { drop(ask(&address, &path).await) });
+                }
+            }
+            () = tokio::time::sleep_until(end) => return updates,
+        }
+    }
+}
+
+async fn ask(address: &str, path: &str) -> String {
+    let mut answer = String::new();
+    begin_to_ask(address, path).await.read_to_string(&mut answer).await.expect("text");
+    assert!(answer.starts_with("HTTP/1.0 200 "), "{path}: {answer}");
+    answer
+}
+
+async fn begin_to_ask(address: &str, path: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    stream
 }
 
 /// A worker that has all subproblems of a lease count one solution and three nodes.

@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_tests::cluster::coordinator_command;
-use queens_tests::process::{Outcome, clean, queens, run, wait_until};
-use queens_tests::service::{Service, get};
+use queens_tests::cluster::Coordinator;
+use queens_tests::http::{Answer, get};
+use queens_tests::process::{clean, run, wait_until};
+use queens_tests::service::Service;
 use queens_tests::{binary, skipped};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -16,35 +17,21 @@ const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 
 /// A coordinator and a worker, both with HTTP.
 struct Cluster {
-    coordinator: Service,
+    coordinator: Coordinator,
     worker: Service,
-    url: String,
-    coordinator_http: String,
     worker_http: String,
 }
 
 impl Cluster {
     #[track_caller]
     fn start(scratch: &Path) -> Self {
-        let mut command = coordinator_command("127.0.0.1:0", &scratch.join("data"));
-        command.args(["--http", "127.0.0.1:0"]);
-        let mut coordinator = Service::start(command, &scratch.join("coordinator.log"));
-        let url = format!("http://{}", coordinator.logged("listening address="));
-        let site = coordinator.logged("dashboard url=");
-        let site = site.trim_matches('"');
-        let site = site.strip_prefix("http://").and_then(|site| site.strip_suffix('/')).expect(site);
+        let coordinator = Coordinator::start_with_http(&scratch.join("data"));
         let mut command = clean(Command::new(binary("queens-worker")));
-        command.args(["--coordinator", &url, "--http", "127.0.0.1:0", "--name", "w", "--threads", "1"]);
+        command.args(["--coordinator", &coordinator.url(), "--http", "127.0.0.1:0", "--name", "w"]);
+        command.args(["--threads", "1"]);
         let mut worker = Service::start(command, &scratch.join("worker.log"));
         let worker_http = worker.logged("serving metrics address=");
-        Self { coordinator_http: site.to_owned(), coordinator, worker, url, worker_http }
-    }
-
-    #[track_caller]
-    fn queens(&self, args: &[&str]) -> Outcome {
-        let mut command = queens(args);
-        command.args(["--coordinator", &self.url]);
-        run(command)
+        Self { coordinator, worker, worker_http }
     }
 
     fn stop(self) {
@@ -81,8 +68,8 @@ fn sample(text: &str, name: &str) -> f64 {
 fn coordinator_and_worker_tell_their_numbers() {
     let scratch = TempDir::new().expect("a temporary directory");
     let cluster = Cluster::start(scratch.path());
-    assert_eq!(cluster.queens(&["count", "14"]).status.code(), Some(0));
-    let (status, text) = get(&cluster.coordinator_http, "/metrics");
+    assert_eq!(cluster.coordinator.queens(["count", "14"]).status.code(), Some(0));
+    let Answer { status, body: text, .. } = get(&cluster.coordinator.http(), "/metrics");
     assert_eq!(status, 200);
     assert_eq!(sample(&text, r#"queens_job_solutions{job="1",n="14"}"#), 365_596.0);
     assert_eq!(sample(&text, r#"queens_job_work_ratio{job="1",n="14"}"#), 1.0);
@@ -94,13 +81,14 @@ fn coordinator_and_worker_tell_their_numbers() {
     assert!(sample(&text, "queens_commit_seconds_count") > 0.0);
     let nodes = sample(&text, "queens_nodes_total");
     assert_eq!(nodes, sample(&text, r#"queens_job_nodes{job="1",n="14"}"#));
-    let (status, of_worker) = get(&cluster.worker_http, "/metrics");
+    let Answer { status, body: of_worker, .. } = get(&cluster.worker_http, "/metrics");
     assert_eq!(status, 200);
     // With one worker and no fault, what it counted is what is recorded.
     assert_eq!(sample(&of_worker, "queens_worker_nodes_total"), nodes);
     assert_eq!(sample(&of_worker, "queens_worker_connected"), 1.0);
-    assert_eq!(get(&cluster.worker_http, "/healthz"), (200, "ok\n".to_owned()));
-    assert_eq!(get(&cluster.worker_http, "/nothing").0, 404);
+    let health = get(&cluster.worker_http, "/healthz");
+    assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));
+    assert_eq!(get(&cluster.worker_http, "/nothing").status, 404);
     if is_installed("promtool") {
         check_metrics(&text);
         check_metrics(&of_worker);
@@ -124,7 +112,7 @@ fn promtool_accepts_what_is_in_deploy() {
     // What alerts and panels ask for exists: only names that the coordinator has.
     let scratch = TempDir::new().expect("a temporary directory");
     let cluster = Cluster::start(scratch.path());
-    let (_, text) = get(&cluster.coordinator_http, "/metrics");
+    let text = get(&cluster.coordinator.http(), "/metrics").body;
     cluster.stop();
     for file in ["alerts.yml", "grafana.json"] {
         let asked = fs::read_to_string(format!("{DEPLOY}/{file}")).expect(file);
@@ -143,10 +131,10 @@ fn prometheus_scrapes_a_running_cluster() {
     }
     let scratch = TempDir::new().expect("a temporary directory");
     let cluster = Cluster::start(scratch.path());
-    assert_eq!(cluster.queens(&["count", "12"]).status.code(), Some(0));
+    assert_eq!(cluster.coordinator.queens(["count", "12"]).status.code(), Some(0));
     let config = fs::read_to_string(format!("{DEPLOY}/prometheus.yml")).expect("the example");
     let config = config
-        .replace("127.0.0.1:8080", &cluster.coordinator_http)
+        .replace("127.0.0.1:8080", &cluster.coordinator.http())
         .replace("127.0.0.1:8081", &cluster.worker_http)
         .replace("alerts.yml", &format!("{DEPLOY}/alerts.yml"))
         .replace("15s", "1s");
@@ -162,7 +150,7 @@ fn prometheus_scrapes_a_running_cluster() {
     prometheus.logged("Server is ready to receive web");
     let address = port.to_string();
     let ask = |query: &str| -> Vec<Value> {
-        let (_, body) = get(&address, &format!("/api/v1/query?query={query}"));
+        let body = get(&address, &format!("/api/v1/query?query={query}")).body;
         let answer: Value = serde_json::from_str(&body).unwrap_or_default();
         answer["data"]["result"].as_array().cloned().unwrap_or_default()
     };
@@ -175,7 +163,7 @@ fn prometheus_scrapes_a_running_cluster() {
     );
     let nodes = wait_until("the worker's value", || ask("queens_worker_nodes_total").first().cloned());
     assert_eq!(nodes["metric"]["job"], "queens-worker", "{nodes}");
-    let (_, alerts) = get(&address, "/api/v1/rules");
+    let alerts = get(&address, "/api/v1/rules").body;
     assert!(alerts.contains("QueensNoWorkers") && !alerts.contains("\"firing\""), "{alerts}");
     cluster.stop();
     prometheus.stop();

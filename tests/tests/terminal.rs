@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::{clean, wait_until};
@@ -49,7 +51,15 @@ impl Terminal {
     /// Waits until this is on the screen; returns the screen.
     #[track_caller]
     fn wait_for(&self, text: &str) -> String {
-        wait_until(text, || Some(self.screen()).filter(|screen| screen.contains(text)))
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let screen = self.screen();
+            if screen.contains(text) {
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "no {text:?}:\n{screen}");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Waits until the shell is back on the usual screen, with nothing of a program below its last line.
@@ -78,7 +88,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     let coordinator = Coordinator::start(&data_dir);
     let _worker = coordinator.worker("alpha");
     coordinator.wait_for_workers(1);
-    let job = coordinator.submit(20);
+    let job = coordinator.submit(22);
     let top = format!("{} top --coordinator {}", binary("queens").display(), coordinator.url());
     terminal.enter(&top);
     let screen = terminal.wait_for("running");
@@ -130,18 +140,19 @@ fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
     };
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let _worker = coordinator.worker("alpha");
-    let job = coordinator.submit(20);
-    terminal.enter("clear");
+    let job = coordinator.submit(22);
+    // What is typed before the shell reads it is on the screen twice.
+    terminal.wait_for("$");
     terminal.enter(&format!(
         "{} watch {job} --coordinator {}",
         binary("queens").display(),
         coordinator.url()
     ));
-    let screen = terminal.wait_for("n = 20");
-    let bar = screen.lines().find(|line| line.contains("n = 20")).expect("it is there");
+    let screen = terminal.wait_for("n = 22");
+    let bar = screen.lines().find(|line| line.contains("n = 22")).expect("it is there");
     assert!(bar.chars().count() < 60, "{bar}");
     terminal.press("C-c");
     let screen = terminal.wait_for("\n$");
-    assert!(!screen.contains("n = 20") && !screen.contains("^C"), "{screen}");
+    assert!(!screen.contains("n = 22") && !screen.contains("^C"), "{screen}");
     coordinator.stop();
 }

@@ -12,8 +12,8 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 use opentelemetry_proto::tonic::trace::v1::Span;
 use queens_tests::binary;
-use queens_tests::cluster::coordinator_command;
-use queens_tests::process::{clean, queens, run};
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::process::clean;
 use queens_tests::service::Service;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -49,14 +49,20 @@ fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
     let scratch = TempDir::new().expect("a temporary directory");
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.args(["--otlp", &collector]);
-    let mut coordinator = Service::start(command, &scratch.path().join("coordinator.log"));
-    let url = format!("http://{}", coordinator.logged("listening address="));
+    let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
     let mut command = clean(Command::new(binary("queens-worker")));
-    command.args(["--coordinator", &url, "--name", "w", "--threads", "1", "--otlp", &collector]);
+    command.args([
+        "--coordinator",
+        &coordinator.url(),
+        "--name",
+        "w",
+        "--threads",
+        "1",
+        "--otlp",
+        &collector,
+    ]);
     let worker = Service::start(command, &scratch.path().join("worker.log"));
-    let mut count = queens(["count", "12"]);
-    count.args(["--coordinator", &url]);
-    assert_eq!(run(count).status.code(), Some(0));
+    assert_eq!(coordinator.queens(["count", "12"]).status.code(), Some(0));
     worker.stop();
     coordinator.stop();
     drop(runtime);
@@ -115,8 +121,7 @@ fn a_mistyped_log_level_is_said_and_silences_nothing() {
     let scratch = TempDir::new().expect("a temporary directory");
     let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
     command.env("QUEENS_LOG", "inof");
-    let mut coordinator = Service::start(command, &scratch.path().join("log"));
-    coordinator.logged("listening address=");
+    let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
     assert!(
         coordinator.log().starts_with("error: QUEENS_LOG is ignored: expected off, error"),
         "{}",

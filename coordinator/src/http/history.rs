@@ -63,7 +63,7 @@ struct SampleView {
 }
 
 impl Histories {
-    /// Adds how things stand. Called once a second.
+    /// Adds how things stand. Called at least once a second.
     pub(super) fn add(&mut self, snapshot: &Snapshot) {
         let (at, at_ms) = (Instant::now(), unix_ms());
         for job in &snapshot.jobs {

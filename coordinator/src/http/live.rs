@@ -1,8 +1,8 @@
-//! What everybody who looks is told each second: a summary, whose size has a bound, made once for all.
+//! What everybody who looks is told twice a second: a summary, whose size has a bound, made once for all.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -22,7 +22,7 @@ use super::{App, Refusal, view};
 use crate::{Handle, Snapshot};
 
 /// How often.
-const INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Jobs in a summary: all others are in lists.
 const MOST_JOBS: usize = 50;
@@ -57,9 +57,11 @@ impl Live {
                     () = stop.cancelled() => return,
                     _ = ticks.tick() => {}
                 }
+                let began = Instant::now();
                 let snapshot = handle.snapshot();
                 maker.histories().add(&snapshot);
                 sender.send_replace(maker.summary(&snapshot));
+                handle.metrics().counters().published_in(began.elapsed());
             }
         });
         Self { summaries, ..live }

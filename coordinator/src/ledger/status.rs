@@ -29,6 +29,12 @@ impl Ledger {
         self.jobs.values().map(|job| self.job_status(job)).collect()
     }
 
+    /// How many jobs there are, and how many of them are planned and not over.
+    #[must_use]
+    pub fn census(&self) -> (usize, usize) {
+        (self.jobs.len(), self.active.len())
+    }
+
     /// All workers that are connected or may come back.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerStatus> {

@@ -1,0 +1,89 @@
+//! A plain client for what services tell by HTTP.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// An answer to an HTTP request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers, their names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+impl Answer {
+    /// A header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[track_caller]
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Asks the server at this host and port for a path.
+///
+/// # Panics
+/// If there is no answer.
+#[track_caller]
+#[must_use]
+pub fn get(address: &str, path: &str) -> Answer {
+    request(address, "GET", path, &[], "")
+}
+
+/// Posts JSON to a path.
+///
+/// # Panics
+/// If there is no answer.
+#[track_caller]
+pub fn post(address: &str, path: &str, body: &str) -> Answer {
+    request(address, "POST", path, &[("Content-Type", "application/json")], body)
+}
+
+/// Sends a request and reads the whole answer. A header `Host` replaces the address.
+///
+/// # Panics
+/// If there is no answer.
+#[track_caller]
+#[must_use]
+pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    // Of this version, answers come in one piece and end with the connection.
+    let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
+    if headers.iter().all(|(name, _)| *name != "Host") {
+        head.push_str(&format!("Host: {address}\r\n"));
+    }
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status");
+    let header = |line: &str| {
+        let (name, value) = line.split_once(": ").expect("a header");
+        (name.to_ascii_lowercase(), value.to_owned())
+    };
+    Answer {
+        status: status.parse().expect("a number"),
+        headers: lines.map(header).collect(),
+        body: body.to_owned(),
+    }
+}
