@@ -139,6 +139,9 @@ pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
         "leases": worker.n_leases,
         "recorded": worker.n_recorded,
         "failure": worker.failure,
+        "counting": worker.counting.map(|(job, span)| {
+            json!({ "job": job.to_string(), "cross": span.cross(), "from": span.from(), "to": span.to() })
+        }),
     })
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use queens_process::cancel_on_signal;
 use queens_proto::convert::worker_name;
 use queens_proto::pb::jobs_client::JobsClient;
-use queens_proto::{JobId, JobState, JobStatus, Priority, WorkerStatus, pb};
+use queens_proto::{Event, JobId, JobState, JobStatus, Priority, WorkerStatus, pb};
 use queens_solver::BoardSize;
 use queens_worker::remote::root_cause;
 use serde_json::{Value, json};
@@ -149,6 +149,12 @@ impl Remote {
         let workers = answer.workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?;
         let blocked = answer.blocked.into_iter().map(worker_name).collect::<Result<_, _>>()?;
         Ok((workers, blocked))
+    }
+
+    /// What has happened lately, the oldest first.
+    pub(crate) async fn events(&self) -> anyhow::Result<Vec<Event>> {
+        let answer = self.answer(self.jobs.clone().list_events(pb::ListEventsRequest {})).await?;
+        Ok(answer.events.into_iter().map(Event::try_from).collect::<Result<_, _>>()?)
     }
 
     /// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
@@ -304,6 +310,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                 "THREADS",
                 "M NODES/S",
                 "LEASES",
+                "COUNTING",
                 "RECORDED",
                 "HEARD OF",
                 "BUILD",
@@ -312,6 +319,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                 if let Some(failure) = &worker.failure {
                     warn!("worker {} failed: {failure}", worker.name);
                 }
+                let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
                 let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
                 table.add_row([
                     worker.name.clone(),
@@ -320,15 +328,16 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                     worker.n_threads.to_string(),
                     format!("{:.0}", worker.rate / 1e6),
                     worker.n_leases.to_string(),
+                    counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),
                     if worker.connected { heard } else { format!("{heard}, connection lost") },
                     worker.build.clone(),
                 ]);
             }
             for name in absent {
-                table.add_row([name, "blocked", "", "", "", "", "", "not connected", ""]);
+                table.add_row([name, "blocked", "", "", "", "", "", "", "not connected", ""]);
             }
-            align_right(&mut table, &[3, 4, 5, 6]);
+            align_right(&mut table, &[3, 4, 5, 7]);
             table.trim_fmt()
         }
     })

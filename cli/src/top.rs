@@ -1,9 +1,7 @@
 //! `queens top`: a coordinator's jobs and workers on the whole screen, and what operators do about them.
 
-mod news;
 mod view;
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -20,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use crate::args::TopArgs;
 use crate::progress::TakenScreen;
 use crate::remote::{Remote, WorkerAction};
-use news::News;
 
 /// How often the coordinator is asked, and the screen drawn though nothing has happened.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -104,6 +101,8 @@ struct State {
     workers: Vec<WorkerStatus>,
     /// Blocked names.
     blocked: Vec<String>,
+    /// The oldest first.
+    events: Vec<queens_proto::Event>,
 }
 
 /// What comes from the coordinator.
@@ -154,7 +153,8 @@ async fn state(remote: &Remote) -> anyhow::Result<State> {
     let jobs = remote.jobs().await?;
     let (mut workers, blocked) = remote.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-    Ok(State { jobs, workers, blocked })
+    let events = remote.events().await?;
+    Ok(State { jobs, workers, blocked, events })
 }
 
 async fn carry_out(remote: &Remote, action: &Action) -> anyhow::Result<String> {
@@ -196,7 +196,6 @@ struct Screen {
     state: Option<State>,
     /// Why the coordinator can't be reached, and since when.
     away: Option<(String, Instant)>,
-    news: News,
     pane: Pane,
     job_table: TableState,
     worker_table: TableState,
@@ -213,7 +212,6 @@ impl Screen {
             url,
             state: None,
             away: None,
-            news: News::default(),
             pane: Pane::Jobs,
             job_table: TableState::new().with_selected(0),
             worker_table: TableState::new().with_selected(0),
@@ -226,17 +224,11 @@ impl Screen {
     fn hear(&mut self, answer: Answer) {
         match answer {
             Answer::State(state) => {
-                if self.away.take().is_some() {
-                    self.news.add("the coordinator is back".to_owned());
-                }
-                self.news.compare(self.state.as_ref(), &state);
+                self.away = None;
                 let before = self.state.replace(state);
                 self.keep_selection(before);
             }
             Answer::Away(reason) => {
-                if self.away.is_none() {
-                    self.news.add("the coordinator does not answer".to_owned());
-                }
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
                 self.away = Some((reason, since));
             }
@@ -351,9 +343,4 @@ impl Screen {
         };
         Some(format!("{what} {workers} named '{name}'? y: yes, any other key: no"))
     }
-}
-
-/// Jobs by id.
-fn by_id(jobs: &[JobStatus]) -> BTreeMap<JobId, &JobStatus> {
-    jobs.iter().map(|job| (job.id, job)).collect()
 }

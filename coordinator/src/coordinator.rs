@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use queens_proto::{
-    Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, WorkerStatus,
+    Event, Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId,
+    WorkerStatus,
 };
 use queens_solver::{BoardSize, Plan};
 use thiserror::Error;
@@ -18,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::journal::Event;
 use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
 use crate::store::{Store, StoreError};

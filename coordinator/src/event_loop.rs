@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{Failure, Hello, JobId, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{EventKind, Failure, Hello, JobId, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, debug_span, error, info, warn};
 
 use crate::coordinator::{Command, DETAILS_AGE, Details, JobChange, Snapshot, StartError, WorkerChange};
-use crate::journal::{EventKind, Journal, unix_ms};
+use crate::journal::{Journal, unix_ms};
 use crate::ledger::{Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;

@@ -198,7 +198,7 @@ impl Jobs for JobsService {
     }
 
     async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
-        let snapshot = self.handle.snapshots().borrow().clone();
+        let snapshot = self.handle.snapshot();
         let jobs = snapshot.jobs.iter().map(|job| shown(job, &snapshot).into()).collect();
         Ok(Response::new(pb::ListResponse { jobs }))
     }
@@ -273,9 +273,17 @@ impl Jobs for JobsService {
         &self,
         _: Request<pb::ListWorkersRequest>,
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
-        let snapshot = self.handle.snapshots().borrow().clone();
+        let snapshot = self.handle.snapshot();
         let workers = snapshot.workers.iter().cloned().map(pb::Worker::from).collect();
         Ok(Response::new(pb::ListWorkersResponse { workers, blocked: snapshot.blocked.clone() }))
+    }
+
+    async fn list_events(
+        &self,
+        _: Request<pb::ListEventsRequest>,
+    ) -> Result<Response<pb::ListEventsResponse>, Status> {
+        let events = self.handle.snapshot().events.iter().map(|event| pb::Event::from(&**event)).collect();
+        Ok(Response::new(pb::ListEventsResponse { events }))
     }
 }
 

@@ -18,4 +18,3 @@ mod traces;
 pub use coordinator::{
     Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange, unthreaded,
 };
-pub use journal::{Event, EventKind};

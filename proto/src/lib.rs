@@ -17,4 +17,4 @@ pub use id::{JobId, LeaseId, WorkerId};
 pub use link::{Link, link};
 pub use message::{Delta, Failure, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};
 pub use priority::{InvalidPriority, Priority};
-pub use status::{JobState, JobStatus, Progress, WorkerState, WorkerStatus};
+pub use status::{Event, EventKind, JobState, JobStatus, Progress, WorkerState, WorkerStatus};

@@ -1,4 +1,4 @@
-//! What is told of jobs and workers.
+//! What is told of jobs and workers, and of what has happened.
 
 use std::time::Duration;
 
@@ -174,4 +174,48 @@ pub struct WorkerStatus {
     pub failure: Option<String>,
     /// What one of its threads is counting: a job, and what is left of a span.
     pub counting: Option<(JobId, Span)>,
+}
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Numbers the events of one coordinator process, upwards from 1.
+    pub number: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What it is about.
+    pub kind: EventKind,
+    /// The job it is about, if it is about one.
+    pub job: Option<JobId>,
+    /// What has happened, in words.
+    pub text: String,
+}
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// A job has begun or ended, or an operator has changed it.
+    Job,
+    /// A worker has lost what it held: somebody else will count it.
+    Lease,
+    /// A worker could not count a span.
+    Failure,
+    /// The store can't be written, or can again.
+    Store,
+    /// A worker has joined or left, or an operator has decided something about it.
+    Worker,
+}
+
+impl EventKind {
+    /// The name people and programs see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Job => "job",
+            Self::Lease => "lease",
+            Self::Failure => "failure",
+            Self::Store => "store",
+            Self::Worker => "worker",
+        }
+    }
 }

@@ -18,6 +18,7 @@ use queens_solver::{BoardSize, published};
 use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
 use queens_tests::disk::SmallDisk;
+use queens_tests::http;
 use queens_tests::process::{Running, processor_time, run, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::{say, skipped};
@@ -60,7 +61,7 @@ impl Scene {
     }
 
     fn on(scratch: TempDir, n: u8) -> Self {
-        let coordinator = Coordinator::start(&scratch.path().join("data"));
+        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
         let job = coordinator.submit(n);
         Self { coordinator: Some(coordinator), scratch, n, job, told: 0.0, n_faults: 0 }
     }
@@ -110,8 +111,7 @@ impl Scene {
 
     #[track_caller]
     fn start_coordinator(&mut self, address: &str) {
-        let command = coordinator_command(address, &self.data_dir());
-        self.coordinator = Some(Coordinator::start_command(command, &self.data_dir()));
+        self.coordinator = Some(Coordinator::start_listening(address, &self.data_dir()));
     }
 
     /// Waits for the end of the job and checks its total, also by the records alone.
@@ -233,8 +233,16 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         assert_eq!(full["recorded"], on_disk.to_string(), "what is told is on disk, and nothing else");
         let log = scene.coordinator().log();
         assert!(log.contains("nothing is acknowledged") && log.contains("full"), "{log}");
+        // Pages are not kept waiting for what can't be done.
+        let http = scene.coordinator().http();
+        let ready = http::get(&http, "/readyz");
+        assert!(ready.status == 503 && ready.body.contains("full"), "{ready:?}");
+        let submitted = http::post(&http, "/api/v1/jobs", r#"{"n":8}"#);
+        assert!(submitted.status == 503 && submitted.body.contains("nothing was changed"), "{submitted:?}");
+        assert_eq!(http::get(&http, "/api/v1/jobs").json()["jobs"][0]["store_error"], full["store_error"]);
         disk.make_room();
         wait_until("the status to say so", || scene.status()["store_error"].is_null().then_some(()));
+        assert_eq!(http::get(&http, "/readyz").status, 200);
         wait_until("the log to say so", || {
             scene.coordinator().log().contains("the store can be written again").then_some(())
         });

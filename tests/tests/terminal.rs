@@ -96,7 +96,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
         assert!(screen.contains(text), "no {text}:\n{screen}");
     }
     terminal.press("p");
-    terminal.wait_for("job 1 is paused, was running");
+    terminal.wait_for("job 1: paused");
     assert_eq!(coordinator.status(&job)["state"], "paused");
     terminal.press("p");
     terminal.wait_for("running");
@@ -107,7 +107,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.press("b");
     terminal.wait_for("Block the worker named 'alpha'?");
     terminal.press("y");
-    terminal.wait_for("worker alpha is blocked");
+    terminal.wait_for("all named alpha were blocked");
     terminal.press("?");
     terminal.wait_for("Any key closes this.");
     terminal.press("x");
@@ -120,7 +120,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     coordinator.stop();
     terminal.wait_for("has not answered for");
     let coordinator = Coordinator::start_listening(&address, &data_dir);
-    terminal.wait_for("the coordinator is back");
+    terminal.wait_for("coordinator started");
     terminal.press("q");
     terminal.wait_for_shell();
     // Killed by a signal, it gives the terminal back as well.

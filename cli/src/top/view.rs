@@ -1,6 +1,6 @@
 //! How `queens top` looks.
 
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use queens_proto::{JobState, JobStatus, WorkerState, WorkerStatus};
 use ratatui::Frame;
@@ -201,20 +201,18 @@ fn worker_row(worker: &WorkerStatus) -> Row<'static> {
 fn draw_events(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let block = Block::new().borders(Borders::TOP).title(" events ");
     let shown = usize::from(block.inner(area).height);
-    let lines: Vec<Line<'_>> = screen
-        .news
-        .newest_first()
+    let newest_first = screen.state.iter().flat_map(|state| state.events.iter().rev());
+    let lines: Vec<Line<'_>> = newest_first
         .take(shown)
-        .map(|(at, what)| {
-            let age = Span::styled(format!("{:>8} ago  ", ago(at)), Modifier::DIM);
-            Line::from(vec![age, Span::raw(what)])
+        .map(|event| {
+            let at = UNIX_EPOCH + Duration::from_millis(event.at_ms);
+            let age = SystemTime::now().duration_since(at).unwrap_or_default();
+            let age = Span::styled(format!("{:>8} ago  ", seconds(age)), Modifier::DIM);
+            let job = event.job.map(|job| format!("job {job}: ")).unwrap_or_default();
+            Line::from(vec![age, Span::raw(job), Span::raw(event.text.as_str())])
         })
         .collect();
-    let text = match lines.is_empty() {
-        true => Text::styled("  nothing yet", Modifier::DIM),
-        false => Text::from(lines),
-    };
-    frame.render_widget(Paragraph::new(text).block(block), area);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
@@ -313,5 +311,9 @@ fn alarm() -> Style {
 }
 
 fn ago(at: Instant) -> String {
-    crate::output::duration(at.elapsed().as_secs_f64().round().max(1.0))
+    seconds(at.elapsed())
+}
+
+fn seconds(time: Duration) -> String {
+    crate::output::duration(time.as_secs_f64().round().max(1.0))
 }

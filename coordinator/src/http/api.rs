@@ -10,12 +10,12 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
-use queens_proto::{JobId, JobStatus, Priority, WorkerState, WorkerStatus};
+use queens_proto::{Event, JobId, JobStatus, Priority, WorkerState, WorkerStatus};
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
 
 use super::{App, Refusal, crosses, live, view};
-use crate::{Event, JobChange, Stopped, WorkerChange};
+use crate::{JobChange, Stopped, WorkerChange};
 
 /// How long the event loop may take to carry something out.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -121,8 +121,8 @@ pub(super) struct Event {
     text: String,
 }
 
-impl From<&crate::Event> for Event {
-    fn from(event: &crate::Event) -> Self {
+impl From<&queens_proto::Event> for Event {
+    fn from(event: &queens_proto::Event) -> Self {
         Self {
             number: event.number,
             at_ms: event.at_ms,
