@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use queens_process::logs::log;
 use queens_process::{arguments, complain};
+use tracing::level_filters::LevelFilter;
 
 use args::{Args, Command};
 
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    log("warn", progress::AboveBar);
+    log(LevelFilter::WARN, progress::AboveBar);
     run(args).unwrap_or_else(|error| {
         complain(&format!("{error:#}"));
         ExitCode::FAILURE

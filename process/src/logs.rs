@@ -15,11 +15,11 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::complain;
 
@@ -77,7 +77,7 @@ impl LogArgs {
             LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).boxed(),
             LogFormat::Json => lines.with_ansi(false).json().flatten_event(true).with_target(true).boxed(),
         };
-        tracing_subscriber::registry().with(lines.with_filter(filter("info"))).with(traces).init();
+        tracing_subscriber::registry().with(lines.with_filter(filter(LevelFilter::INFO))).with(traces).init();
         Ok(Logs(sending))
     }
 }
@@ -110,39 +110,40 @@ impl Drop for Logs {
 }
 
 /// Writes the messages of a command to `writer`: what `default` lets through, or what `QUEENS_LOG` asks for.
-pub fn log<W>(default: &str, writer: W)
+pub fn log<W>(default: LevelFilter, writer: W)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter(default))
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(io::stderr().is_terminal())
-        .with_target(false)
-        .init();
+        .with_target(false);
+    tracing_subscriber::registry().with(lines.with_filter(filter(default))).init();
 }
 
 /// What the environment variable `QUEENS_LOG` lets through (`warn`, `info`, `debug`, or levels of modules), or else
 /// `default`. A mistake in it is said, and it is ignored.
-fn filter(default: &str) -> EnvFilter {
-    let asked = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty());
-    let filter = asked.map_or_else(|| Ok(EnvFilter::new(default)), |asked| read(default, &asked));
-    filter.unwrap_or_else(|error| {
+fn filter(default: LevelFilter) -> Targets {
+    let usual = Targets::new().with_default(default);
+    let Some(asked) = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty()) else { return usual };
+    read(default, &asked).unwrap_or_else(|error| {
         complain(&format!("QUEENS_LOG is ignored: {error}"));
-        EnvFilter::new(default)
+        usual
     })
 }
 
-fn read(default: &str, asked: &str) -> Result<EnvFilter, Mistake> {
+fn read(default: LevelFilter, asked: &str) -> Result<Targets, Mistake> {
     for directive in asked.split(',').map(str::trim) {
         // A word that is no level would be taken for a module, of which there is none, and nothing be logged.
         let is_level = directive.parse::<LevelFilter>().is_ok();
-        if !is_level && !directive.contains(['=', '[']) && !directive.starts_with("queens_") {
+        if !is_level && !directive.contains('=') && !directive.starts_with("queens_") {
             return Err(Mistake(directive.to_owned()));
         }
     }
     // Levels of modules are besides the usual one, unless another is given.
-    EnvFilter::try_new(format!("{default},{asked}")).map_err(|_| Mistake(asked.to_owned()))
+    let asked: Targets = asked.parse().map_err(|_| Mistake(asked.to_owned()))?;
+    let level = asked.default_level().unwrap_or(default);
+    Ok(asked.with_default(level))
 }
 
 /// Something in `QUEENS_LOG` that can't be understood.
@@ -178,7 +179,7 @@ mod tests {
 
     #[track_caller]
     fn check(asked: &str, expected: Option<&str>) {
-        let read = read("info", asked).ok().map(|filter| {
+        let read = read(LevelFilter::INFO, asked).ok().map(|filter| {
             let text = filter.to_string();
             let mut parts: Vec<&str> = text.split(',').collect();
             parts.sort_unstable();
