@@ -7,10 +7,13 @@ use std::time::Instant;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use queens_proto::JobStatus;
+use queens_proto::{JobState, JobStatus};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::describe::range_left;
+
+/// Columns of a bar.
+const BAR: usize = 20;
 
 /// Parts of a bar: the share of the work is shown to a tenth of a percent.
 const PARTS: u64 = 1000;
@@ -31,7 +34,7 @@ impl Progress {
         let visible = wanted && io::stderr().is_terminal();
         let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
-        let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
+        let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{wide_msg}}"));
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let bar = SHOWN.get_or_init(|| bar).clone();
         Self { bar, began: Instant::now(), nodes_before: None }
@@ -46,7 +49,7 @@ impl Progress {
         self.bar.set_position(u64::try_from(parts).unwrap_or(PARTS));
         let message = match store_error {
             Some(error) => format!("waiting: {error}"),
-            None => describe(job, rate),
+            None => describe(job, rate, message_width()),
         };
         self.bar.set_message(message);
     }
@@ -106,14 +109,28 @@ impl TermLike for Narrowed {
     }
 }
 
-fn describe(job: &JobStatus, rate: f64) -> String {
-    let share = job.fraction() * 100.0;
+/// Where the job stands in so many columns, if it can be said in so few: whatever is said is said whole, as a number
+/// without its last digits looks like a number.
+fn describe(job: &JobStatus, rate: f64, width: usize) -> String {
+    let n = format!("n = {}", job.n);
+    let share = format!("{:.1} %", job.fraction() * 100.0);
     let left = match range_left(job) {
         Some(range) => format!("{range} left"),
         None => job.state.name().to_owned(),
     };
-    let rate = rate / 1e6;
-    format!("n = {}  {share:.1} %  {left}  {rate:.0} M nodes/s  {} found", job.n, job.progress.solutions)
+    let rate = format!("{:.0} M nodes/s", rate / 1e6);
+    let found = format!("{} found", job.progress.solutions);
+    let is_running = job.state == JobState::Running;
+    let all: &[&str] =
+        if is_running { &[&n, &share, &left, &rate, &found] } else { &[&n, &share, &left, &found] };
+    let choices = [all, &[&n, &share, &left, &found], &[&n, &share, &left], &[&n, &share]];
+    let texts = choices.map(|parts| parts.join("  "));
+    texts.iter().find(|text| text.len() <= width).unwrap_or(&share).clone()
+}
+
+/// Columns for the message: the terminal's without those of the bar and the space behind it.
+fn message_width() -> usize {
+    usize::from(Narrowed(Term::stderr()).width()).saturating_sub(BAR + 1)
 }
 
 /// Whether something else has the whole screen.
@@ -157,5 +174,52 @@ impl MakeWriter<'_> for AboveBar {
 
     fn make_writer(&self) -> Self {
         Self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use queens_proto::{JobId, Priority, Progress};
+    use queens_solver::BoardSize;
+
+    use super::*;
+
+    #[test]
+    fn no_number_loses_digits_for_want_of_room() {
+        let progress =
+            Progress { solutions: 1_285_677_152, work: 4, work_recorded: 1, ..Progress::default() };
+        let mut job = JobStatus {
+            id: JobId(1),
+            n: BoardSize::new(19).expect("a board size"),
+            state: JobState::Running,
+            progress,
+            active: Duration::ZERO,
+            seconds_left: Some(120.0),
+            seconds_left_low: Some(60.0),
+            seconds_left_high: Some(240.0),
+            n_workers: 1,
+            n_verified: 0,
+            n_disputed: 0,
+            created_ms: 0,
+            priority: Priority::default(),
+            n_failed: 0,
+            n_given_up: 0,
+            failure: None,
+            store_error: None,
+        };
+        let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
+        for (width, expected) in [
+            (all.len(), all),
+            (all.len() - 1, "n = 19  25.0 %  1 to 4 min left  1285677152 found"),
+            (48, "n = 19  25.0 %  1 to 4 min left"),
+            (30, "n = 19  25.0 %"),
+            (0, "25.0 %"),
+        ] {
+            assert_eq!(describe(&job, 67e6, width), expected);
+        }
+        (job.state, job.seconds_left_low) = (JobState::Paused, None);
+        assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
     }
 }

@@ -10,7 +10,7 @@ use queens_proto::convert::worker_name;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::{Event, JobId, JobState, JobStatus, Priority, WorkerStatus, pb};
 use queens_solver::BoardSize;
-use queens_worker::remote::root_cause;
+use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
@@ -42,12 +42,17 @@ pub(crate) enum WorkerAction {
 }
 
 impl WorkerAction {
-    /// What they are then.
-    pub(crate) const fn done(self) -> &'static str {
-        match self {
+    /// What has become of so many workers of a name.
+    pub(crate) fn describe(self, n_workers: u64, name: &str) -> String {
+        let done = match self {
             Self::Drain => "sent home",
             Self::Block => "blocked",
             Self::Unblock => "not blocked",
+        };
+        match n_workers {
+            0 => format!("workers named '{name}': {done}; there is none at present"),
+            1 => format!("1 worker named '{name}': {done}"),
+            _ => format!("{n_workers} workers named '{name}': {done}"),
         }
     }
 }
@@ -83,13 +88,30 @@ impl Remote {
         }
     }
 
+    /// The same for what changes something: nobody knows whether it does if no answer comes.
+    async fn decide<T>(
+        &self,
+        call: impl Future<Output = Result<tonic::Response<T>, Status>>,
+    ) -> anyhow::Result<T> {
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(self.refused(&status)),
+            Err(_) => bail!("no answer from the coordinator at {}: it may be done all the same", self.url),
+        }
+    }
+
     /// What an answer that is none has to say: the coordinator's own words, or that it is none.
     fn refused(&self, status: &Status) -> anyhow::Error {
         match std::error::Error::source(status) {
-            Some(cause) if is_io(cause) => unreachable(&self.url, &root_cause(cause)),
+            Some(cause) if is_io(cause) || is_silence(cause) => unreachable(&self.url, &root_cause(cause)),
             Some(cause) => {
                 unreachable(&self.url, &format!("what answers is no coordinator, {}", root_cause(cause)))
             }
+            None if !is_grpc(status) => unreachable(
+                &self.url,
+                "what answers there speaks HTTP and is no coordinator, or it is the address of its --http; \
+                 --coordinator wants the one of its --listen",
+            ),
             None if status.code() == Code::Unimplemented => {
                 unreachable(&self.url, "it is no coordinator, or of an older version")
             }
@@ -100,21 +122,21 @@ impl Remote {
     /// Submits a job.
     pub(crate) async fn submit(&self, n: BoardSize, priority: Priority) -> anyhow::Result<JobId> {
         let request = pb::SubmitRequest { n: n.get().into(), priority: priority.get() };
-        Ok(JobId(self.answer(self.jobs.clone().submit(request)).await?.job))
+        Ok(JobId(self.decide(self.jobs.clone().submit(request)).await?.job))
     }
 
     async fn cancel(&self, job: JobId) -> anyhow::Result<()> {
-        self.answer(self.jobs.clone().cancel(pb::CancelRequest { job: job.0 })).await?;
+        self.decide(self.jobs.clone().cancel(pb::CancelRequest { job: job.0 })).await?;
         Ok(())
     }
 
     pub(crate) async fn pause(&self, job: JobId) -> anyhow::Result<()> {
-        self.answer(self.jobs.clone().pause(pb::PauseRequest { job: job.0 })).await?;
+        self.decide(self.jobs.clone().pause(pb::PauseRequest { job: job.0 })).await?;
         Ok(())
     }
 
     pub(crate) async fn resume(&self, job: JobId) -> anyhow::Result<()> {
-        self.answer(self.jobs.clone().resume(pb::ResumeRequest { job: job.0 })).await?;
+        self.decide(self.jobs.clone().resume(pb::ResumeRequest { job: job.0 })).await?;
         Ok(())
     }
 
@@ -123,9 +145,9 @@ impl Remote {
         let request = pb::WorkersRequest { name: name.to_owned() };
         let mut jobs = self.jobs.clone();
         let answer = match action {
-            WorkerAction::Drain => self.answer(jobs.drain_workers(request)).await,
-            WorkerAction::Block => self.answer(jobs.block_workers(request)).await,
-            WorkerAction::Unblock => self.answer(jobs.unblock_workers(request)).await,
+            WorkerAction::Drain => self.decide(jobs.drain_workers(request)).await,
+            WorkerAction::Block => self.decide(jobs.block_workers(request)).await,
+            WorkerAction::Unblock => self.decide(jobs.unblock_workers(request)).await,
         };
         Ok(answer?.workers)
     }
@@ -206,16 +228,22 @@ fn is_io(error: &(dyn std::error::Error + 'static)) -> bool {
     causes.any(|error| error.is::<std::io::Error>())
 }
 
+/// Whether the other end has not answered for too long on a connection that was there.
+fn is_silence(error: &(dyn std::error::Error + 'static)) -> bool {
+    root_cause(error).contains("timed out")
+}
+
 /// Whether asking again can't help.
 fn is_final(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::NotFound
-            | Code::InvalidArgument
-            | Code::Unimplemented
-            | Code::DataLoss
-            | Code::PermissionDenied
-    )
+    !is_grpc(status)
+        || matches!(
+            status.code(),
+            Code::NotFound
+                | Code::InvalidArgument
+                | Code::Unimplemented
+                | Code::DataLoss
+                | Code::PermissionDenied
+        )
 }
 
 fn unreachable(url: &str, reason: &str) -> anyhow::Error {
@@ -281,10 +309,7 @@ async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Resu
     let n_workers = remote.change_workers(action, name).await?;
     print(&match args.remote.output {
         Output::Json => json!({ "name": name, "workers": n_workers }).to_string(),
-        Output::Text => {
-            let workers = if n_workers == 1 { "worker" } else { "workers" };
-            format!("{n_workers} {workers} named '{name}': {}", action.done())
-        }
+        Output::Text => action.describe(n_workers, name),
     })
 }
 

@@ -69,7 +69,7 @@ async fn show(
                 None => break,
                 Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match screen.press(key) {
                     Some(Pressed::Quit) => break,
-                    Some(Pressed::Do(action)) => _ = to_remote.try_send(action),
+                    Some(Pressed::Do(action)) => screen.asking = to_remote.try_send(action).is_ok(),
                     None => {}
                 },
                 // Drawn again in its new size.
@@ -150,7 +150,12 @@ async fn ask(remote: Remote, mut actions: mpsc::Receiver<Action>, to_screen: mps
 }
 
 async fn state(remote: &Remote) -> anyhow::Result<State> {
-    let jobs = remote.jobs().await?;
+    let mut jobs = remote.jobs().await?;
+    // As they are served; below, what is over, the latest first.
+    jobs.sort_by_key(|job| match job.state.is_over() {
+        false => (false, -job.priority.get(), job.id.0),
+        true => (true, 0, u64::MAX - job.id.0),
+    });
     let (mut workers, blocked) = remote.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     let events = remote.events().await?;
@@ -169,8 +174,7 @@ async fn carry_out(remote: &Remote, action: &Action) -> anyhow::Result<String> {
         }
         Action::Workers(action, name) => {
             let n_workers = remote.change_workers(*action, name).await?;
-            let workers = if n_workers == 1 { "worker" } else { "workers" };
-            format!("{n_workers} {workers} named '{name}': {}", action.done())
+            action.describe(n_workers, name)
         }
     })
 }
@@ -201,6 +205,8 @@ struct Screen {
     worker_table: TableState,
     /// What is done if the next key is 'y'.
     question: Option<Action>,
+    /// Whether the coordinator was asked to do something and has not answered.
+    asking: bool,
     help: bool,
     /// What became of the last action, when, and whether it was done.
     message: Option<(String, Instant, bool)>,
@@ -216,6 +222,7 @@ impl Screen {
             job_table: TableState::new().with_selected(0),
             worker_table: TableState::new().with_selected(0),
             question: None,
+            asking: false,
             help: false,
             message: None,
         }
@@ -233,6 +240,7 @@ impl Screen {
                 self.away = Some((reason, since));
             }
             Answer::Done(done) => {
+                self.asking = false;
                 let good = done.is_ok();
                 self.message = Some((done.unwrap_or_else(|error| error), Instant::now(), good));
             }
@@ -262,7 +270,7 @@ impl Screen {
     /// How many nodes a second all workers count together.
     fn rate(&self) -> f64 {
         let workers = self.state.iter().flat_map(|state| &state.workers);
-        workers.filter(|worker| worker.connected && worker.n_leases > 0).map(|worker| worker.rate).sum()
+        workers.filter(|worker| worker.connected).map(|worker| worker.rate).fold(0.0, |sum, rate| sum + rate)
     }
 
     fn press(&mut self, key: KeyEvent) -> Option<Pressed> {
@@ -287,7 +295,8 @@ impl Screen {
             KeyCode::PageDown => self.move_by(10),
             KeyCode::Home => self.move_by(isize::MIN),
             KeyCode::End => self.move_by(isize::MAX),
-            KeyCode::Char('p') => return self.pause_or_resume(),
+            _ if self.asking => {}
+            KeyCode::Char('p') => self.question = self.pause_or_resume(),
             KeyCode::Char('d') => self.question = self.worker_action(false),
             KeyCode::Char('b') => self.question = self.worker_action(true),
             _ => {}
@@ -306,15 +315,14 @@ impl Screen {
     }
 
     /// Pauses the selected job, or lets it go on.
-    fn pause_or_resume(&mut self) -> Option<Pressed> {
+    fn pause_or_resume(&self) -> Option<Action> {
         let job =
             self.state.as_ref()?.jobs.get(self.job_table.selected()?).filter(|_| self.pane == Pane::Jobs)?;
-        let action = match job.state {
-            JobState::Paused | JobState::Failed => Action::Resume(job.id),
-            JobState::Done | JobState::Cancelled => return None,
-            JobState::Planning | JobState::Queued | JobState::Running => Action::Pause(job.id),
-        };
-        Some(Pressed::Do(action))
+        match job.state {
+            JobState::Paused | JobState::Failed => Some(Action::Resume(job.id)),
+            JobState::Done | JobState::Cancelled => None,
+            JobState::Planning | JobState::Queued | JobState::Running => Some(Action::Pause(job.id)),
+        }
     }
 
     /// Drains the workers of the selected one's name, or blocks or unblocks them.
@@ -329,11 +337,19 @@ impl Screen {
         Some(Action::Workers(action, name))
     }
 
-    /// What the operator is asked before something is done to workers.
+    /// What the operator is asked before something is done.
     fn question(&self) -> Option<String> {
-        let Some(Action::Workers(action, name)) = &self.question else { return None };
+        let what = match self.question.as_ref()? {
+            Action::Pause(job) => format!("Pause job {job}"),
+            Action::Resume(job) => format!("Let job {job} go on"),
+            Action::Workers(action, name) => self.workers_question(*action, name),
+        };
+        Some(format!("{what}? y: yes, any other key: no"))
+    }
+
+    fn workers_question(&self, action: WorkerAction, name: &str) -> String {
         let workers = self.state.iter().flat_map(|state| &state.workers);
-        let n_workers = workers.filter(|worker| worker.name == *name).count();
+        let n_workers = workers.filter(|worker| worker.name == name).count();
         let workers =
             if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
         let what = match action {
@@ -341,6 +357,6 @@ impl Screen {
             WorkerAction::Block => "Block",
             WorkerAction::Unblock => "Unblock",
         };
-        Some(format!("{what} {workers} named '{name}'? y: yes, any other key: no"))
+        format!("{what} {workers} named '{name}'")
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{EventKind, Failure, Hello, JobId, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{EventKind, Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -20,7 +20,7 @@ use tracing::{debug, debug_span, error, info, warn};
 
 use crate::coordinator::{Command, DETAILS_AGE, Details, JobChange, Snapshot, StartError, WorkerChange};
 use crate::journal::{Journal, unix_ms};
-use crate::ledger::{Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
+use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::store::{Store, StoreError, Write};
@@ -42,6 +42,9 @@ const WORKERS_AGE: Duration = Duration::from_secs(1);
 /// For how long details of a job are made after somebody has looked at them.
 const INTEREST: Duration = Duration::from_secs(10);
 
+/// A tick that comes so late was late because this process did not run.
+const STANDSTILL: Duration = Duration::from_secs(1);
+
 /// How long to wait before writing again what could not be written, and how often to say so.
 const RETRY: Duration = Duration::from_secs(1);
 const COMPLAIN: Duration = Duration::from_secs(60);
@@ -61,7 +64,7 @@ pub(crate) struct EventLoop {
     /// When the reports came that are not durable yet.
     reports: Vec<Instant>,
     started: Instant,
-    /// For how long nothing could be written since.
+    /// For how long nothing could be written since, or this process stood still.
     blocked: Duration,
     ticked: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
@@ -150,20 +153,22 @@ impl EventLoop {
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
     async fn step(&mut self) -> bool {
         let next_tick = self.ticked + self.tick_interval();
+        let is_ticking = self.ledger.has_workers() || self.unpublished;
+        let due = next_tick.max(Instant::now());
         tokio::select! {
             biased;
             () = self.stop.cancelled() => return false,
             command = self.queue.recv() => {
                 let Some(command) = command else { return false };
+                self.discount_standstill(due, is_ticking);
                 self.apply(command);
                 for _ in 1..BATCH {
                     let Ok(command) = self.queue.try_recv() else { break };
                     self.apply(command);
                 }
             }
-            () = tokio::time::sleep_until(next_tick),
-                if self.ledger.has_workers() || self.unpublished =>
-            {
+            () = tokio::time::sleep_until(next_tick), if is_ticking => {
+                self.discount_standstill(due, is_ticking);
                 self.ticked = Instant::now();
                 for silent in self.ledger.tick(self.now()) {
                     warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
@@ -175,8 +180,18 @@ impl EventLoop {
         true
     }
 
-    /// The ledger's time, which stands still while nothing can be written: nobody is heard then, so that nobody is to be
-    /// given up for his silence.
+    /// Takes from the ledger's time that this process did not run though it should have by `due`: it was stopped, or its
+    /// machine was.
+    fn discount_standstill(&mut self, due: Instant, is_ticking: bool) {
+        let late = due.elapsed();
+        if is_ticking && late >= STANDSTILL {
+            self.blocked += late;
+            warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+        }
+    }
+
+    /// The ledger's time, which stands still while nothing can be written, and while this process does: nobody is heard
+    /// then, so that nobody is to be given up for his silence.
     fn now(&self) -> Duration {
         self.started.elapsed().saturating_sub(self.blocked)
     }
@@ -288,9 +303,22 @@ impl EventLoop {
         }
         for (&job, n_leases) in n_leases {
             let leases = if *n_leases == 1 { "lease is" } else { "leases are" };
-            let text = format!("{name} {why}: {n_leases} {leases} somebody else's now");
+            let text = format!("{name} {why}: {n_leases} {leases} free for others");
             self.journal.add(EventKind::Lease, Some(job), text);
         }
+    }
+
+    /// Has people told if two counts of a span contradict each other.
+    fn note_dispute(&mut self, comparison: &Comparison, recorded: Option<Count>) {
+        let &Comparison { job, span, count, worker } = comparison;
+        let Some(recorded) = recorded.filter(|recorded| *recorded != count) else { return };
+        let name = self.ledger.worker_name(worker).unwrap_or("a worker that has left").to_owned();
+        error!(%job, %span, worker = name, ?count, ?recorded, "a second count contradicts the record");
+        let text = format!(
+            "{name} counted {} solutions of {span} with {} nodes, and {} with {} are recorded: one of the two is wrong",
+            count.solutions, count.nodes, recorded.solutions, recorded.nodes
+        );
+        self.journal.add(EventKind::Failure, Some(job), text);
     }
 
     fn change_workers(
@@ -301,7 +329,7 @@ impl EventLoop {
     ) -> Result<usize, UnknownWorker> {
         match change {
             WorkerChange::Drain => self.ledger.drain(now, name),
-            WorkerChange::Block => self.ledger.block(now, name),
+            WorkerChange::Block => Ok(self.ledger.block(now, name)),
             WorkerChange::Unblock => self.ledger.unblock(now, name),
         }
         .inspect(|&workers| {
@@ -418,6 +446,7 @@ impl EventLoop {
                 match self.store.find(comparison.job, comparison.span) {
                     Ok(recorded) => {
                         self.counters.add_spans(fate(comparison.count, recorded), 1);
+                        self.note_dispute(comparison, recorded);
                         self.ledger.compared(comparison, recorded);
                     }
                     Err(error) => error!(%error, span = %comparison.span, "cannot compare a repeated span"),
@@ -520,9 +549,10 @@ impl EventLoop {
         };
         for job in jobs.iter().filter(|job| job.state.is_over()) {
             if !before.job(job.id).is_some_and(|before| before.state.is_over()) {
-                let (id, state, solutions) = (job.id, job.state.name(), job.progress.solutions);
-                info!(job = %id, n = %job.n, state, %solutions, "job over");
-                self.note_job(id, format!("{state}: {solutions} solutions"));
+                let (id, n, state, solutions) = (job.id, job.n, job.state.name(), job.progress.solutions);
+                info!(job = %id, %n, state, %solutions, "job over");
+                let counted = if job.state == JobState::Done { "" } else { " so far" };
+                self.note_job(id, format!("n = {n} is {state}: {solutions} solutions{counted}"));
             }
         }
         let blocked = self.ledger.blocked().map(str::to_owned).collect();

@@ -104,6 +104,8 @@ pub struct Comparison {
     pub span: Span,
     /// What it counted to this time.
     pub count: Count,
+    /// Who counted it this time.
+    pub worker: WorkerId,
 }
 
 /// What has changed since the effects were last taken.

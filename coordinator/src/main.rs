@@ -18,8 +18,8 @@ use tracing::{info, warn};
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
 /// Ctrl-C or SIGTERM stops it; started again on the same directory, it goes on where it was, and workers that still
-/// run go on with what they hold. Logs go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info,
-/// debug).
+/// run go on with what they hold. Logs go to stderr; the environment variable QUEENS_LOG chooses how much (off,
+/// error, warn, info, debug or trace).
 #[derive(Debug, Parser)]
 #[command(name = "queens-coordinator", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Args {
@@ -117,8 +117,8 @@ fn start(args: &Args) -> anyhow::Result<()> {
 fn address(text: &str) -> Result<String, String> {
     let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
     match parts {
-        Some(_) => Ok(text.to_owned()),
-        None => Err("expected an address and a port, such as 0.0.0.0:50051".to_owned()),
+        Some((host, _)) if !host.contains('/') => Ok(text.to_owned()),
+        _ => Err("expected an address and a port and nothing else, such as 127.0.0.1:8000".to_owned()),
     }
 }
 

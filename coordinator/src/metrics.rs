@@ -217,11 +217,11 @@ fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus])
     let lost = (OfState { state: "lost" }, number(&|worker| !worker.connected));
     let states = connected.into_iter().chain([lost]);
     gauge(encoder, "workers", "Workers by state; lost: the connection broke, it may come back", states)?;
-    let threads: f64 =
-        workers.iter().filter(|worker| worker.connected).map(|worker| f64::from(worker.n_threads)).sum();
-    single(encoder, "worker_threads", "Counting threads of the connected workers", threads)?;
-    let leases: f64 = workers.iter().map(|worker| f64::from(worker.n_leases)).sum();
-    single(encoder, "leases", "Leases that are counted or wait at a worker", leases)
+    let connected = workers.iter().filter(|worker| worker.connected);
+    let threads: u64 = connected.map(|worker| u64::from(worker.n_threads)).sum();
+    single(encoder, "worker_threads", "Counting threads of the connected workers", threads as f64)?;
+    let leases: u64 = workers.iter().map(|worker| u64::from(worker.n_leases)).sum();
+    single(encoder, "leases", "Leases that are counted or wait at a worker", leases as f64)
 }
 
 fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::Result {

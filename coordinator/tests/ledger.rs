@@ -414,10 +414,15 @@ fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
     let [first, other] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let in_hand = world.begin(first);
     let unknown = Err(UnknownWorker("carol".to_owned()));
-    assert_eq!(world.ledger.block(world.now, "carol"), unknown);
     assert_eq!(world.ledger.unblock(world.now, "carol"), unknown);
-    assert_eq!(world.ledger.block(world.now, "anna"), Ok(1));
-    assert_eq!(world.ledger.block(world.now, "anna"), Ok(1), "may be repeated");
+    assert_eq!(world.ledger.block(world.now, "carol"), 0, "may be done before she comes");
+    let carol = world.connect(4, "carol");
+    assert!(world.workers[&carol].leases.is_empty());
+    assert_eq!(world.worker_state(carol), WorkerState::Blocked);
+    assert_eq!(world.ledger.unblock(world.now, "carol"), Ok(1));
+    world.ledger.goodbye(world.now, carol);
+    assert_eq!(world.ledger.block(world.now, "anna"), 1);
+    assert_eq!(world.ledger.block(world.now, "anna"), 1, "may be repeated");
     world.carry_out();
     assert_eq!(world.report(first, in_hand), [Outcome::Recorded]);
     assert!(world.workers[&first].leases.is_empty());
@@ -706,7 +711,7 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
         world.step(second);
     }
     let before = world.job(job).seconds_left.expect("told");
-    world.ledger.block(world.now, "second").expect("it is there");
+    world.ledger.block(world.now, "second");
     world.carry_out();
     while !world.workers[&second].leases.is_empty() {
         world.step(second);
@@ -714,7 +719,7 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
     world.pass(Duration::from_millis(400));
     let after = world.job(job).seconds_left.expect("told");
     assert!(after > before * 1.5, "{before} s with it, {after} s without");
-    world.ledger.block(world.now, "first").expect("it is there");
+    world.ledger.block(world.now, "first");
     world.carry_out();
     world.step(first);
     world.pass(Duration::from_millis(400));

@@ -177,7 +177,7 @@ export function showEvents(list, events) {
 export const pathPart = (at) => decodeURIComponent(location.pathname.split("/")[at] ?? "");
 
 /** Silence after which a connection is given up: a summary comes twice a second. */
-const SILENCE_MS = 10_000;
+const SILENCE_MS = 5_000;
 const RETRY_MS = 1000;
 
 /** Calls `show` with each summary; connects again for ever when the connection is lost. */

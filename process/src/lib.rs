@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::process::{self, ExitCode};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -49,6 +50,9 @@ pub fn complain(what: &str) {
     _ = writeln!(io::stderr(), "error: {}", what.replace('\n', " "));
 }
 
+/// Signals that come sooner after the first are taken for the same: what stops a process may tell it and its group.
+const SAME_SIGNAL: Duration = Duration::from_millis(250);
+
 /// Cancels `stop` at the first Ctrl-C or SIGTERM and ends the process at the second.
 ///
 /// # Errors
@@ -57,16 +61,22 @@ pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
-        for first in [true, false] {
+        let mut first: Option<Instant> = None;
+        loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            if first {
-                stop.cancel();
-            } else {
-                complain("stopped at once by a second signal");
-                process::exit(1);
+            match first {
+                None => {
+                    first = Some(Instant::now());
+                    stop.cancel();
+                }
+                Some(first) if first.elapsed() < SAME_SIGNAL => {}
+                Some(_) => {
+                    complain("stopped at once by a second signal");
+                    process::exit(1);
+                }
             }
         }
     });

@@ -4,17 +4,20 @@
 //! `debug` and above of the project's own crates.
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use std::{env, fmt};
 
 use clap::ValueEnum;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tracing::level_filters::LevelFilter;
+use tracing::{info, warn};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
@@ -25,6 +28,9 @@ use crate::complain;
 
 /// How long the last spans may take to reach the collector.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+/// How often to say that traces can't be sent.
+const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// What is said of logs and traces on the command line of a service.
 #[derive(Clone, Debug, clap::Args)]
@@ -90,11 +96,50 @@ impl Logs {
         let exporter =
             runtime.block_on(async { SpanExporter::builder().with_tonic().with_endpoint(url).build() });
         let exporter = exporter.map_err(|error| LogError(error.to_string()))?;
+        let exporter = Complaining { exporter, url: url.to_owned(), complained: Mutex::default() };
         let provider = SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
             .with_resource(Resource::builder().with_service_name(name).build())
             .build();
         Ok((provider, runtime))
+    }
+}
+
+/// An exporter that says now and then that it can't send, and when it can again.
+#[derive(Debug)]
+struct Complaining {
+    exporter: SpanExporter,
+    url: String,
+    /// When it last said so, if it can't.
+    complained: Mutex<Option<Instant>>,
+}
+
+impl opentelemetry_sdk::trace::SpanExporter for Complaining {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let result = self.exporter.export(batch).await;
+        // Nothing is left half done in there.
+        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
+        match &result {
+            Ok(()) if complained.take().is_some() => info!(url = self.url, "traces can be sent again"),
+            Err(error) if complained.is_none_or(|at| at.elapsed() >= COMPLAIN) => {
+                *complained = Some(Instant::now());
+                warn!(url = self.url, %error, "traces can't be sent to the collector of --otlp");
+            }
+            Ok(()) | Err(_) => {}
+        }
+        result
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
     }
 }
 
@@ -169,7 +214,7 @@ fn collector(url: &str) -> Result<String, String> {
     if has_port {
         Ok(url.to_owned())
     } else {
-        Err(format!("expected a URL such as http://127.0.0.1:4317, not '{url}'"))
+        Err("expected a URL such as http://127.0.0.1:4317, without https and without a path: traces go by gRPC".to_owned())
     }
 }
 

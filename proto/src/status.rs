@@ -162,7 +162,7 @@ pub struct WorkerStatus {
     pub connected: bool,
     /// Time since it was last heard of.
     pub silent: Duration,
-    /// What all its threads count together, in estimated nodes per second.
+    /// What all its threads count together, in estimated nodes per second; 0 if it has nothing to count.
     pub rate: f64,
     /// Leases it holds.
     pub n_leases: u32,

@@ -103,7 +103,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.go("/jobs/2");
     browser.wait_for("#title", "Job 2: 22 queens");
     browser.wait_for("#events", "second was given up");
-    browser.wait_for("#events", "somebody else's now");
+    browser.wait_for("#events", "free for others");
     browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 20");
     browser.keys("#heat button[tabindex='0']", "\u{e014}");
     browser.wait_for("#heat-cell", "subproblems in");

@@ -53,10 +53,13 @@ fn refused(answer: &Answer, status: u16) -> String {
 fn what_makes_no_sense_is_refused_with_a_reason() {
     let site = Site::start();
     assert_eq!((site.get("/healthz").body, site.get("/readyz").body), ("ok\n".into(), "ready\n".into()));
-    for path in
-        ["/nope", "/api", "/api/v1/jobs/7", "/api/v1/jobs/x", "/jobs/7", "/assets/", "/api/v1/jobs/7/cells"]
-    {
+    for path in ["/nope", "/api", "/api/v1/jobs/7", "/api/v1/jobs/x", "/assets/", "/api/v1/jobs/7/cells"] {
         refused(&site.get(path), 404);
+    }
+    for path in ["/jobs/7", "/jobs/x", "/jobs/7/crosses/1"] {
+        let missing = site.get(path);
+        assert_eq!(missing.status, 404, "{missing:?}");
+        assert!(missing.body.contains("No such job") && missing.body.starts_with("<!doctype html>"));
     }
     for (method, path, allowed) in [
         ("POST", "/healthz", "GET,HEAD"),
@@ -82,7 +85,8 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         let reason = refused(&site.post("/api/v1/jobs", body), 400);
         assert!(reason.contains(says), "{body}: {reason}");
     }
-    refused(&site.post("/api/v1/jobs", &format!("{{\"n\":8}}{}", " ".repeat(20_000))), 413);
+    let large = refused(&site.post("/api/v1/jobs", &format!("{{\"n\":8}}{}", " ".repeat(20_000))), 413);
+    assert!(large.contains("longer than 16384 bytes"), "{large}");
     refused(&site.get("/api/v1/workers?sort=size"), 400);
     refused(&site.get("/api/v1/jobs?limit=-1"), 400);
     refused(&site.post("/api/v1/workers/drain", r#"{"name":"nobody"}"#), 404);
@@ -161,6 +165,12 @@ fn answers_are_as_the_document_says() {
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         check(&document, &answer.json(), schema);
     }
+    // So small a board that there is nothing to see of its crosses.
+    assert_eq!(site.post("/api/v1/jobs", r#"{"n":2}"#).status, 201);
+    wait_until("it to be done", || (site.get("/api/v1/jobs/3").json()["state"] == "done").then_some(()));
+    let none = site.get("/api/v1/jobs/3/cells").json();
+    check(&document, &none, "Cells");
+    assert_eq!(none["cells"], json!([]));
     let crosses = site.get("/api/v1/jobs/2/crosses?limit=1").json();
     let cells = site.get("/api/v1/jobs/2/cells").json();
     let in_cells: u64 =

@@ -135,8 +135,11 @@ fn a_second_signal_ends_it_at_once() {
     let other = Connection::open(dir.join(DATABASE)).expect("there is a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it lets others write");
     let seen = records(dir).expect("readable");
-    // Two signals of one kind may become one.
     running.signal("INT");
+    // Those that come at once are taken for one.
+    running.signal("TERM");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(running.is_running(), "it waits to record what it has");
     let outcome = interrupt(running, "TERM");
     assert_eq!(outcome.complaint(1), "error: stopped at once by a second signal");
     other.execute_batch("ROLLBACK").expect("it was begun");

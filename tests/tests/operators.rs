@@ -211,10 +211,12 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     });
     check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
     check_done(&coordinator, &job, 17);
-    for what in ["block", "unblock"] {
+    for (what, done) in [("block", "blocked"), ("unblock", "not blocked")] {
         let outcome = coordinator.queens(["workers", what, "nobody"]);
-        assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
+        check_says(&outcome, &format!("workers named 'nobody': {done}; there is none at present"));
     }
+    let outcome = coordinator.queens(["workers", "unblock", "nobody"]);
+    assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
 }
 
 /// A worker that speaks the protocol and whose kernel always fails.
@@ -371,8 +373,8 @@ fn a_coordinator_listens_on_names_and_says_what_it_expects() {
     let listen = |address: &str| {
         run(queens_tests::cluster::coordinator_command(address, &scratch.path().join("data")))
     };
-    assert!(listen("localhost").complaint(2).contains("such as 0.0.0.0:50051"));
-    assert!(listen("localhost:http").complaint(2).contains("such as 0.0.0.0:50051"));
+    assert!(listen("localhost").complaint(2).contains("such as 127.0.0.1:8000"));
+    assert!(listen("localhost:http").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("host.invalid:1").complaint(1).contains("failed to listen on host.invalid:1"));
     let began = Instant::now();
     Coordinator::start_listening("localhost:0", &scratch.path().join("data")).stop();
@@ -388,11 +390,22 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
             _ = std::io::Write::write_all(&mut &stream, b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    for args in [&["jobs"][..], &["count", "8"], &["pause", "1"]] {
+    let complaint = |args: &[&str], url: &str| {
         let mut command = queens_tests::process::queens(args);
-        command.args(["--coordinator", &url]);
+        command.args(["--coordinator", url]);
         let outcome = run(command);
-        assert!(outcome.complaint(1).contains("no coordinator"), "{outcome:?}");
-        assert!(outcome.complaint(1).contains(&url), "{outcome:?}");
+        assert!(outcome.complaint(1).contains(url), "{outcome:?}");
+        outcome.complaint(1).to_owned()
+    };
+    for args in [&["jobs"][..], &["count", "8"], &["pause", "1"]] {
+        assert!(complaint(args, &url).contains("no coordinator"));
     }
+    // The likeliest mistake: the other port.
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let pages = format!("http://{}", coordinator.http());
+    for args in [&["jobs"][..], &["watch", "1"], &["pause", "1"]] {
+        assert!(complaint(args, &pages).contains("the address of its --http"));
+    }
+    coordinator.stop();
 }

@@ -96,9 +96,13 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
         assert!(screen.contains(text), "no {text}:\n{screen}");
     }
     terminal.press("p");
+    terminal.wait_for("Pause job 1?");
+    terminal.press("y");
     terminal.wait_for("job 1: paused");
     assert_eq!(coordinator.status(&job)["state"], "paused");
     terminal.press("p");
+    terminal.wait_for("Let job 1 go on?");
+    terminal.press("y");
     terminal.wait_for("running");
     terminal.press("Tab");
     terminal.press("b");
@@ -118,7 +122,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     // Away and back.
     let address = coordinator.address().to_owned();
     coordinator.stop();
-    terminal.wait_for("has not answered for");
+    terminal.wait_for("no state from the coordinator for");
     let coordinator = Coordinator::start_listening(&address, &data_dir);
     terminal.wait_for("coordinator started");
     terminal.press("q");

@@ -139,6 +139,11 @@ enum Lost {
 
 impl From<Status> for Lost {
     fn from(status: Status) -> Self {
+        if !is_grpc(&status) {
+            let reason = "what answers there speaks HTTP and is no coordinator, or it is the address of its --http; \
+                          --coordinator wants the one of its --listen";
+            return Self::Connection(reason.to_owned());
+        }
         let reason = status.message().to_owned();
         match status.code() {
             Code::FailedPrecondition | Code::InvalidArgument | Code::Unimplemented => Self::Refused(reason),
@@ -201,6 +206,14 @@ async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mps
             Err(invalid) => return Lost::Connection(format!("the coordinator sent nonsense: {invalid}")),
         }
     }
+}
+
+/// Whether a status was sent by gRPC, and not made up for an answer of HTTP that is none.
+#[must_use]
+pub fn is_grpc(status: &Status) -> bool {
+    // There is no other way to tell them apart.
+    let made_up = ["grpc-status header missing", "received message with invalid compression flag"];
+    !made_up.iter().any(|text| status.message().contains(text))
 }
 
 /// The innermost reason of an error, which is the one that tells ("connection refused").

@@ -25,7 +25,7 @@ const PERCENTAGE: u16 = 8;
 const HELP: &str = "\
 Tab, ← →      go to the other table
 ↑ ↓, j k      choose a job or worker (PgUp, PgDn, Home, End: faster)
-p             pause the job, or let it go on; has a failed one tried again
+p             pause the job, or let it go on; has what failed tried again
 d             send the workers of this name home
 b             block the workers of this name, or unblock them
 q, Ctrl-C     quit; nothing on the coordinator changes
@@ -34,15 +34,19 @@ DONE is the recorded share of the work; LEFT is where the truth
 should lie 19 times out of 20. Any key closes this.";
 
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
-    // Jobs get what they need up to a third, workers what is left, events a quarter.
+    // Events get a quarter, if there is room for any; jobs what they need, and at least a third, as far as workers need
+    // what is left.
     let height = frame.area().height;
-    let n_jobs = screen.state.as_ref().map_or(0, |state| state.jobs.len());
-    let jobs = u16::try_from(n_jobs).unwrap_or(u16::MAX).saturating_add(3).clamp(5, (height / 3).max(5));
-    let events = (height / 4).max(4);
+    let rows = |n: Option<usize>| u16::try_from(n.unwrap_or(0)).unwrap_or(u16::MAX).saturating_add(2).max(4);
+    let jobs = rows(screen.state.as_ref().map(|state| state.jobs.len()));
+    let workers = rows(screen.state.as_ref().map(|state| state.workers.len()));
+    let events = if height < 16 { 0 } else { height / 4 };
+    let tables = height.saturating_sub(events + 2);
+    let jobs = jobs.min(tables.saturating_sub(workers).max(tables / 2));
     let [head, jobs, workers, events, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(jobs),
-        Constraint::Min(4),
+        Constraint::Min(3),
         Constraint::Length(events),
         Constraint::Length(1),
     ])
@@ -60,8 +64,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
 fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     if let Some((reason, since)) = &screen.away {
         // Whom it could not reach is said as long as it answers.
-        let reason = reason.rsplit(": ").next().unwrap_or(reason);
-        let text = format!(" the coordinator has not answered for {}, trying again: {reason}", ago(*since));
+        let reason = reason.split_once("/: ").map_or(reason.as_str(), |(_, reason)| reason);
+        let reason = reason.split(" (is it running").next().unwrap_or(reason);
+        let text = format!(" no state from the coordinator for {}: {reason}", ago(*since));
         return frame.render_widget(Line::from(text).style(alarm()), area);
     }
     let Some(state) = &screen.state else {
@@ -218,6 +223,8 @@ fn draw_events(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let line = if let Some(question) = screen.question() {
         Line::from(format!(" {question}")).style(Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD))
+    } else if screen.asking {
+        Line::from(" asking the coordinator…")
     } else if let Some((message, good)) = screen.message() {
         let color = if good { Color::Green } else { Color::Red };
         Line::from(format!(" {message}")).style(color)

@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use queens_proto::{JobId, JobStatus};
+use queens_proto::{JobId, JobState, JobStatus};
 use queens_solver::boards::Queen;
 use queens_solver::boards::picture::{self, Look, Scale};
 use queens_solver::{BoardSize, FreeRows, PlannedCross, Prefixes, Square, Symmetry, cross_lines};
@@ -79,6 +79,11 @@ pub(super) struct Cells {
 
 /// How far the crosses are, by the columns of their queens on the two central rows.
 pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Answer<Cells> {
+    let job = find(&app.handle.snapshot().jobs, job_id(&id)?)?.clone();
+    if job.state == JobState::Done && job.progress.n_subproblems == 0 {
+        // So small a board is counted without a plan.
+        return Ok(Json(Cells { job: job.id.to_string(), n: job.n.get(), lines: None, cells: Vec::new() }));
+    }
     let Seen { job, details } = seen(&app, &id).await?;
     let (n, lines) = (job.n, cross_lines(job.n));
     let side = usize::from(n.get());

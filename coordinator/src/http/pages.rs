@@ -1,12 +1,13 @@
 //! The pages and what they are made of, all of it in the program itself.
 
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 
+use super::App;
 use super::api::{find, job_id};
-use super::{App, Refusal};
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -34,17 +35,21 @@ fn file(content_type: &'static str, content: &'static str) -> MethodRouter<App> 
 }
 
 /// The page of a job, if there is one.
-async fn job(State(app): State<App>, Path(id): Path<String>) -> Result<impl IntoResponse, Refusal> {
-    find(&app.handle.snapshot().jobs, job_id(&id)?)?;
-    Ok(([(CONTENT_TYPE, HTML)], include_str!("../../web/job.html")))
+async fn job(State(app): State<App>, Path(id): Path<String>) -> Response {
+    of_job(&app, &id, include_str!("../../web/job.html"))
 }
 
 /// The page of a cross of a job that there is. Whether there is the cross, the page finds out itself: that takes the
 /// job's plan.
-async fn cross(
-    State(app): State<App>,
-    Path((id, _)): Path<(String, String)>,
-) -> Result<impl IntoResponse, Refusal> {
-    find(&app.handle.snapshot().jobs, job_id(&id)?)?;
-    Ok(([(CONTENT_TYPE, HTML)], include_str!("../../web/cross.html")))
+async fn cross(State(app): State<App>, Path((id, _)): Path<(String, String)>) -> Response {
+    of_job(&app, &id, include_str!("../../web/cross.html"))
+}
+
+fn of_job(app: &App, id: &str, page: &'static str) -> Response {
+    let snapshot = app.handle.snapshot();
+    let (status, page) = match job_id(id).and_then(|id| find(&snapshot.jobs, id).map(drop)) {
+        Ok(()) => (StatusCode::OK, page),
+        Err(_) => (StatusCode::NOT_FOUND, include_str!("../../web/missing.html")),
+    };
+    (status, [(CONTENT_TYPE, HTML)], page).into_response()
 }

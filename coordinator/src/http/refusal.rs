@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::LARGEST_BODY;
 use crate::Stopped;
 use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
 
@@ -34,7 +35,10 @@ impl Refusal {
     }
 
     pub(super) fn method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this can't be asked for in this way: see the header Allow")
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this method is not allowed here: the header Allow names those that are",
+        )
     }
 }
 
@@ -51,7 +55,14 @@ impl From<JsonRejection> for Refusal {
             JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_) => StatusCode::BAD_REQUEST,
             _ => rejection.status(),
         };
-        Self::new(status, rejection.body_text())
+        let reason = match rejection.body_text() {
+            _ if status == StatusCode::PAYLOAD_TOO_LARGE => {
+                format!("the body is longer than {LARGEST_BODY} bytes")
+            }
+            // What type of the program it does not fit is of no use to whoever sent it.
+            text => text.split_once("target type: ").map_or(text.as_str(), |(_, reason)| reason).to_owned(),
+        };
+        Self::new(status, reason)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, pace: Pace) -> Self {
-        let pace = if job.state.is_over() { Pace::default() } else { pace };
+        let pace = if job.state == JobState::Running { pace } else { Pace::default() };
         let published = published(job.n).filter(|_| job.state == JobState::Done);
         Self {
             job: job.id.to_string(),

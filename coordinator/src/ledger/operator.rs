@@ -112,24 +112,17 @@ impl Ledger {
     }
 
     /// Gives no leases to workers of a name, those that come later included, and returns how many there are now.
-    ///
-    /// # Errors
-    /// If there is none, and the name is not blocked already.
-    pub fn block(&mut self, now: Duration, name: &str) -> Result<usize, UnknownWorker> {
+    pub fn block(&mut self, now: Duration, name: &str) -> usize {
         self.advance(now);
         let named = self.named(name);
-        if !self.blocked.contains(name) {
-            if named.is_empty() {
-                return Err(UnknownWorker(name.to_owned()));
-            }
-            self.blocked.insert(name.to_owned());
+        if self.blocked.insert(name.to_owned()) {
             self.changes.blocked.insert(name.to_owned(), true);
             for &worker in &named {
                 self.recall_all(|lease| lease.worker == worker);
                 self.changes.messages.push((worker, blocked_notice(name)));
             }
         }
-        Ok(named.len())
+        named.len()
     }
 
     /// Takes a block back, and returns how many workers of the name there are.

@@ -330,7 +330,7 @@ impl Ledger {
                 Outcome::Discarded
             }
             Overlap::Whole => {
-                let comparison = Comparison { job: delta.job, span: delta.span, count: delta.count };
+                let comparison = Comparison { job: delta.job, span: delta.span, count: delta.count, worker };
                 self.changes.comparisons.push(comparison);
                 Outcome::Repeated
             }

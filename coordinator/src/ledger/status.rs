@@ -46,7 +46,11 @@ impl Ledger {
             n_threads: member.n_threads,
             connected: member.connected,
             silent: self.now.saturating_sub(member.heard),
-            rate: member.rate.get() * f64::from(member.n_threads),
+            rate: if member.leases.is_empty() {
+                0.0
+            } else {
+                member.rate.get() * f64::from(member.n_threads)
+            },
             n_leases: u32::try_from(member.leases.len()).unwrap_or(u32::MAX),
             n_recorded: member.n_recorded,
             state: self.worker_state(member),

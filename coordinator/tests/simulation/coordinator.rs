@@ -217,7 +217,7 @@ impl Coordinator {
             Operation::Resume(job) => self.ledger.resume(now, *job).is_ok(),
             Operation::Priority(job, priority) => self.ledger.set_priority(now, *job, *priority).is_ok(),
             Operation::Drain(name) => self.ledger.drain(now, name).is_ok(),
-            Operation::Block(name) => self.ledger.block(now, name).is_ok(),
+            Operation::Block(name) => self.ledger.block(now, name) > 0,
             Operation::Unblock(name) => self.ledger.unblock(now, name).is_ok(),
         };
     }

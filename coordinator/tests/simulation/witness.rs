@@ -122,7 +122,8 @@ impl Witness {
         let recorded = self.recorded.entry((delta.job, delta.span.cross())).or_default();
         let range = delta.span.from()..delta.span.to();
         if recorded.contains(&range) {
-            self.repeated.push(Comparison { job: delta.job, span: delta.span, count: delta.count });
+            let Delta { job, span, count, .. } = *delta;
+            self.repeated.push(Comparison { job, span, count, worker });
             Outcome::Repeated
         } else if recorded.intersects(&range) {
             Outcome::Discarded
