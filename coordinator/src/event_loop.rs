@@ -29,8 +29,9 @@ use crate::traces::Traces;
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
 
-/// How often time passes for the ledger while something is counted: an idle thread waits this long for the tail of
-/// somebody else's lease. Snapshots come as often, and whenever a job begins or ends.
+/// How often time passes for the ledger while something is counted, or has happened that is not published: an idle
+/// thread waits this long for the tail of somebody else's lease. Snapshots come as often, and whenever a job begins or
+/// ends.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The same while nothing is counted: silent workers still have to be noticed.
@@ -520,7 +521,7 @@ impl EventLoop {
     }
 
     fn tick_interval(&self) -> Duration {
-        if self.ledger.has_leases() { TICK } else { IDLE_TICK }
+        if self.ledger.has_leases() || self.unpublished { TICK } else { IDLE_TICK }
     }
 
     fn publish(&mut self) {

@@ -266,7 +266,10 @@ fn a_job_whose_spans_fail_on_all_workers_says_so_and_goes_on_with_the_rest() {
     wait_for_state(&coordinator, &job, "failed");
     let watched = coordinator.queens(["watch", &job]);
     assert_eq!(watched.status.code(), Some(1), "{watched:?}");
-    let failing = worker(&coordinator, "broken 1").expect("is connected");
+    // The list of workers may be a second older than the jobs.
+    let failing = wait_until("the worker that fails", || {
+        worker(&coordinator, "broken 1").filter(|worker| worker["state"] == "failing")
+    });
     assert_eq!(
         (&failing["state"], &failing["failure"]),
         (&Value::from("failing"), &Value::from("the kernel has panicked"))

@@ -13,9 +13,7 @@ use super::{Pane, Screen};
 use crate::describe::{describe_failure, state, time_left};
 use crate::output::grouped;
 
-/// Columns of the table of jobs that are not as wide as what is in them, or as what is left: id, n, state, priority,
-/// time left and workers; with what is between the columns.
-const FIXED: [u16; 6] = [4, 2, 9, 5, 14, 7];
+/// Cells between two columns.
 const SPACING: u16 = 1;
 
 /// Cells of the widest bar that shows how far a job is, and of the percentage beside a bar.
@@ -89,53 +87,58 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
 
 fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
     let jobs = screen.state.as_ref().map_or(&[][..], |state| &state.jobs);
-    let header = [
-        right("JOB"),
-        right("N"),
-        Cell::from("STATE"),
-        right("PRIO"),
-        Cell::from("DONE"),
-        Cell::from("LEFT"),
-        right("WORKERS"),
-        right("SOLUTIONS"),
-    ];
-    // Of a number of solutions no digit may be missing: the bars have what is left.
     let longest = jobs.iter().map(|job| job.progress.solutions.to_string().len()).max().unwrap_or(0).max(9);
-    let solutions = u16::try_from(longest).unwrap_or(u16::MAX);
-    let others = FIXED.iter().sum::<u16>() + 7 * SPACING + PERCENTAGE;
-    let bar = area.width.saturating_sub(others.saturating_add(solutions)).min(WIDEST_BAR);
-    let [id, n, state, priority, left, workers] = FIXED;
-    let widths = [id, n, state, priority, bar + PERCENTAGE, left, workers, solutions].map(Constraint::Length);
+    let mut columns = fitting(
+        [
+            Column { title: "JOB", width: 4, right: true, rank: 0 },
+            Column { title: "N", width: 2, right: true, rank: 1 },
+            Column { title: "STATE", width: 9, right: false, rank: 3 },
+            Column { title: "PRIO", width: 5, right: true, rank: 7 },
+            Column { title: "DONE", width: PERCENTAGE, right: false, rank: 2 },
+            Column { title: "LEFT", width: 14, right: false, rank: 4 },
+            Column { title: "WORKERS", width: 7, right: true, rank: 6 },
+            Column {
+                title: "SOLUTIONS",
+                width: longest.try_into().unwrap_or(u16::MAX),
+                right: true,
+                rank: 5,
+            },
+        ],
+        area.width,
+    );
+    let bar = columns.spare.min(WIDEST_BAR);
+    columns.widen("DONE", bar);
     let empty = match screen.state {
         Some(_) => "no jobs: 'queens submit N' makes one",
         None => "",
     };
-    let rows = jobs.iter().map(|job| job_row(job, bar.into())).collect();
-    let table = Titled { title: "jobs", rows, header: Row::new(header), widths: &widths, empty };
+    let rows = jobs.iter().map(|job| columns.row(job_texts(job, bar.into())).style(job_style(job))).collect();
+    let table = Titled { title: "jobs", rows, columns: &columns, empty };
     table.draw(frame, area, screen.pane == Pane::Jobs, &mut screen.job_table);
 }
 
-fn job_row(job: &JobStatus, width: usize) -> Row<'static> {
-    let style = match job.state {
+fn job_style(job: &JobStatus) -> Style {
+    match job.state {
         JobState::Running | JobState::Planning => Style::new(),
         JobState::Done => Style::new().fg(Color::Green),
         JobState::Failed => Style::new().fg(Color::Red),
         JobState::Paused | JobState::Queued => Style::new().fg(Color::Yellow),
         JobState::Cancelled => Style::new().add_modifier(Modifier::DIM),
-    };
-    let state =
-        if job.n_disputed > 0 { format!("{}!", job.state.name()) } else { job.state.name().to_owned() };
-    Row::new([
-        right(&job.id.to_string()),
-        right(&job.n.to_string()),
-        Cell::from(state),
-        right(&job.priority.to_string()),
-        Cell::from(bar(job.fraction(), width)),
-        Cell::from(time_left(job)),
-        right(&job.n_workers.to_string()),
-        right(&job.progress.solutions.to_string()),
-    ])
-    .style(style)
+    }
+}
+
+fn job_texts(job: &JobStatus, bar: usize) -> [String; 8] {
+    let disputed = if job.n_disputed > 0 { "!" } else { "" };
+    [
+        job.id.to_string(),
+        job.n.to_string(),
+        format!("{}{disputed}", job.state.name()),
+        job.priority.to_string(),
+        self::bar(job.fraction(), bar),
+        time_left(job),
+        job.n_workers.to_string(),
+        job.progress.solutions.to_string(),
+    ]
 }
 
 /// "██████░░░  66.7 %"
@@ -148,59 +151,57 @@ fn bar(fraction: f64, width: usize) -> String {
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
     let workers = screen.state.as_ref().map_or(&[][..], |state| &state.workers);
-    let header = [
-        Cell::from("NAME"),
-        Cell::from("STATE"),
-        Cell::from("KERNEL"),
-        right("THREADS"),
-        right("M NODES/S"),
-        right("LEASES"),
-        right("RECORDED"),
-        right("HEARD OF"),
-    ];
-    // As wide as the others leave it, but not wider than a name may be expected to be.
-    let name = area.width.saturating_sub(58 + 7 * SPACING).clamp(8, 32);
-    let widths = [
-        Constraint::Length(name),
-        Constraint::Length(9),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Length(9),
-        Constraint::Length(6),
-        Constraint::Length(9),
-        Constraint::Length(10),
-    ];
+    let mut columns = fitting(
+        [
+            Column { title: "NAME", width: 8, right: false, rank: 0 },
+            Column { title: "STATE", width: 9, right: false, rank: 1 },
+            Column { title: "KERNEL", width: 8, right: false, rank: 5 },
+            Column { title: "THREADS", width: 7, right: true, rank: 4 },
+            Column { title: "M NODES/S", width: 9, right: true, rank: 2 },
+            Column { title: "LEASES", width: 6, right: true, rank: 7 },
+            Column { title: "RECORDED", width: 9, right: true, rank: 6 },
+            Column { title: "HEARD OF", width: 10, right: true, rank: 3 },
+            Column { title: "COUNTING", width: 20, right: false, rank: 8 },
+        ],
+        area.width,
+    );
+    // No wider than a name may be expected to be.
+    columns.widen("NAME", columns.spare.min(24));
     let empty = match screen.state {
         Some(_) => "no workers: 'queens-worker' makes one",
         None => "",
     };
-    let rows = workers.iter().map(worker_row).collect();
-    let table = Titled { title: "workers", rows, header: Row::new(header), widths: &widths, empty };
+    let rows = workers.iter().map(|worker| columns.row(worker_texts(worker)).style(worker_style(worker)));
+    let table = Titled { title: "workers", rows: rows.collect(), columns: &columns, empty };
     table.draw(frame, area, screen.pane == Pane::Workers, &mut screen.worker_table);
 }
 
-fn worker_row(worker: &WorkerStatus) -> Row<'static> {
-    let style = match worker.state {
+fn worker_style(worker: &WorkerStatus) -> Style {
+    match worker.state {
         _ if !worker.connected => Style::new().fg(Color::Red),
         WorkerState::Ready => Style::new(),
         WorkerState::Draining | WorkerState::Blocked => Style::new().fg(Color::Yellow),
         WorkerState::Stuck | WorkerState::Failing => Style::new().fg(Color::Red),
-    };
+    }
+}
+
+fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
     let heard = match worker.connected {
         true => format!("{:.0} s ago", worker.silent.as_secs_f64()),
         false => "lost".to_owned(),
     };
-    Row::new([
-        Cell::from(worker.name.clone()),
-        Cell::from(worker.state.name()),
-        Cell::from(worker.kernel.clone()),
-        right(&worker.n_threads.to_string()),
-        right(&format!("{:.0}", worker.rate / 1e6)),
-        right(&worker.n_leases.to_string()),
-        right(&worker.n_recorded.to_string()),
-        right(&heard),
-    ])
-    .style(style)
+    let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
+    [
+        worker.name.clone(),
+        worker.state.name().to_owned(),
+        worker.kernel.clone(),
+        worker.n_threads.to_string(),
+        format!("{:.0}", worker.rate / 1e6),
+        worker.n_leases.to_string(),
+        worker.n_recorded.to_string(),
+        heard,
+        counting.unwrap_or_default(),
+    ]
 }
 
 fn draw_events(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
@@ -278,17 +279,74 @@ fn draw_help(frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(text).block(block), area);
 }
 
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    title: &'static str,
+    width: u16,
+    right: bool,
+    /// Those of the highest rank go first when there is no room.
+    rank: u8,
+}
+
+/// The columns that there is room for. None is narrower than what is in it: a number without all its digits looks like
+/// a number.
+struct Columns<const N: usize> {
+    all: [Column; N],
+    shown: [bool; N],
+    /// Cells that are left.
+    spare: u16,
+}
+
+fn fitting<const N: usize>(all: [Column; N], width: u16) -> Columns<N> {
+    let mut columns = Columns { all, shown: [true; N], spare: 0 };
+    loop {
+        let shown = columns.shown().map(|(column, _)| column.width.saturating_add(SPACING));
+        let taken = shown.fold(0, u16::saturating_add).saturating_sub(SPACING);
+        let last =
+            columns.shown().filter(|(column, _)| column.rank > 0).max_by_key(|(column, _)| column.rank);
+        match last {
+            Some((_, at)) if taken > width => columns.shown[at] = false,
+            _ => {
+                columns.spare = width.saturating_sub(taken);
+                return columns;
+            }
+        }
+    }
+}
+
+impl<const N: usize> Columns<N> {
+    fn shown(&self) -> impl Iterator<Item = (Column, usize)> {
+        let all = self.all.into_iter().zip(0..);
+        all.filter(|(_, at)| self.shown[*at])
+    }
+
+    fn widen(&mut self, title: &str, by: u16) {
+        for column in self.all.iter_mut().filter(|column| column.title == title) {
+            column.width += by;
+        }
+    }
+
+    fn row<T: AsRef<str>>(&self, texts: [T; N]) -> Row<'static> {
+        let cell = |(column, at): (Column, usize)| {
+            let text: &str = texts[at].as_ref();
+            let alignment = if column.right { Alignment::Right } else { Alignment::Left };
+            Cell::from(Text::from(text.to_owned()).alignment(alignment))
+        };
+        Row::new(self.shown().map(cell).collect::<Vec<_>>())
+    }
+}
+
 /// A table under its title.
-struct Titled<'a> {
+struct Titled<'a, const N: usize> {
     title: &'a str,
     rows: Vec<Row<'a>>,
-    header: Row<'a>,
-    widths: &'a [Constraint],
+    columns: &'a Columns<N>,
     /// What is said when there are no rows.
     empty: &'a str,
 }
 
-impl Titled<'_> {
+impl<const N: usize> Titled<'_, N> {
     fn draw(self, frame: &mut Frame<'_>, area: Rect, focused: bool, state: &mut TableState) {
         let title = Span::styled(
             format!(" {} ", self.title),
@@ -300,17 +358,16 @@ impl Titled<'_> {
             return frame.render_widget(Paragraph::new(text).block(block), area);
         }
         let highlight = if focused { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
-        let table = Table::new(self.rows, self.widths)
-            .header(self.header.style(Modifier::DIM))
+        let header = self.columns.row(self.columns.all.map(|column| column.title));
+        let widths: Vec<_> =
+            self.columns.shown().map(|(column, _)| Constraint::Length(column.width)).collect();
+        let table = Table::new(self.rows, widths)
+            .header(header.style(Modifier::DIM))
             .block(block)
             .column_spacing(SPACING)
             .row_highlight_style(highlight);
         frame.render_stateful_widget(table, area, state);
     }
-}
-
-fn right(text: &str) -> Cell<'static> {
-    Cell::from(Text::from(text.to_owned()).alignment(Alignment::Right))
 }
 
 fn alarm() -> Style {
@@ -323,4 +380,25 @@ fn ago(at: Instant) -> String {
 
 fn seconds(time: Duration) -> String {
     crate::output::duration(time.as_secs_f64().round().max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_without_room_are_left_out_whole() {
+        let column = |title, width, rank| Column { title, width, right: false, rank };
+        let all = [column("a", 4, 0), column("b", 5, 2), column("c", 6, 1)];
+        for (width, expected, spare) in [
+            (20, vec!["a", "b", "c"], 3),
+            (17, vec!["a", "b", "c"], 0),
+            (16, vec!["a", "c"], 5),
+            (3, vec!["a"], 0),
+        ] {
+            let columns = fitting(all, width);
+            assert_eq!(columns.shown().map(|(column, _)| column.title).collect::<Vec<_>>(), expected);
+            assert_eq!(columns.spare, spare, "{width}");
+        }
+    }
 }
