@@ -3,25 +3,36 @@
 pub mod logs;
 pub mod metrics;
 
+use std::env;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::process::{self, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
+use clap::{Arg, Command, Parser};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
-/// mistake was made and named in one line on stderr.
+/// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as
+/// `VARIABLE: ${VARIABLE:-}` in a Compose file means it.
 ///
 /// # Errors
 /// If the process is to end.
 pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
-    A::try_parse().map_err(|error| usage(&error, A::command().get_name()))
+    let matches = without_empty_variables(A::command()).try_get_matches();
+    let args = matches.and_then(|matches| A::from_arg_matches(&matches));
+    args.map_err(|error| usage(&error, A::command().get_name()))
+}
+
+fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
+    command.mut_subcommands(without_empty_variables)
 }
 
 fn usage(error: &clap::Error, program: &str) -> ExitCode {

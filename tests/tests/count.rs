@@ -174,6 +174,19 @@ fn the_data_directory_comes_from_the_environment_unless_a_flag_says_otherwise() 
     assert!(by_env.exists());
 }
 
+#[test]
+fn empty_variables_are_none() {
+    let names = ["QUEENS_THREADS", "QUEENS_KERNEL", "QUEENS_DATA_DIR", "QUEENS_OUTPUT", "QUEENS_COORDINATOR"];
+    let mut command = queens(["count", "8"]);
+    command.envs(names.map(|name| (name, "")));
+    let outcome = run(command);
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("Q(8) = 92"), "{outcome:?}");
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(["backup", "--data-dir", "nowhere", "x.db"]).env("QUEENS_HTTP", "").env("QUEENS_OTLP", "");
+    assert!(run(command).complaint(1).contains("nowhere"));
+}
+
 /// Checks whether a progress bar is drawn on a terminal.
 #[track_caller]
 fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {

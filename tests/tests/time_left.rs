@@ -1,7 +1,7 @@
 //! Time left, held against how long it took.
 //!
-//! Plays one short count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten of n = 18, and what is
-//! promised of them is checked. It takes a machine that has nothing else to do: nobody can foretell what else it will do.
+//! Plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, and what is promised of them is
+//! checked. It takes a machine that has nothing else to do: nobody can foretell what else it will do.
 
 use std::env;
 use std::thread;
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use queens_tests::cluster::Coordinator;
 use queens_tests::say;
 use tempfile::TempDir;
+
+const N: u8 = 18;
 
 /// How often the coordinator is asked.
 const STEP: Duration = Duration::from_millis(200);
@@ -79,11 +81,10 @@ fn count(n: u8) -> Run {
 #[test]
 fn time_left_is_what_it_takes() {
     let full = env::var("QUEENS_TIME_LEFT").is_ok_and(|play| play == "full");
-    let (n, n_runs) = if full { (18, 10) } else { (17, 1) };
-    let runs: Vec<Run> = (0..n_runs).map(|_| count(n)).collect();
+    let runs: Vec<Run> = (0..if full { 10 } else { 1 }).map(|_| count(N)).collect();
     for Run { seconds, n_said, worst, n_missed } in &runs {
         say(&format!(
-            "n = {n} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and the \
+            "n = {N} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and the \
              truth {n_missed} times outside its range",
             100.0 * worst
         ));
