@@ -43,7 +43,7 @@ const WORKERS_AGE: Duration = Duration::from_secs(1);
 /// For how long details of a job are made after somebody has looked at them.
 const INTEREST: Duration = Duration::from_secs(10);
 
-/// A tick that comes so late was late because this process did not run.
+/// Whoever was not heard because the thread came so late to listen was not silent.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// How long to wait before writing again what could not be written, and how often to say so.
@@ -68,6 +68,8 @@ pub(crate) struct EventLoop {
     /// For how long nothing could be written since, or this process stood still.
     blocked: Duration,
     ticked: Instant,
+    /// When it last began to do something.
+    woke: Instant,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
     /// What the ledger's census was then.
@@ -119,6 +121,7 @@ impl EventLoop {
             started: Instant::now(),
             blocked: Duration::ZERO,
             ticked: Instant::now(),
+            woke: Instant::now(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
             census,
@@ -155,7 +158,7 @@ impl EventLoop {
     async fn step(&mut self) -> bool {
         let next_tick = self.ticked + self.tick_interval();
         let is_ticking = self.ledger.has_workers() || self.unpublished;
-        let due = next_tick.max(Instant::now());
+        let due = next_tick.max(self.woke);
         tokio::select! {
             biased;
             () = self.stop.cancelled() => return false,
@@ -181,10 +184,11 @@ impl EventLoop {
         true
     }
 
-    /// Takes from the ledger's time that this process did not run though it should have by `due`: it was stopped, or its
-    /// machine was.
+    /// Takes from the ledger's time that nobody was listened to though somebody should have been by `due`: this process
+    /// or its machine was stopped, or a transaction took long.
     fn discount_standstill(&mut self, due: Instant, is_ticking: bool) {
-        let late = due.elapsed();
+        self.woke = Instant::now();
+        let late = self.woke.saturating_duration_since(due);
         if is_ticking && late >= STANDSTILL {
             self.blocked += late;
             warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
@@ -480,6 +484,7 @@ impl EventLoop {
         }
         let blocked = failed.elapsed();
         self.blocked += blocked;
+        self.woke = Instant::now();
         self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
         self.say_store_error(None);
         info!(seconds = blocked.as_secs(), "the store can be written again");
