@@ -81,11 +81,8 @@ impl Remote {
         &self,
         call: impl Future<Output = Result<tonic::Response<T>, Status>>,
     ) -> anyhow::Result<T> {
-        match tokio::time::timeout(PATIENCE, call).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(self.refused(&status)),
-            Err(_) => Err(unreachable(&self.url, "no answer")),
-        }
+        let answer = self.answer_in_time(call).await?;
+        answer.ok_or_else(|| unreachable(&self.url, "no answer"))
     }
 
     /// The same for what changes something: nobody knows whether it does if no answer comes.
@@ -93,10 +90,21 @@ impl Remote {
         &self,
         call: impl Future<Output = Result<tonic::Response<T>, Status>>,
     ) -> anyhow::Result<T> {
+        let answer = self.answer_in_time(call).await?;
+        let silence =
+            || anyhow!("no answer from the coordinator at {}: it may be done all the same", self.url);
+        answer.ok_or_else(silence)
+    }
+
+    /// The answer; `None` if there is none in time.
+    async fn answer_in_time<T>(
+        &self,
+        call: impl Future<Output = Result<tonic::Response<T>, Status>>,
+    ) -> anyhow::Result<Option<T>> {
         match tokio::time::timeout(PATIENCE, call).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Ok(response)) => Ok(Some(response.into_inner())),
             Ok(Err(status)) => Err(self.refused(&status)),
-            Err(_) => bail!("no answer from the coordinator at {}: it may be done all the same", self.url),
+            Err(_) => Ok(None),
         }
     }
 

@@ -39,7 +39,7 @@ async function load() {
   say($("weight"), `${answer.weight}: it stands for ${answer.weight === 1 ? "itself" : `${answer.weight} crosses that are turned or mirrored images of it`}`);
   say($("done"), `${percent(answer.fraction)} (${grouped(answer.recorded)} of ${grouped(answer.subproblems)} subproblems)`);
   $("bar").value = answer.fraction;
-  say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : `the queens of the first ${answer.depth} free rows`);
+  say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
   say($("work"), `${grouped(answer.work)} nodes`);
   say($("nodes"), grouped(answer.nodes));
   say($("solutions"), `${grouped(answer.solutions)} × ${answer.weight} = ${grouped(BigInt(answer.solutions) * BigInt(answer.weight))}`);
