@@ -23,7 +23,7 @@ use crate::journal::{Journal, unix_ms};
 use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
-use crate::store::{Store, StoreError, Write};
+use crate::store::{Recorded, Store, StoreError, Write};
 use crate::traces::Traces;
 
 /// Commands made durable in one transaction, at most.
@@ -314,16 +314,16 @@ impl EventLoop {
     }
 
     /// Has people told if two counts of a span contradict each other.
-    fn note_dispute(&mut self, comparison: &Comparison, recorded: Option<Count>) {
-        let &Comparison { job, span, count, worker } = comparison;
-        let Some(recorded) = recorded.filter(|recorded| *recorded != count) else { return };
-        let name = self.ledger.worker_name(worker).unwrap_or("a worker that has left").to_owned();
-        error!(%job, %span, worker = name, ?count, ?recorded, "a second count contradicts the record");
+    fn note_dispute(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
+        let Comparison { job, span, count, worker } = comparison;
+        let Some(recorded) = recorded.filter(|recorded| recorded.count != *count) else { return };
+        error!(%job, %span, worker, ?count, ?recorded, "a second count contradicts the record");
         let text = format!(
-            "{name} counted {} solutions of {span} with {} nodes, and {} with {} are recorded: one of the two is wrong",
-            count.solutions, count.nodes, recorded.solutions, recorded.nodes
+            "{worker} counted {} solutions of {span} with {} nodes, and {} with {} are recorded of {}: one of the two \
+             is wrong",
+            count.solutions, count.nodes, recorded.count.solutions, recorded.count.nodes, recorded.worker
         );
-        self.journal.add(EventKind::Failure, Some(job), text);
+        self.journal.add(EventKind::Failure, Some(*job), text);
     }
 
     fn change_workers(
@@ -404,6 +404,7 @@ impl EventLoop {
                 // What becomes of it is known when it is compared.
                 Outcome::Repeated => {}
                 Outcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
+                Outcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
             }
             debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
@@ -450,6 +451,7 @@ impl EventLoop {
             for comparison in &comparisons {
                 match self.store.find(comparison.job, comparison.span) {
                     Ok(recorded) => {
+                        let recorded = recorded.as_ref();
                         self.counters.add_spans(fate(comparison.count, recorded), 1);
                         self.note_dispute(comparison, recorded);
                         self.ledger.compared(comparison, recorded);
@@ -584,10 +586,10 @@ impl EventLoop {
 }
 
 /// What has become of a span that lies wholly in recorded ones.
-fn fate(count: Count, recorded: Option<Count>) -> Fate {
+fn fate(count: Count, recorded: Option<&Recorded>) -> Fate {
     match recorded {
         None => Fate::Discarded,
-        Some(recorded) if recorded == count => Fate::Duplicate,
+        Some(recorded) if recorded.count == count => Fate::Duplicate,
         Some(_) => Fate::Conflict,
     }
 }

@@ -361,7 +361,10 @@ fn stopped(_: Stopped) -> Status {
 fn refused(refusal: &Refusal) -> Status {
     let message = refusal.to_string();
     match refusal {
-        Refusal::Decomposition { .. } | Refusal::NoThreads => Status::failed_precondition(message),
+        Refusal::Decomposition { .. } | Refusal::NoThreads | Refusal::TooManyThreads { .. } => {
+            Status::failed_precondition(message)
+        }
+        Refusal::Full { .. } => Status::resource_exhausted(message),
         Refusal::Unknown(_) => Status::aborted(message),
         Refusal::NoHello
         | Refusal::SecondHello

@@ -49,6 +49,8 @@ pub(crate) enum Fate {
     Discarded,
     /// It repeats a record, and counts to something else.
     Conflict,
+    /// It was not granted to the worker that reported it.
+    Unleased,
 }
 
 /// All numbers, to be written when somebody asks.
@@ -70,7 +72,7 @@ impl Counters {
             publishing: Counter::default(),
         };
         // All are there from the start, for rates to begin at 0.
-        for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict] {
+        for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict, Fate::Unleased] {
             counters.add_spans(fate, 0);
         }
         counters
@@ -163,6 +165,7 @@ impl EncodeLabelValue for Fate {
             Self::Duplicate => "duplicate",
             Self::Discarded => "discarded",
             Self::Conflict => "conflict",
+            Self::Unleased => "unleased",
         };
         name.encode(encoder)
     }

@@ -29,11 +29,20 @@ pub trait Store: Send {
     /// If the writes could not be made durable (the disk is full, say).
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
 
-    /// What the record of exactly this span counts to, if there is such a record.
+    /// The record of exactly this span, if there is one.
     ///
     /// # Errors
     /// If the records can't be read.
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError>;
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
+}
+
+/// What the record of a span says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// What was counted.
+    pub count: Count,
+    /// The name of the worker that counted it.
+    pub worker: String,
 }
 
 /// Why a store can't be used or didn't do what it was asked for.

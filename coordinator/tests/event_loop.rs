@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::{Store, StoreError, Stored, Write};
+use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_coordinator::{Handle, unthreaded};
 use queens_proto::{
     Delta, Hello, JobId, JobState, Lease, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, link,
@@ -46,7 +46,7 @@ impl Store for Disk {
         self.store().commit(writes)
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         self.store().find(job, span)
     }
 }

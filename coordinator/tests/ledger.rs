@@ -115,7 +115,7 @@ impl World {
             self.check_leases();
             for comparison in &effects.comparisons {
                 let recorded = self.store.find(comparison.job, comparison.span).expect("memory");
-                self.ledger.compared(comparison, recorded);
+                self.ledger.compared(comparison, recorded.as_ref());
             }
             for (job, n) in &effects.plans {
                 self.ledger.planned(self.now, *job, plan(*n));
@@ -593,9 +593,9 @@ fn what_was_counted_for_another_coordinator_is_not_believed() {
     let held = Held { lease: counted.lease, job: counted.job, spans: vec![counted.span] };
     let worker = ours.connect_with(1, "anna", vec![held]);
     assert!(!ours.workers[&worker].leases.contains_key(&counted.lease));
-    assert_eq!(ours.report(worker, Some(counted)), [Outcome::Discarded]);
+    assert_eq!(ours.report(worker, Some(counted)), [Outcome::Unleased]);
     let unknown = Delta { job: JobId(77), ..counted };
-    assert_eq!(ours.report(worker, Some(unknown)), [Outcome::Discarded]);
+    assert_eq!(ours.report(worker, Some(unknown)), [Outcome::Unleased]);
     assert_eq!(ours.job(job).progress.n_recorded, 0);
     ours.finish();
     ours.check_done(job);

@@ -25,7 +25,7 @@ use self::directory::Directory;
 use self::fault::Fault;
 use self::read::sql_integer;
 use self::write::Sources;
-use super::{Store, StoreError, Stored, Write};
+use super::{Recorded, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, audit, audit_file};
 pub use self::backup::{BackupError, backup};
@@ -96,15 +96,16 @@ impl Store for SqliteStore {
         Ok(())
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         find(&self.connection, job, span).map_err(|fault| fault.of(self.directory.path()))
     }
 }
 
-fn find(connection: &Connection, job: JobId, span: Span) -> Result<Option<Count>, Fault> {
+fn find(connection: &Connection, job: JobId, span: Span) -> Result<Option<Recorded>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT record.solutions, record.nodes FROM job LEFT JOIN record
-         ON record.job = job.id AND cross = ?2 AND first = ?3 AND until = ?4
+        "SELECT record.solutions, record.nodes, source.worker FROM job
+         LEFT JOIN record ON record.job = job.id AND cross = ?2 AND first = ?3 AND until = ?4
+         LEFT JOIN source ON source.id = record.source
          WHERE job.id = ?1",
     )?;
     let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else { return Ok(None) };
@@ -115,5 +116,6 @@ fn find(connection: &Connection, job: JobId, span: Span) -> Result<Option<Count>
     }
     let place = format!("record of job {job}, {span}");
     let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
-    Ok(Some(Count { solutions, nodes }))
+    let worker = read::cell(row, "worker", &place)?;
+    Ok(Some(Recorded { count: Count { solutions, nodes }, worker }))
 }

@@ -144,6 +144,6 @@ fn parsed<T: FromStr<Err: Display>>(row: &Row<'_>, column: &str, place: &dyn Dis
     text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
 }
 
-fn cell<T: FromSql>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
+pub(super) fn cell<T: FromSql>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
     row.get(column).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
 }
