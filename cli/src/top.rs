@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use queens_process::cancel_on_signal;
-use queens_proto::{JobId, JobState, JobStatus, WorkerStatus};
+use queens_proto::{JobId, JobState, JobStatus, Name, WorkerStatus};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::widgets::TableState;
 use tokio::sync::mpsc;
@@ -100,7 +100,7 @@ struct State {
     jobs: Vec<JobStatus>,
     workers: Vec<WorkerStatus>,
     /// Blocked names.
-    blocked: Vec<String>,
+    blocked: Vec<Name>,
     /// The oldest first.
     events: Vec<queens_proto::Event>,
 }
@@ -120,7 +120,7 @@ enum Answer {
 enum Action {
     Pause(JobId),
     Resume(JobId),
-    Workers(WorkerAction, String),
+    Workers(WorkerAction, Name),
 }
 
 /// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself.
@@ -347,9 +347,9 @@ impl Screen {
         Some(format!("{what}? y: yes, any other key: no"))
     }
 
-    fn workers_question(&self, action: WorkerAction, name: &str) -> String {
+    fn workers_question(&self, action: WorkerAction, name: &Name) -> String {
         let workers = self.state.iter().flat_map(|state| &state.workers);
-        let n_workers = workers.filter(|worker| worker.name == name).count();
+        let n_workers = workers.filter(|worker| worker.name == *name).count();
         let workers =
             if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
         let what = match action {

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority, ToWorker, WorkerId};
+use queens_proto::{InvalidName, JobId, LeaseId, Name, Priority, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, WrongCrosses};
 use thiserror::Error;
 
@@ -51,7 +51,7 @@ pub struct Ledger {
     /// Workers that hold fewer leases than they may.
     hungry: BTreeSet<WorkerId>,
     /// Names of workers that get no leases.
-    blocked: BTreeSet<String>,
+    blocked: BTreeSet<Name>,
     leases: BTreeMap<LeaseId, LiveLease>,
     /// The first lease ever granted of these jobs: one from `first_lease` to `next_lease` is of this ledger, or of one
     /// that was stored before it. Any other is of another coordinator, whose jobs may have the same numbers.
@@ -88,7 +88,7 @@ pub struct Effects {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// Whether it is still there: it was heard of, but nothing came of what it held.
     pub is_there: bool,
     /// How many leases it held of each job; none, if it was given up and held nothing.
@@ -178,7 +178,7 @@ impl Ledger {
             active: BTreeSet::new(),
             workers: BTreeMap::new(),
             hungry: BTreeSet::new(),
-            blocked: stored.blocked,
+            blocked: BTreeSet::new(),
             leases: BTreeMap::new(),
             first_lease: u64::from(stored.first_epoch) << 32,
             next_lease: u64::from(stored.epoch) << 32,
@@ -187,6 +187,13 @@ impl Ledger {
             looked: Duration::ZERO,
             changes: Changes::default(),
         };
+        for text in stored.blocked {
+            match text.parse() {
+                Ok(name) => _ = ledger.blocked.insert(name),
+                // It keeps nobody away: no worker can have it any more.
+                Err(InvalidName) => _ = ledger.changes.blocked.insert(text, false),
+            }
+        }
         for stored in stored.jobs {
             ledger.restore_job(stored)?;
         }

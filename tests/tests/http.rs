@@ -95,6 +95,34 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
 }
 
 #[test]
+fn what_is_no_name_is_neither_blocked_nor_drained() {
+    let site = Site::start();
+    for name in [
+        "",
+        " ",
+        "a\u{1b}[2Jb",
+        "a\0b",
+        "a\nb",
+        "a\u{202e}b",
+        "a\u{200b}b",
+        "a\u{2028}b",
+        &"a".repeat(10_000),
+    ] {
+        for what in ["block", "drain", "unblock"] {
+            let reason = refused(
+                &site.post(&format!("/api/v1/workers/{what}"), &json!({ "name": name }).to_string()),
+                400,
+            );
+            assert!(reason.contains("visible characters"), "{name:?}: {reason}");
+        }
+    }
+    assert_eq!(site.get("/api/v1/workers").json()["blocked"], json!([]));
+    assert_eq!(site.coordinator.queens(["workers", "--output", "json"]).answer(), json!([]));
+    let odd = site.coordinator.queens(["workers", "block", "a\u{202e}b"]);
+    assert!(odd.complaint(2).contains("visible characters"), "{odd:?}");
+}
+
+#[test]
 fn other_sites_pages_can_do_nothing() {
     let site = Site::start();
     let own = format!("http://{}", site.address);

@@ -10,7 +10,8 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
-use queens_proto::{Event, JobId, JobStatus, Priority, WorkerState, WorkerStatus};
+use queens_proto::convert::worker_name;
+use queens_proto::{Event, JobId, JobStatus, Name, Priority, WorkerState, WorkerStatus};
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
 
@@ -218,7 +219,8 @@ async fn workers(State(app): State<App>, query: Ask<WorkerQuery>) -> Answer<Work
     });
     let total = workers.len();
     let workers = Page { offset, limit }.of(workers.into_iter()).map(view::Worker::from).collect();
-    Ok(Json(Workers { workers, total, blocked: snapshot.blocked.clone() }))
+    let blocked = snapshot.blocked.iter().map(Name::to_string).collect();
+    Ok(Json(Workers { workers, total, blocked }))
 }
 
 /// Sorts workers that are not connected first, then those that get no leases.
@@ -252,6 +254,7 @@ async fn unblock(State(app): State<App>, body: Body<Named>) -> Answer<Meant> {
 
 async fn change_workers(app: &App, body: Body<Named>, change: WorkerChange) -> Answer<Meant> {
     let Json(Named { name }) = body?;
+    let name = worker_name(&name).map_err(|invalid| Refusal::bad_request(invalid.to_string()))?;
     let workers = carried_out(app, app.handle.change_workers(name, change)).await??;
     Ok(Json(Meant { workers }))
 }

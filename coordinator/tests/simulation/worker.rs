@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
 /// Reports that may wait to be acknowledged.
@@ -98,9 +98,9 @@ impl Worker {
         }
         Hello {
             worker: self.id,
-            name: format!("worker {}", self.id.0 % 2),
-            build: "simulated".into(),
-            kernel: "simulated".into(),
+            name: Name::of_any(&format!("worker {}", self.id.0 % 2)),
+            build: Name::of_any("simulated"),
+            kernel: Name::of_any("simulated"),
             n_threads: u32::try_from(self.threads.len()).expect("few"),
             rate: self.guess,
             decomposition: DECOMPOSITION_VERSION,
