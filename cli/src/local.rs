@@ -1,6 +1,5 @@
 //! Counting inside this process: a coordinator and a worker, joined by a link.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -8,6 +7,7 @@ use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::{Coordinator, Handle, JobChange, WorkerChange};
+use queens_process::say;
 use queens_proto::{JobId, JobState, Name, Priority, link};
 use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,7 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
             Some(_) => "run the same command again to go on",
             None => "nothing is kept; with --data-dir DIR it could go on",
         };
-        _ = writeln!(io::stderr(), "interrupted at {share:.1} % of the work: {hint}");
+        say(&format!("interrupted at {share:.1} % of the work: {hint}"));
         return Ok(None);
     }
     let kernel = args.kernel.kernel().name().to_owned();

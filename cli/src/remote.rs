@@ -1,11 +1,10 @@
 //! The commands that talk to a coordinator.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use queens_process::cancel_on_signal;
+use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::{Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
 use queens_solver::BoardSize;
@@ -445,7 +444,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let remote = Remote::connect(&args.remote.coordinator).await?;
-    let bar_instead = std::io::stdout().is_terminal() && args.remote.output == Output::Text;
+    let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
     let mut progress = Progress::new(bar_instead);
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {

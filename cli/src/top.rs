@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use queens_process::cancel_on_signal;
-use queens_proto::{JobId, JobState, JobStatus, Name, WorkerStatus};
+use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_proto::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::widgets::TableState;
 use tokio::sync::mpsc;
@@ -30,7 +30,7 @@ const QUEUE: usize = 64;
 
 /// `queens top`
 pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
-    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+    if !is_screen(&stdout()?) || !io::stdin().is_terminal() {
         bail!("'queens top' needs a terminal; 'queens jobs' and 'queens workers' print the same once");
     }
     let stop = CancellationToken::new();
@@ -237,12 +237,13 @@ impl Screen {
             }
             Answer::Away(reason) => {
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
-                self.away = Some((reason, since));
+                self.away = Some((plain::line(&reason).into_owned(), since));
             }
             Answer::Done(done) => {
                 self.asking = false;
                 let good = done.is_ok();
-                self.message = Some((done.unwrap_or_else(|error| error), Instant::now(), good));
+                let message = done.unwrap_or_else(|error| plain::line(&error).into_owned());
+                self.message = Some((message, Instant::now(), good));
             }
         }
     }
