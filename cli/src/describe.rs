@@ -128,10 +128,10 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
 pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
     json!({
         "worker": worker.id.to_string(),
-        "name": worker.name,
+        "name": worker.name.as_str(),
         "state": worker.state.name(),
-        "build": worker.build,
-        "kernel": worker.kernel,
+        "build": worker.build.as_str(),
+        "kernel": worker.kernel.as_str(),
         "threads": worker.n_threads,
         "connected": worker.connected,
         "seconds_silent": worker.silent.as_secs_f64(),

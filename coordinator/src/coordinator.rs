@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use queens_proto::{
-    Event, Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId,
+    Event, Failure, Hello, JobId, JobStatus, Link, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
     WorkerStatus,
 };
 use queens_solver::{BoardSize, Plan};
@@ -40,7 +40,7 @@ pub struct Snapshot {
     /// All workers that are connected or may come back, as of the last second.
     pub workers: Arc<Vec<WorkerStatus>>,
     /// Names of workers that get no leases, whether or not there are any.
-    pub blocked: Vec<String>,
+    pub blocked: Vec<Name>,
     /// Why reports are not acknowledged at present, if they are not.
     pub store_error: Option<String>,
     /// The last events, the oldest first.
@@ -133,7 +133,7 @@ pub(crate) enum Command {
     Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
     Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
     ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
-    ChangeWorkers { name: String, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
+    ChangeWorkers { name: Name, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
     Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
     Report { worker: WorkerId, session: u64, report: Report, came: Instant, reply: Verdict },
     Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
@@ -227,7 +227,7 @@ impl Handle {
     /// If the coordinator has stopped; inside, if there is no such worker.
     pub async fn change_workers(
         &self,
-        name: String,
+        name: Name,
         change: WorkerChange,
     ) -> Result<Result<usize, UnknownWorker>, Stopped> {
         let (reply, answer) = oneshot::channel();

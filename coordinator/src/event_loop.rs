@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{EventKind, Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{EventKind, Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -100,10 +100,14 @@ impl EventLoop {
         counters: Counters,
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
-        let ledger = Ledger::restore(store.load()?)?;
+        let stored = store.load()?;
+        for name in stored.blocked.iter().filter(|name| name.parse::<Name>().is_err()) {
+            warn!(?name, "a block is dropped: no worker can have this name any more");
+        }
+        let ledger = Ledger::restore(stored)?;
         let mut journal = Journal::default();
         journal.add(EventKind::Store, None, "coordinator started".to_owned());
-        let blocked = ledger.blocked().map(str::to_owned).collect();
+        let blocked = ledger.blocked().cloned().collect();
         let events = journal.events();
         let census = ledger.census();
         let snapshot = Snapshot { jobs: ledger.jobs(), blocked, events, ..Snapshot::default() };
@@ -317,7 +321,7 @@ impl EventLoop {
     fn note_dispute(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
         let Comparison { job, span, count, worker } = comparison;
         let Some(recorded) = recorded.filter(|recorded| recorded.count != *count) else { return };
-        error!(%job, %span, worker, ?count, ?recorded, "a second count contradicts the record");
+        error!(%job, %span, %worker, ?count, ?recorded, "a second count contradicts the record");
         let text = format!(
             "{worker} counted {} solutions of {span} with {} nodes, and {} with {} are recorded of {}: one of the two \
              is wrong",
@@ -329,7 +333,7 @@ impl EventLoop {
     fn change_workers(
         &mut self,
         now: Duration,
-        name: &str,
+        name: &Name,
         change: WorkerChange,
     ) -> Result<usize, UnknownWorker> {
         match change {
@@ -343,7 +347,7 @@ impl EventLoop {
                 WorkerChange::Block => "blocked",
                 WorkerChange::Unblock => "unblocked",
             };
-            info!(name, workers, "workers {what}");
+            info!(%name, workers, "workers {what}");
             self.journal.add(EventKind::Worker, None, format!("all named {name} were {what}"));
         })
     }
@@ -361,7 +365,7 @@ impl EventLoop {
         let Failure { job, span, reason, .. } = failure;
         warn!(%worker, %job, %span, reason, "worker failed to count");
         self.ledger.fail(now, worker, failure)?;
-        let name = self.ledger.worker_name(worker).unwrap_or_default();
+        let name = self.ledger.worker_name(worker).map_or("", Name::as_str);
         self.journal.add(EventKind::Failure, Some(*job), format!("{name} failed on {span}: {reason}"));
         Ok(())
     }
@@ -376,7 +380,7 @@ impl EventLoop {
         self.ledger.connect(now, hello)?;
         self.n_sessions += 1;
         self.sessions.insert(worker, Session { number: self.n_sessions, to_worker });
-        info!(%worker, name, kernel, "worker connected");
+        info!(%worker, %name, %kernel, "worker connected");
         self.journal.add(EventKind::Worker, None, format!("{name} joined"));
         Ok(self.n_sessions)
     }
@@ -563,7 +567,7 @@ impl EventLoop {
                 self.note_job(id, format!("n = {n} is {state}: {solutions} solutions{counted}"));
             }
         }
-        let blocked = self.ledger.blocked().map(str::to_owned).collect();
+        let blocked = self.ledger.blocked().cloned().collect();
         let (events, details) = (self.journal.events(), self.details(&before.details));
         let snapshot = Snapshot { jobs, workers, blocked, store_error: None, events, details };
         self.publisher.send_replace(Arc::new(snapshot));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_proto::convert::{InvalidMessage, worker_name};
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
-use queens_proto::{JobId, JobStatus, Priority, ToCoordinator, ToWorker, link, pb};
+use queens_proto::{JobId, JobStatus, Name, Priority, ToCoordinator, ToWorker, link, pb};
 use queens_solver::BoardSize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -275,7 +275,8 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
         let snapshot = self.handle.snapshot();
         let workers = snapshot.workers.iter().cloned().map(pb::Worker::from).collect();
-        Ok(Response::new(pb::ListWorkersResponse { workers, blocked: snapshot.blocked.clone() }))
+        let blocked = snapshot.blocked.iter().map(Name::to_string).collect();
+        Ok(Response::new(pb::ListWorkersResponse { workers, blocked }))
     }
 
     async fn list_events(
@@ -301,7 +302,7 @@ impl JobsService {
         request: pb::WorkersRequest,
         change: WorkerChange,
     ) -> Result<Response<pb::WorkersResponse>, Status> {
-        let name = worker_name(request.name).map_err(|invalid| invalid_message(&invalid))?;
+        let name = worker_name(&request.name).map_err(|invalid| invalid_message(&invalid))?;
         let changed = self.handle.change_workers(name, change).await.map_err(stopped)?;
         let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
         Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))

@@ -9,6 +9,7 @@ mod guard;
 mod history;
 mod live;
 mod metrics;
+mod object;
 mod pages;
 mod refusal;
 mod view;

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority, ToWorker, WorkerId};
+use queens_proto::{InvalidName, JobId, LeaseId, Name, Priority, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, WrongCrosses};
 use thiserror::Error;
 
@@ -59,7 +59,7 @@ pub struct Ledger {
     /// The worker that was last given a lease.
     fed: Option<WorkerId>,
     /// Names of workers that get no leases.
-    blocked: BTreeSet<String>,
+    blocked: BTreeSet<Name>,
     /// The first lease ever granted of these jobs: one from `first_lease` to `next_lease` is of this ledger, or of one
     /// that was stored before it. Any other is of another coordinator, whose jobs may have the same numbers.
     first_lease: u64,
@@ -95,7 +95,7 @@ pub struct Effects {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// Whether it is still there: it was heard of, but nothing came of what it held.
     pub is_there: bool,
     /// How many leases it held of each job; none, if it was given up and held nothing.
@@ -112,7 +112,7 @@ pub struct Comparison {
     /// What it counted to this time.
     pub count: Count,
     /// The name of the worker that counted it this time.
-    pub worker: String,
+    pub worker: Name,
 }
 
 /// What has changed since the effects were last taken.
@@ -186,7 +186,7 @@ impl Ledger {
             former: Former::default(),
             patience: BTreeSet::new(),
             fed: None,
-            blocked: stored.blocked,
+            blocked: BTreeSet::new(),
             first_lease: u64::from(stored.first_epoch) << 32,
             first_lease_here: u64::from(stored.epoch) << 32,
             next_lease: u64::from(stored.epoch) << 32,
@@ -194,6 +194,13 @@ impl Ledger {
             looked: Duration::ZERO,
             changes: Changes::default(),
         };
+        for text in stored.blocked {
+            match text.parse() {
+                Ok(name) => _ = ledger.blocked.insert(name),
+                // It keeps nobody away: no worker can have it any more.
+                Err(InvalidName) => _ = ledger.changes.blocked.insert(text, false),
+            }
+        }
         for stored in stored.jobs {
             ledger.restore_job(stored)?;
         }

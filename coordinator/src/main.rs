@@ -1,6 +1,5 @@
 //! `queens-coordinator`: keeps jobs in a data directory and hands them to workers.
 
-use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -150,12 +149,8 @@ fn describe(audit: &JobAudit) -> String {
     }
 }
 
-/// Prints a line. A reader that has gone away is no error: it has seen what it wanted.
 fn print(line: &str) -> anyhow::Result<()> {
-    match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("failed to write the answer"),
-    }
+    queens_process::print(line).context("failed to write the answer")
 }
 
 fn run(args: &Args) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority};
+use queens_proto::{JobId, LeaseId, Name, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
@@ -42,7 +42,7 @@ pub struct Recorded {
     /// What was counted.
     pub count: Count,
     /// The name of the worker that counted it.
-    pub worker: String,
+    pub worker: Name,
 }
 
 /// Why a store can't be used or didn't do what it was asked for.
@@ -89,7 +89,7 @@ pub struct Stored {
     /// What the first lease tokens of all began with: a token below was given out by another coordinator, whose jobs
     /// have the same numbers and may be others.
     pub first_epoch: u32,
-    /// Names of workers that get no leases.
+    /// Names of workers that get no leases. They were written by programs that took other texts for names too.
     pub blocked: BTreeSet<String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
@@ -196,11 +196,11 @@ pub const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The worker's name.
-    pub worker: String,
+    pub worker: Name,
     /// The version of its program.
-    pub build: String,
+    pub build: Name,
     /// Its kernel.
-    pub kernel: String,
+    pub kernel: Name,
 }
 
 /// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.

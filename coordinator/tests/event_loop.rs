@@ -9,7 +9,8 @@ use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_coordinator::{Handle, unthreaded};
 use queens_proto::{
-    Delta, Hello, JobId, JobState, Lease, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, link,
+    Delta, Hello, JobId, JobState, Lease, Link, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
+    link,
 };
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
 
@@ -65,9 +66,9 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     tokio::spawn(async move { serving.serve(coordinator_end).await });
     let hello = Hello {
         worker: WorkerId(1),
-        name: "only".to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
+        name: Name::of_any("only"),
+        build: Name::of_any("0"),
+        kernel: Name::of_any("none"),
         n_threads: 1,
         rate: 1.0,
         decomposition: DECOMPOSITION_VERSION,

@@ -11,8 +11,8 @@ use queens_coordinator::ledger::{JobRefusal, Ledger, Outcome, UnknownWorker};
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::{Phase, Store, Stored};
 use queens_proto::{
-    Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Priority, Report, ToWorker,
-    WorkerId, WorkerState,
+    Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority, Report,
+    ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
     BoardSize, Count, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span,
@@ -27,6 +27,10 @@ fn size(n: u8) -> BoardSize {
 
 fn plan(n: BoardSize) -> Plan {
     Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+}
+
+fn named(name: &str) -> Name {
+    name.parse().expect("a name")
 }
 
 fn priority(priority: i32) -> Priority {
@@ -89,9 +93,9 @@ impl World {
         self.workers.insert(worker, Worker { name: name.to_owned(), ..Worker::default() });
         let hello = Hello {
             worker,
-            name: name.to_owned(),
-            build: "0".to_owned(),
-            kernel: "portable".to_owned(),
+            name: named(name),
+            build: named("0"),
+            kernel: named("portable"),
             n_threads: 1,
             rate: 1e3,
             decomposition: DECOMPOSITION_VERSION,
@@ -389,8 +393,8 @@ fn a_drained_worker_reports_what_it_has_in_hand_and_gets_no_more() {
     let [first, second, other] =
         [world.connect(1, "anna"), world.connect(2, "anna"), world.connect(3, "bert")];
     let in_hand = world.begin(first);
-    assert_eq!(world.ledger.drain(world.now, "anna"), Ok(2));
-    assert_eq!(world.ledger.drain(world.now, "carol"), Err(UnknownWorker("carol".to_owned())));
+    assert_eq!(world.ledger.drain(world.now, &named("anna")), Ok(2));
+    assert_eq!(world.ledger.drain(world.now, &named("carol")), Err(UnknownWorker(named("carol"))));
     world.carry_out();
     for (worker, in_hand) in [(first, in_hand), (second, None)] {
         assert!(world.workers[&worker].sent_home);
@@ -413,16 +417,16 @@ fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
     let job = world.submit(9);
     let [first, other] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let in_hand = world.begin(first);
-    let unknown = Err(UnknownWorker("carol".to_owned()));
-    assert_eq!(world.ledger.unblock(world.now, "carol"), unknown);
-    assert_eq!(world.ledger.block(world.now, "carol"), 0, "may be done before she comes");
+    let unknown = Err(UnknownWorker(named("carol")));
+    assert_eq!(world.ledger.unblock(world.now, &named("carol")), unknown);
+    assert_eq!(world.ledger.block(world.now, &named("carol")), 0, "may be done before she comes");
     let carol = world.connect(4, "carol");
     assert!(world.workers[&carol].leases.is_empty());
     assert_eq!(world.worker_state(carol), WorkerState::Blocked);
-    assert_eq!(world.ledger.unblock(world.now, "carol"), Ok(1));
+    assert_eq!(world.ledger.unblock(world.now, &named("carol")), Ok(1));
     world.ledger.goodbye(world.now, carol);
-    assert_eq!(world.ledger.block(world.now, "anna"), 1);
-    assert_eq!(world.ledger.block(world.now, "anna"), 1, "may be repeated");
+    assert_eq!(world.ledger.block(world.now, &named("anna")), 1);
+    assert_eq!(world.ledger.block(world.now, &named("anna")), 1, "may be repeated");
     world.carry_out();
     assert_eq!(world.report(first, in_hand), [Outcome::Recorded]);
     assert!(world.workers[&first].leases.is_empty());
@@ -435,8 +439,8 @@ fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
     let first = world.connect(3, "anna");
     assert!(world.workers[&first].leases.is_empty());
     assert!(world.workers[&first].notices[0].contains("'anna' are blocked"));
-    assert_eq!(world.ledger.unblock(world.now, "anna"), Ok(1));
-    assert_eq!(world.ledger.unblock(world.now, "anna"), Ok(1), "may be repeated");
+    assert_eq!(world.ledger.unblock(world.now, &named("anna")), Ok(1));
+    assert_eq!(world.ledger.unblock(world.now, &named("anna")), Ok(1), "may be repeated");
     world.carry_out();
     world.finish();
     world.check_done(job);
@@ -634,8 +638,8 @@ proptest! {
                 0 => _ = world.ledger.pause(now, job),
                 1 => _ = world.ledger.resume(now, job),
                 2 => _ = world.ledger.set_priority(now, job, priority(p)),
-                3 => _ = world.ledger.block(now, &name),
-                4 => _ = world.ledger.unblock(now, &name),
+                3 => _ = world.ledger.block(now, &named(&name)),
+                4 => _ = world.ledger.unblock(now, &named(&name)),
                 5 => _ = world.fail(id),
                 6 => in_hand.extend(world.begin(id).map(|delta| (id, delta))),
                 7 => {
@@ -652,7 +656,7 @@ proptest! {
             prop_assert_eq!(world.report(id, Some(delta)), [Outcome::Recorded]);
         }
         for name in names {
-            _ = world.ledger.unblock(world.now, name);
+            _ = world.ledger.unblock(world.now, &named(name));
         }
         for job in jobs {
             _ = world.ledger.resume(world.now, job);
@@ -711,7 +715,7 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
         world.step(second);
     }
     let before = world.job(job).seconds_left.expect("told");
-    world.ledger.block(world.now, "second");
+    world.ledger.block(world.now, &named("second"));
     world.carry_out();
     while !world.workers[&second].leases.is_empty() {
         world.step(second);
@@ -719,7 +723,7 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
     world.pass(Duration::from_millis(400));
     let after = world.job(job).seconds_left.expect("told");
     assert!(after > before * 1.5, "{before} s with it, {after} s without");
-    world.ledger.block(world.now, "first");
+    world.ledger.block(world.now, &named("first"));
     world.carry_out();
     world.step(first);
     world.pass(Duration::from_millis(400));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Span};
 
-use crate::{JobId, Priority, WorkerId};
+use crate::{JobId, Name, Priority, WorkerId};
 
 /// Sums over all crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,11 +151,11 @@ pub struct WorkerStatus {
     /// Its run.
     pub id: WorkerId,
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// The version of its program.
-    pub build: String,
+    pub build: Name,
     /// Its kernel.
-    pub kernel: String,
+    pub kernel: Name,
     /// Its counting threads.
     pub n_threads: u32,
     /// Whether its connection is open.

@@ -17,7 +17,7 @@ use queens_coordinator::intervals::Intervals;
 use queens_coordinator::store::sqlite::audit;
 use queens_process::allow_many_files;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{Delta, Hello, LeaseId, Report, ToCoordinator, ToWorker, WorkerId, pb};
+use queens_proto::{Delta, Hello, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId, pb};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
@@ -252,9 +252,9 @@ impl Worker {
         let (to_coordinator, messages) = mpsc::channel(16);
         let hello = Hello {
             worker: WorkerId(number),
-            name: format!("load-{number}"),
-            build: "0".to_owned(),
-            kernel: "none".to_owned(),
+            name: Name::of_any(&format!("load-{number}")),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("none"),
             n_threads: 1,
             rate: 1e9,
             decomposition: DECOMPOSITION_VERSION,

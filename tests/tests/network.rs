@@ -149,7 +149,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
 }
 
 async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
-    let config = Config { name: name.to_owned(), kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
+    let config = Config { name: name.parse()?, kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
     let mut worker = Worker::start(config)?;
     let endpoint = remote::endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
     let address: SocketAddr = (turmoil::lookup(COORDINATOR), PORT).into();

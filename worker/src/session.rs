@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_proto::{Delta, Held, Hello, LeaseId, Link, Report, ToCoordinator, ToWorker};
+use queens_proto::{Delta, Held, Hello, LeaseId, Link, Name, Report, ToCoordinator, ToWorker};
 use queens_solver::DECOMPOSITION_VERSION;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -87,8 +87,8 @@ impl Session<'_> {
         let hello = Hello {
             worker: worker.id,
             name: config.name.clone(),
-            build: env!("CARGO_PKG_VERSION").to_owned(),
-            kernel: config.kernel.name().to_owned(),
+            build: Name::of_any(env!("CARGO_PKG_VERSION")),
+            kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
             rate: config.kernel.typical_rate(),
             decomposition: DECOMPOSITION_VERSION,

@@ -137,10 +137,10 @@ impl From<&WorkerStatus> for Worker {
     fn from(worker: &WorkerStatus) -> Self {
         Self {
             worker: worker.id.to_string(),
-            name: worker.name.clone(),
+            name: worker.name.to_string(),
             state: worker.state.name(),
-            build: worker.build.clone(),
-            kernel: worker.kernel.clone(),
+            build: worker.build.to_string(),
+            kernel: worker.kernel.to_string(),
             threads: worker.n_threads,
             connected: worker.connected,
             seconds_silent: worker.silent.as_secs_f64(),

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, WorkerId};
+use queens_proto::{JobId, LeaseId, Name, WorkerId};
 
 use super::lease::LiveLease;
 use super::member::Member;
@@ -24,7 +24,7 @@ const OVERDUE_FACTOR: f64 = 4.0;
 pub(crate) struct Fleet {
     members: BTreeMap<WorkerId, Member>,
     leases: BTreeMap<LeaseId, LiveLease>,
-    names: BTreeMap<String, BTreeSet<WorkerId>>,
+    names: BTreeMap<Name, BTreeSet<WorkerId>>,
     /// Who holds what of the jobs of which something is held.
     holdings: BTreeMap<JobId, Holding>,
     /// Workers that could count, and those of them that can be given leases.
@@ -117,7 +117,7 @@ impl Fleet {
     }
 
     /// All workers of a name.
-    pub(crate) fn named(&self, name: &str) -> Vec<WorkerId> {
+    pub(crate) fn named(&self, name: &Name) -> Vec<WorkerId> {
         self.names.get(name).into_iter().flatten().copied().collect()
     }
 

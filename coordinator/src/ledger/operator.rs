@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority, ToWorker, WorkerId};
+use queens_proto::{JobId, LeaseId, Name, Priority, ToWorker, WorkerId};
 use thiserror::Error;
 
 use super::Ledger;
@@ -29,7 +29,7 @@ pub enum JobRefusal {
 /// No worker has this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no worker named '{0}'")]
-pub struct UnknownWorker(pub String);
+pub struct UnknownWorker(pub Name);
 
 impl Ledger {
     /// Stops a job for now: its workers report what they have in hand and get no more of it.
@@ -93,7 +93,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If there is none.
-    pub fn drain(&mut self, now: Duration, name: &str) -> Result<usize, UnknownWorker> {
+    pub fn drain(&mut self, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
         self.advance(now);
         let named = self.fleet.named(name);
         for &worker in &named {
@@ -101,15 +101,15 @@ impl Ledger {
             self.recall_all(&self.fleet.leases_of(worker));
             self.changes.messages.push((worker, ToWorker::Drain));
         }
-        if named.is_empty() { Err(UnknownWorker(name.to_owned())) } else { Ok(named.len()) }
+        if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
     }
 
     /// Gives no leases to workers of a name, those that come later included, and returns how many there are now.
-    pub fn block(&mut self, now: Duration, name: &str) -> usize {
+    pub fn block(&mut self, now: Duration, name: &Name) -> usize {
         self.advance(now);
         let named = self.fleet.named(name);
-        if self.blocked.insert(name.to_owned()) {
-            self.changes.blocked.insert(name.to_owned(), true);
+        if self.blocked.insert(name.clone()) {
+            self.changes.blocked.insert(name.to_string(), true);
             for &worker in &named {
                 self.fleet.change_member(self.now, worker, |member| member.blocked = true);
                 self.forget_failures_of(worker);
@@ -125,11 +125,11 @@ impl Ledger {
     ///
     /// # Errors
     /// If there is none, and the name is not blocked.
-    pub fn unblock(&mut self, now: Duration, name: &str) -> Result<usize, UnknownWorker> {
+    pub fn unblock(&mut self, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
         self.advance(now);
         let named = self.fleet.named(name);
         if self.blocked.remove(name) {
-            self.changes.blocked.insert(name.to_owned(), false);
+            self.changes.blocked.insert(name.to_string(), false);
             for &worker in &named {
                 let notice = ToWorker::Notice(format!("workers named '{name}' are not blocked any more"));
                 self.changes.messages.push((worker, notice));
@@ -137,14 +137,14 @@ impl Ledger {
             }
             self.feed();
         } else if named.is_empty() {
-            return Err(UnknownWorker(name.to_owned()));
+            return Err(UnknownWorker(name.clone()));
         }
         Ok(named.len())
     }
 
     /// Names of workers that get no leases.
-    pub fn blocked(&self) -> impl Iterator<Item = &str> {
-        self.blocked.iter().map(String::as_str)
+    pub fn blocked(&self) -> impl Iterator<Item = &Name> {
+        self.blocked.iter()
     }
 
     fn recall_all(&mut self, leases: &[LeaseId]) {
@@ -161,7 +161,7 @@ impl Ledger {
     }
 }
 
-pub(super) fn blocked_notice(name: &str) -> ToWorker {
+pub(super) fn blocked_notice(name: &Name) -> ToWorker {
     ToWorker::Notice(format!(
         "workers named '{name}' are blocked: this one gets no work until they are unblocked"
     ))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use queens_proto::{JobId, JobState, JobStatus, WorkerId, WorkerState, WorkerStatus};
+use queens_proto::{JobId, JobState, JobStatus, Name, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{Plan, Span};
 
 use super::Ledger;
@@ -64,8 +64,8 @@ impl Ledger {
 
     /// The name of a worker that is connected or may come back.
     #[must_use]
-    pub fn worker_name(&self, worker: WorkerId) -> Option<&str> {
-        self.fleet.member(worker).map(|member| member.source.worker.as_str())
+    pub fn worker_name(&self, worker: WorkerId) -> Option<&Name> {
+        self.fleet.member(worker).map(|member| &member.source.worker)
     }
 
     /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.

@@ -16,7 +16,7 @@ mod write;
 
 use std::path::Path;
 
-use queens_proto::JobId;
+use queens_proto::{JobId, Name};
 use queens_solver::{Count, Span};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
@@ -116,6 +116,6 @@ fn find(connection: &Connection, job: JobId, span: Span) -> Result<Option<Record
     }
     let place = format!("record of job {job}, {span}");
     let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
-    let worker = read::cell(row, "worker", &place)?;
-    Ok(Some(Recorded { count: Count { solutions, nodes }, worker }))
+    let worker: String = read::cell(row, "worker", &place)?;
+    Ok(Some(Recorded { count: Count { solutions, nodes }, worker: Name::of_any(&worker) }))
 }

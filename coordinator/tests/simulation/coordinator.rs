@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_coordinator::ledger::{Effects, Ledger, Refusal};
-use queens_proto::{Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
 use crate::disk::{Disk, puzzle};
@@ -224,9 +224,9 @@ impl Coordinator {
             Operation::Pause(job) => self.ledger.pause(now, *job).is_ok(),
             Operation::Resume(job) => self.ledger.resume(now, *job).is_ok(),
             Operation::Priority(job, priority) => self.ledger.set_priority(now, *job, *priority).is_ok(),
-            Operation::Drain(name) => self.ledger.drain(now, name).is_ok(),
-            Operation::Block(name) => self.ledger.block(now, name) > 0,
-            Operation::Unblock(name) => self.ledger.unblock(now, name).is_ok(),
+            Operation::Drain(name) => self.ledger.drain(now, &Name::of_any(name)).is_ok(),
+            Operation::Block(name) => self.ledger.block(now, &Name::of_any(name)) > 0,
+            Operation::Unblock(name) => self.ledger.unblock(now, &Name::of_any(name)).is_ok(),
         };
     }
 

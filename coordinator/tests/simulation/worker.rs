@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
 /// Reports that may wait to be acknowledged.
@@ -99,8 +99,8 @@ impl Worker {
         Hello {
             worker: self.id,
             name: name(self.id),
-            build: "simulated".into(),
-            kernel: "simulated".into(),
+            build: Name::of_any("simulated"),
+            kernel: Name::of_any("simulated"),
             n_threads: u32::try_from(self.threads.len()).expect("few"),
             rate: self.guess,
             decomposition: DECOMPOSITION_VERSION,
@@ -267,8 +267,8 @@ impl Worker {
 }
 
 /// What a worker is called: several by each name.
-pub(crate) fn name(worker: WorkerId) -> String {
-    format!("worker {}", worker.0 % 2)
+pub(crate) fn name(worker: WorkerId) -> Name {
+    Name::of_any(&format!("worker {}", worker.0 % 2))
 }
 
 /// What is left of `part` when `spans` are taken off it.

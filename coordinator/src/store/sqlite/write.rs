@@ -138,7 +138,8 @@ fn source(connection: &Connection, sources: &mut Sources, source: &Arc<Source>) 
          ON CONFLICT (worker, build, kernel) DO UPDATE SET kernel = kernel
          RETURNING id",
     )?;
-    let id = statement.query_row(params![source.worker, source.build, source.kernel], |row| row.get(0))?;
+    let Source { worker, build, kernel } = &**source;
+    let id = statement.query_row([worker.as_str(), build.as_str(), kernel.as_str()], |row| row.get(0))?;
     sources.insert(Arc::clone(source), id);
     Ok(id)
 }
