@@ -9,6 +9,7 @@ pub mod convert;
 mod id;
 mod link;
 mod message;
+pub mod page;
 pub mod pb;
 mod priority;
 mod status;
