@@ -27,7 +27,7 @@ use tracing::warn;
 
 pub(crate) use self::attend::{NotYetAtWork, REQUEST, TooLate, Visit, attend};
 pub use self::connection::Connection;
-use self::register::Register;
+use self::register::{Admitted, Register};
 use crate::seldom::Seldom;
 
 /// How often those that have waited too long are looked for, and how late that may be before it is put off: what they
@@ -197,10 +197,13 @@ impl Port {
         _ = stream.set_nodelay(true);
         let close = CancellationToken::new();
         let admitted = self.shared.register(|register| register.admit(Instant::now(), peer, close.clone()));
-        let Some(number) = admitted else {
-            self.shared.say_refused(peer, "too many of its address have asked for nothing yet");
+        let Some(Admitted { number, instead }) = admitted else {
+            self.shared.say_refused(peer, "too many of its address wait");
             return None;
         };
+        if instead {
+            self.shared.say_closed(1, "too many of its address wait, and it has waited longest");
+        }
         let caller = Caller { shared: self.shared.clone(), number, peer };
         Some(Connection::new(stream, caller, close, place))
     }

@@ -43,6 +43,15 @@ struct Entry {
     waits: Option<(Instant, Due)>,
 }
 
+/// A connection that was admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Admitted {
+    /// Its number.
+    pub(super) number: u64,
+    /// Whether another one of its address is closed for it.
+    pub(super) instead: bool,
+}
+
 impl Register {
     /// An empty one, in which so many connections of one address may wait.
     pub(super) fn new(most_waiting: usize) -> Self {
@@ -55,20 +64,20 @@ impl Register {
         }
     }
 
-    /// Adds a connection, which waits; its number. `None` if too many of its address wait: the one that has waited
-    /// longest is closed for it, if it has waited for some time.
-    pub(super) fn admit(&mut self, now: Instant, peer: IpAddr, close: CancellationToken) -> Option<u64> {
+    /// Adds a connection, which waits. If too many of its address wait, the one that has waited longest is closed for
+    /// it, or it is not admitted because none has waited for some time.
+    pub(super) fn admit(&mut self, now: Instant, peer: IpAddr, close: CancellationToken) -> Option<Admitted> {
         let address = neighbourhood(peer);
-        let waiting = self.by_address.get(&address);
-        if let Some(waiting) = waiting.filter(|waiting| waiting.len() >= self.most_waiting) {
-            let longest = waiting.first().copied();
-            longest.filter(|&due| self.close_for_another(now, due))?;
+        let waiting = self.by_address.get(&address).filter(|waiting| waiting.len() >= self.most_waiting);
+        let longest = waiting.and_then(|waiting| waiting.first().copied());
+        if longest.is_some_and(|due| !self.close_for_another(now, due)) {
+            return None;
         }
         self.n_admitted += 1;
         let number = self.n_admitted;
         self.entries.insert(number, Entry { address, close, n_at_work: 0, waits: None });
         self.wait(number, now, now + FIRST_REQUEST);
-        Some(number)
+        Some(Admitted { number, instead: longest.is_some() })
     }
 
     /// Closes the connection that has waited longest, so that there is room for another; `false` if none has waited for
@@ -187,7 +196,8 @@ mod tests {
         fn admit(&mut self, address: &str) -> Option<u64> {
             let close = CancellationToken::new();
             let peer = address.parse().expect("an address");
-            let number = self.register.admit(self.now, peer, close.clone())?;
+            let Admitted { number, instead } = self.register.admit(self.now, peer, close.clone())?;
+            assert!(!instead || !self.closed().is_empty());
             self.closed.insert(number, close);
             Some(number)
         }
