@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait before asking a coordinator again that has gone away.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// Entries of a list: more than any coordinator has.
+const MOST_ENTRIES: usize = 1_000_000;
+
 /// The least time between two lines of `queens watch`.
 const LINE: Duration = Duration::from_secs(1);
 
@@ -159,8 +162,19 @@ impl Remote {
     }
 
     pub(crate) async fn jobs(&self) -> anyhow::Result<Vec<JobStatus>> {
-        let jobs = self.answer(self.jobs.clone().list(pb::ListRequest {})).await?.jobs;
-        Ok(jobs.into_iter().map(JobStatus::try_from).collect::<Result<_, _>>()?)
+        let (mut jobs, mut page) = (Vec::new(), String::new());
+        loop {
+            let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
+            let n_before = jobs.len();
+            for job in answer.jobs {
+                jobs.push(JobStatus::try_from(job)?);
+            }
+            page = answer.next_page;
+            if page.is_empty() {
+                return Ok(jobs);
+            }
+            bounded(jobs.len(), jobs.len() - n_before)?;
+        }
     }
 
     async fn job(&self, job: JobId) -> anyhow::Result<JobStatus> {
@@ -173,10 +187,21 @@ impl Remote {
 
     /// All workers, and all names that are blocked.
     pub(crate) async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<Name>)> {
-        let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest {})).await?;
-        let workers = answer.workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?;
-        let blocked = answer.blocked.iter().map(|name| Name::of_any(name)).collect();
-        Ok((workers, blocked))
+        let (mut workers, mut blocked, mut page) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest { page })).await?;
+            let n_before = workers.len() + blocked.len();
+            for worker in answer.workers {
+                workers.push(WorkerStatus::try_from(worker)?);
+            }
+            blocked.extend(answer.blocked.iter().map(|name| Name::of_any(name)));
+            page = answer.next_page;
+            if page.is_empty() {
+                return Ok((workers, blocked));
+            }
+            let n_entries = workers.len() + blocked.len();
+            bounded(n_entries, n_entries - n_before)?;
+        }
     }
 
     /// What has happened lately, the oldest first.
@@ -226,6 +251,17 @@ impl Remote {
         }
         Ok(None)
     }
+}
+
+/// Refuses a list that has come to so many entries, some of them on its last page, and goes on, if it can have no end.
+fn bounded(n_entries: usize, n_last: usize) -> anyhow::Result<()> {
+    if n_last == 0 {
+        bail!("the coordinator sent nonsense: a list goes on after a page with nothing on it");
+    }
+    if n_entries > MOST_ENTRIES {
+        bail!("the coordinator's list has more than {MOST_ENTRIES} entries");
+    }
+    Ok(())
 }
 
 /// Whether it comes from the network itself.

@@ -5,6 +5,7 @@
 
 mod api;
 mod crosses;
+mod followers;
 mod guard;
 mod history;
 mod live;
@@ -20,12 +21,14 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::Handle;
+use crate::connections::{Caller, Limits, Port, TooLate, attend};
 use guard::Hosts;
 use live::Live;
 use refusal::Refusal;
@@ -58,14 +61,20 @@ impl Site {
         Ok(Self { listener, hosts: Hosts::reached_at(address) })
     }
 
-    /// Serves until `stop` is cancelled.
+    /// Serves on so many connections until `stop` is cancelled.
     ///
     /// # Errors
     /// If the server fails.
-    pub async fn serve(self, handle: Handle, stop: CancellationToken) -> io::Result<()> {
-        let live = Live::start(handle.clone(), stop.clone());
+    pub async fn serve(self, limits: Limits, handle: Handle, stop: CancellationToken) -> io::Result<()> {
+        // Half of all connections, so that the others are there for what is asked.
+        let n_followers = limits.n_connections.div_ceil(2);
+        let live = Live::start(handle.clone(), n_followers, stop.clone());
         let router = router(App { handle, live }, self.hosts);
-        axum::serve(self.listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+        let too_late: TooLate = || Refusal::too_late().into_response();
+        let router = router.layer(from_fn_with_state(too_late, attend));
+        let service = router.into_make_service_with_connect_info::<Caller>();
+        let port = Port::new("pages", self.listener, limits);
+        axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }
 

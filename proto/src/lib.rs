@@ -10,6 +10,7 @@ mod id;
 mod link;
 mod message;
 mod name;
+pub mod page;
 pub mod pb;
 pub mod plain;
 mod priority;

@@ -90,7 +90,7 @@ impl Jobs for Liar {
     }
 
     async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
-        self.answer(pb::ListResponse { jobs: vec![job()] })
+        self.answer(pb::ListResponse { jobs: vec![job()], next_page: String::new() })
     }
 
     async fn get(&self, _: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
@@ -127,7 +127,8 @@ impl Jobs for Liar {
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
         let workers =
             vec![worker(1, ODD), worker(2, ""), worker(3, "honest"), worker(4, &"long".repeat(5000))];
-        self.answer(pb::ListWorkersResponse { workers, blocked: vec![ODD.to_owned(), String::new()] })
+        let blocked = vec![ODD.to_owned(), String::new()];
+        self.answer(pb::ListWorkersResponse { workers, blocked, next_page: String::new() })
     }
 
     async fn drain_workers(

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::LARGEST_BODY;
 use crate::Stopped;
+use crate::connections::REQUEST;
 use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
 
 /// A status and a reason, which is sent as `{"error": reason}`.
@@ -32,6 +33,11 @@ impl Refusal {
 
     pub(super) fn unavailable(reason: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, reason)
+    }
+
+    pub(super) fn too_late() -> Self {
+        let reason = format!("the request was not there or not answered after {} s", REQUEST.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, reason)
     }
 
     pub(super) fn method() -> Self {
