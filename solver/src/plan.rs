@@ -17,7 +17,7 @@ pub const DECOMPOSITION_VERSION: u32 = 2;
 /// Rows placed below the cross to make a prefix, for each n.
 ///
 /// The mean subproblem takes 0.01 to 0.19 s of one AVX-512 thread for n = 21 to 30, less below. (At 31 and 32 it
-/// takes about 1 and 0.5 s: one row more would make planning a matter of core-days.)
+/// takes about 1 and 0.5 s: one row more would make planning n = 32 a matter of core-hours.)
 const DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 20
     1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, // 21 to 32
@@ -92,9 +92,9 @@ pub const fn depth(n: BoardSize) -> u8 {
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
-    /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, some core-minutes at 31
-    /// and less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set before
-    /// the end.
+    /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a core-minute at 31 and
+    /// less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
+    /// end.
     #[must_use]
     pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
         Self::with_progress(n, n_threads, stop, &PlanProgress::default())
