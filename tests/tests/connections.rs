@@ -11,7 +11,7 @@ use queens_process::allow_many_files;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{Hello, ToCoordinator, WorkerId, pb};
+use queens_proto::{Hello, Name, ToCoordinator, WorkerId, pb};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::http;
@@ -219,9 +219,9 @@ fn streams_that_nobody_reads_do_not_lock_followers_out() {
 fn hello(worker: u64, text: &str) -> Hello {
     Hello {
         worker: WorkerId(worker),
-        name: text.to_owned(),
-        build: text.to_owned(),
-        kernel: text.to_owned(),
+        name: Name::of_any(text),
+        build: Name::of_any(text),
+        kernel: Name::of_any(text),
         n_threads: 1,
         rate: 1e6,
         decomposition: DECOMPOSITION_VERSION,

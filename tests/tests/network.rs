@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::{Store, StoreError, Stored, Write};
+use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_coordinator::{Handle, grpc, unthreaded};
 use queens_proto::{JobId, JobState, JobStatus, Priority};
-use queens_solver::{BoardSize, Count, Kernel, Span, published};
+use queens_solver::{BoardSize, Kernel, Span, published};
 use queens_tests::chance::Chance;
 use queens_tests::say;
 use queens_worker::{Config, Worker, remote};
@@ -85,7 +85,7 @@ impl Store for Disk {
         self.store().commit(writes)
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         self.store().find(job, span)
     }
 }
