@@ -21,6 +21,7 @@ use tracing::error;
 use crate::event_loop::EventLoop;
 use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
+use crate::pulse::Pulse;
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
@@ -102,6 +103,7 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     metrics: Arc<Metrics>,
+    pulse: Pulse,
 }
 
 /// What an operator decides about a job.
@@ -194,10 +196,12 @@ fn prepare(
 ) -> Result<(Handle, EventLoop), StartError> {
     let (commands, queue) = mpsc::channel(QUEUE);
     let counters = Counters::new();
-    let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop)?;
+    let pulse = Pulse::new();
+    let event_loop =
+        EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), pulse.clone(), stop)?;
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(counters, snapshots.clone()));
-    Ok((Handle { commands, snapshots, metrics }, event_loop))
+    Ok((Handle { commands, snapshots, metrics, pulse }, event_loop))
 }
 
 impl Handle {
@@ -260,6 +264,11 @@ impl Handle {
     /// Its numbers for Prometheus.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// For how long the coordinator has been busy with one step, if that is so long that others notice.
+    pub(crate) fn busy(&self) -> Option<Duration> {
+        self.pulse.busy()
     }
 
     /// Whether the coordinator has stopped.

@@ -23,6 +23,8 @@ use crate::journal::{Journal, unix_ms};
 use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
+use crate::pulse::{Pulse, SLOW};
+use crate::seldom::Seldom;
 use crate::store::{Recorded, Store, StoreError, Write};
 use crate::traces::Traces;
 
@@ -43,8 +45,13 @@ const WORKERS_AGE: Duration = Duration::from_secs(1);
 /// For how long details of a job are made after somebody has looked at them.
 const INTEREST: Duration = Duration::from_secs(10);
 
-/// Whoever was not heard because the thread came so late to listen was not silent.
+/// How long a step goes on taking commands that wait.
+const STEP: Duration = Duration::from_millis(50);
+
+/// A worker that was not heard because the thread came so late to listen was not silent. That goes for a process that
+/// was stopped, not for one that is always slow: so much time passes between two such delays, or the second counts.
 const STANDSTILL: Duration = Duration::from_secs(1);
+const LISTENING: Duration = Duration::from_secs(10);
 
 /// How long to wait before writing again what could not be written, and how often to say so.
 const RETRY: Duration = Duration::from_secs(1);
@@ -70,6 +77,10 @@ pub(crate) struct EventLoop {
     ticked: Instant,
     /// When it last began to do something.
     woke: Instant,
+    pulse: Pulse,
+    /// When time was last discounted for coming late.
+    discounted: Option<Instant>,
+    slow_steps: Seldom,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
     /// What the ledger's census was then.
@@ -98,6 +109,7 @@ impl EventLoop {
         queue: mpsc::Receiver<Command>,
         commands: mpsc::WeakSender<Command>,
         counters: Counters,
+        pulse: Pulse,
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
         let stored = store.load()?;
@@ -126,6 +138,9 @@ impl EventLoop {
             blocked: Duration::ZERO,
             ticked: Instant::now(),
             woke: Instant::now(),
+            pulse,
+            discounted: None,
+            slow_steps: Seldom::default(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
             census,
@@ -153,6 +168,7 @@ impl EventLoop {
         while self.step().await {
             self.carry_out().await;
             self.publish();
+            self.end_step();
         }
         self.planners.stop_all();
         self.publish_now(true);
@@ -168,24 +184,51 @@ impl EventLoop {
             () = self.stop.cancelled() => return false,
             command = self.queue.recv() => {
                 let Some(command) = command else { return false };
-                self.discount_standstill(due, is_ticking);
+                self.begin_step(due, is_ticking);
                 self.apply(command);
                 for _ in 1..BATCH {
+                    if self.woke.elapsed() >= STEP {
+                        break;
+                    }
                     let Ok(command) = self.queue.try_recv() else { break };
                     self.apply(command);
                 }
             }
-            () = tokio::time::sleep_until(next_tick), if is_ticking => {
-                self.discount_standstill(due, is_ticking);
-                self.ticked = Instant::now();
-                for silent in self.ledger.tick(self.now()) {
-                    warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
-                    // If it lives, it is to notice: something on its connection is stuck.
-                    self.sessions.remove(&silent);
-                }
-            }
+            () = tokio::time::sleep_until(next_tick), if is_ticking => self.begin_step(due, is_ticking),
+        }
+        // However much there is to do, time passes; and who has said something by then was not silent.
+        if is_ticking && Instant::now() >= next_tick {
+            self.tick();
         }
         true
+    }
+
+    fn tick(&mut self) {
+        self.ticked = Instant::now();
+        for silent in self.ledger.tick(self.now()) {
+            warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
+            // If it lives, it is to notice: something on its connection is stuck.
+            self.sessions.remove(&silent);
+        }
+    }
+
+    fn begin_step(&mut self, due: Instant, is_ticking: bool) {
+        self.pulse.begin();
+        self.discount_standstill(due, is_ticking);
+    }
+
+    /// Has people told if everybody had to wait for a step.
+    fn end_step(&mut self) {
+        let took = self.pulse.end();
+        self.counters.stepped_in(took);
+        if took >= SLOW
+            && let Some(left_out) = self.slow_steps.allows()
+        {
+            warn!(seconds = took.as_secs_f64(), left_out, "a step of the event loop was slow");
+            let text =
+                format!("busy for {:.2} s with one step: everybody else had to wait", took.as_secs_f64());
+            self.journal.add(EventKind::Store, None, text);
+        }
     }
 
     /// Takes from the ledger's time that nobody was listened to though somebody should have been by `due`: this process
@@ -193,7 +236,9 @@ impl EventLoop {
     fn discount_standstill(&mut self, due: Instant, is_ticking: bool) {
         self.woke = Instant::now();
         let late = self.woke.saturating_duration_since(due);
-        if is_ticking && late >= STANDSTILL {
+        let has_listened = self.discounted.is_none_or(|at| at.elapsed().saturating_sub(late) >= LISTENING);
+        if is_ticking && late >= STANDSTILL && has_listened {
+            self.discounted = Some(self.woke);
             self.blocked += late;
             warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
         }
@@ -479,10 +524,12 @@ impl EventLoop {
                 error!(%error, "nothing is acknowledged until the store can be written again");
             }
             self.say_store_error(Some(&error));
+            self.pulse.end();
             tokio::select! {
                 () = self.stop.cancelled() => return false,
                 () = tokio::time::sleep(RETRY) => {}
             }
+            self.pulse.begin();
             match self.commit(writes) {
                 Ok(()) => break,
                 Err(again) => error = again,

@@ -106,13 +106,17 @@ async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Whether jobs are gone on with: the event loop runs, and what it does is made durable.
+/// Whether jobs are gone on with: the event loop runs and keeps up, and what it does is made durable.
 async fn readiness(State(app): State<App>) -> Result<&'static str, (StatusCode, String)> {
     let snapshot = app.handle.snapshot();
-    let reason = match &snapshot.store_error {
-        _ if app.handle.is_stopped() => "the coordinator has stopped",
-        Some(error) => error,
-        None => return Ok("ready\n"),
+    let reason = if app.handle.is_stopped() {
+        "the coordinator has stopped".to_owned()
+    } else if let Some(error) = &snapshot.store_error {
+        error.clone()
+    } else if let Some(busy) = app.handle.busy() {
+        format!("the coordinator has been busy with one step for {:.2} s", busy.as_secs_f64())
+    } else {
+        return Ok("ready\n");
     };
     Err((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")))
 }

@@ -43,7 +43,7 @@ use pace::Pace;
 
 pub use former::REMEMBERED;
 pub use operator::{JobRefusal, UnknownWorker};
-pub use session::{MOST_THREADS, MOST_THREADS_IN_ALL, Outcome, Refusal};
+pub use session::{MOST_THREADS_IN_ALL, Outcome, Refusal};
 pub use status::CrossStatus;
 
 /// The state of all jobs, workers and leases of one coordinator.

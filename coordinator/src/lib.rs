@@ -13,6 +13,7 @@ mod journal;
 pub mod ledger;
 mod metrics;
 mod planners;
+mod pulse;
 mod seldom;
 pub mod store;
 mod traces;

@@ -120,8 +120,9 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
 }
 
-/// One thread for each processor.
+/// One thread for each processor, as long as one worker can have as many.
 #[must_use]
 pub fn default_threads() -> NonZeroUsize {
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    let most = NonZeroUsize::new(MOST_THREADS).unwrap_or(NonZeroUsize::MIN);
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(most)
 }

@@ -25,13 +25,13 @@ pub const OLDEST_PROTOCOL: u32 = 1;
 const LONGEST_TEXT: usize = 500;
 
 /// The most threads of a worker.
-const MOST_THREADS: u32 = 65_536;
+pub const MOST_THREADS: u32 = 4096;
 
 /// The most spans or deltas in one message.
 const MOST_SPANS: usize = 8192;
 
-/// The most leases a worker can say it holds.
-const MOST_HELD: usize = 2 * MOST_THREADS as usize;
+/// The most leases a worker can say it holds; those count that are done and not acknowledged.
+const MOST_HELD: usize = 65_536;
 
 /// A message that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

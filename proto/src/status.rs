@@ -200,7 +200,7 @@ pub enum EventKind {
     Lease,
     /// A worker could not count a span.
     Failure,
-    /// The store can't be written, or can again.
+    /// About the coordinator itself: it has started, it can't write its store or can again, it was slow.
     Store,
     /// A worker has joined or left, or an operator has decided something about it.
     Worker,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use queens_proto::convert::MOST_THREADS;
 use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
@@ -22,9 +23,6 @@ pub(super) const SILENCE: Duration = Duration::from_secs(15);
 
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
-
-/// The most threads of one worker.
-pub const MOST_THREADS: u32 = 4096;
 
 /// The most threads of all workers together. Each may hold two leases, of about a kilobyte each.
 pub const MOST_THREADS_IN_ALL: u64 = 500_000;
