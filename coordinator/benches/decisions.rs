@@ -93,42 +93,6 @@ struct Cluster {
     held: BTreeMap<WorkerId, BTreeMap<LeaseId, Vec<Span>>>,
 }
 
-fn measure(n_workers: u64, n_threads: u32) {
-    let shape = format!("{n_workers:>7} × {n_threads:<6}");
-    // The last worker finds nothing free, and has to be given what others hold.
-    let n_leases = 2 * n_workers * u64::from(n_threads);
-    let before = memory();
-    let mut cluster = Cluster::new(n_leases * PER_LEASE);
-    for worker in 1..=n_workers {
-        if let Err(refusal) = cluster.connect(worker, n_threads) {
-            return println!("{shape}  refused: {refusal}");
-        }
-    }
-    // A decision hands out some thousand leases at most; the rest comes with the next ones.
-    while cluster.n_held() < n_leases {
-        cluster.tick();
-    }
-    let bytes = (memory() - before) / n_leases;
-    cluster.connect(n_workers + 1, 1).expect("one more is let in");
-    let mut times: [Vec<Duration>; 4] = Default::default();
-    for round in 0..ROUNDS {
-        times[0].push(cluster.tick());
-        times[1].push(cluster.report(WorkerId(1 + round % n_workers), 1));
-        if round % 10 == 0 {
-            times[2].push(cluster.report(WorkerId(1 + round % n_workers), n_threads as usize));
-        }
-        // The idle one is done with what it was given.
-        cluster.report(WorkerId(n_workers + 1), usize::MAX);
-        times[3].push(cluster.come_and_go(n_workers + 2));
-    }
-    let [tick, span, report, hello] = times.map(|mut times| {
-        times.sort_unstable();
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        format!("{:.3} / {:.2}", ms(times[times.len() / 2]), ms(times[times.len() - 1]))
-    });
-    println!("{shape} {n_leases:>9} {bytes:>14}   {tick:<13} {span:<13} {report:<15} {hello}");
-}
-
 impl Cluster {
     fn new(n_subproblems: u64) -> Self {
         let n = BoardSize::new(8).expect("a board size");

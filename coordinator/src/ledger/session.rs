@@ -145,11 +145,14 @@ impl Ledger {
     /// Lets a worker go on with what is still free of a lease it holds. What it may report of it besides is remembered.
     fn adopt(&mut self, worker: WorkerId, held: Held) {
         let now = self.now;
+        if !self.is_active(held.job) {
+            return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
+        }
         let granted = self.granted(worker, &held);
         let is_held_back = self.fleet.member(worker).is_none_or(Member::is_held_back);
         let adopted = self.jobs.change(held.job, |job| {
             let is_wanted = !is_held_back && !job.row.paused;
-            let counting = job.counting.as_mut().filter(|_| job.row.phase == Phase::Active)?;
+            let counting = job.counting.as_mut()?;
             let (mut kept, mut cut) = (SpanSet::default(), SpanSet::default());
             for span in granted.iter() {
                 let mut at = span.from();

@@ -213,13 +213,10 @@ impl Witness {
                 && !self.cancelled.contains(&job)
                 && self.n_recorded(job) < n_subproblems(crate::disk::puzzle(puzzles, job));
             if let Some(granted) = self.granted.get_mut(&lease) {
-                if granted.worker == hello.worker && granted.job == job {
+                if is_open && granted.worker == hello.worker && granted.job == job {
                     let named = |span: &Span| without(*span, spans);
                     let unnamed: Vec<Span> = granted.spans.iter().flat_map(named).collect();
                     unnamed.into_iter().for_each(|span| granted.take_off(span));
-                    if !is_open {
-                        self.granted.remove(&lease);
-                    }
                 }
             } else if is_open && lease.0 < self.first_here {
                 let puzzle = crate::disk::puzzle(puzzles, job);
