@@ -261,15 +261,16 @@ impl Ledger {
     }
 
     /// A job's plan is made. Does nothing if the job is not waiting for one.
-    pub fn planned(&mut self, now: Duration, id: JobId, plan: Plan) {
+    pub fn planned(&mut self, now: Duration, id: JobId, plan: impl Into<Arc<Plan>>) {
         self.advance(now);
+        let plan = plan.into();
         if self.jobs.get(id).is_none_or(|job| job.row.phase != Phase::Planning) {
             return;
         }
         let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
         let coverage = vec![Coverage::default(); plan.crosses().len()];
         self.jobs.change(id, |job| {
-            job.counting = Some(Counting::new(Arc::new(plan), coverage));
+            job.counting = Some(Counting::new(plan, coverage));
             job.row.phase = Phase::Active;
         });
         self.changes.rows.insert(id);

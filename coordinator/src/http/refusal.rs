@@ -7,9 +7,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::LARGEST_BODY;
-use crate::Stopped;
 use crate::connections::REQUEST;
 use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use crate::{Stopped, TooManyJobs};
 
 /// A status and a reason, which is sent as `{"error": reason}`.
 #[derive(Debug)]
@@ -81,6 +81,12 @@ impl From<QueryRejection> for Refusal {
 impl From<Stopped> for Refusal {
     fn from(_: Stopped) -> Self {
         Self::unavailable("the coordinator is stopping")
+    }
+}
+
+impl From<TooManyJobs> for Refusal {
+    fn from(refusal: TooManyJobs) -> Self {
+        Self::unavailable(refusal.to_string())
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Jobs {
     to_retry: BTreeSet<Rank>,
     /// Jobs with failed spans.
     with_failed: BTreeSet<JobId>,
+    /// Jobs that are not over.
+    open: BTreeSet<JobId>,
 }
 
 impl Jobs {
@@ -60,10 +62,14 @@ impl Jobs {
             (&mut self.free, servable.is_some_and(|counting| !counting.free.is_empty())),
             (&mut self.to_retry, servable.is_some_and(|counting| counting.failed.are_there_to_try())),
         ];
-        if job.counting.as_ref().is_some_and(|counting| !counting.failed.is_empty()) {
-            self.with_failed.insert(id);
-        } else {
-            self.with_failed.remove(&id);
+        let has_failed = job.counting.as_ref().is_some_and(|counting| !counting.failed.is_empty());
+        let is_open = matches!(job.row.phase, Phase::Planning | Phase::Active);
+        for (set, is_member) in [(&mut self.with_failed, has_failed), (&mut self.open, is_open)] {
+            if is_member {
+                set.insert(id)
+            } else {
+                set.remove(&id)
+            };
         }
         for (set, is_member) in memberships {
             if before != rank || !is_member {
@@ -79,6 +85,11 @@ impl Jobs {
     /// Jobs that are there to be counted, paused ones included, in the order they are served.
     pub(crate) fn active(&self) -> impl DoubleEndedIterator<Item = JobId> {
         self.active.iter().map(|&(_, id)| id)
+    }
+
+    /// How many jobs are not over.
+    pub(crate) fn n_open(&self) -> usize {
+        self.open.len()
     }
 
     pub(crate) fn n_active(&self) -> usize {

@@ -35,6 +35,12 @@ impl Ledger {
         (self.jobs.len(), self.jobs.n_active())
     }
 
+    /// How many jobs are planned or counted, or wait for that.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.jobs.n_open()
+    }
+
     /// All workers that are connected or may come back.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerStatus> {
@@ -133,6 +139,7 @@ impl Ledger {
             n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
             failure: failed.and_then(|failed| failed.reason.clone()),
             store_error: None,
+            n_plans_before: None,
         }
     }
 }
