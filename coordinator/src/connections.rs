@@ -4,7 +4,7 @@
 //! A connection is *at work* while an answer on it goes on: a session that has begun with a Hello, a watched job, a
 //! page that is told news. All others *wait*, whatever half of a request has come. Whoever waits is closed after some
 //! time, and earlier if others need the place; whoever is at work stays until it ends by itself, or does not read.
-//! Both servers take their connections from a [`Port`] and pass their requests through [`attend`].
+//! Both servers take their connections from a [`Port`] and pass their requests through `attend`.
 
 mod attend;
 mod connection;

@@ -11,7 +11,7 @@ use queens_process::allow_many_files;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{Hello, Name, ToCoordinator, WorkerId, pb};
+use queens_proto::{Hello, Name, Report, ToCoordinator, WorkerId, pb};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::http;
@@ -20,12 +20,15 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
 /// By when whoever asks for nothing is closed: the limit is 10 s, for a request that has begun 15 s.
 const CLOSED: Duration = Duration::from_secs(25);
+
+/// How often a worker without leases says that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// A coordinator with pages.
 fn start() -> (TempDir, Coordinator) {
@@ -283,14 +286,8 @@ fn thousands_of_workers_with_long_names_are_listed() {
                 on_channel = Some(channel(&coordinator).await);
             }
             let channel = on_channel.clone().expect("connected");
-            sessions.push(session(channel, hello(worker, &format!("{worker:04}{filler}"))).await);
+            sessions.push(lasting_session(channel, hello(worker, &format!("{worker:04}{filler}"))).await);
         }
-        let mut jobs = JobsClient::new(channel(&coordinator).await);
-        // A client that knows nothing of pages gets one that it can take.
-        let answer = jobs.list_workers(pb::ListWorkersRequest::default()).await.expect("a page").into_inner();
-        assert!(!answer.workers.is_empty() && !answer.next_page.is_empty());
-        let unknown = jobs.list_workers(pb::ListWorkersRequest { page: "nowhere".to_owned() }).await;
-        assert_eq!(unknown.expect_err("there is none").code(), Code::InvalidArgument);
     });
     wait_until("all workers", || {
         let outcome = coordinator.queens(["workers", "--output", "json"]);
@@ -300,5 +297,23 @@ fn thousands_of_workers_with_long_names_are_listed() {
         names.dedup();
         (names.len() as u64 == N_WORKERS).then_some(())
     });
+    runtime.block_on(async {
+        let mut jobs = JobsClient::new(channel(&coordinator).await);
+        // A client that knows nothing of pages gets one that it can take.
+        let answer = jobs.list_workers(pb::ListWorkersRequest::default()).await.expect("a page").into_inner();
+        assert!(!answer.workers.is_empty() && !answer.next_page.is_empty());
+        let unknown = jobs.list_workers(pb::ListWorkersRequest { page: "nowhere".to_owned() }).await;
+        assert_eq!(unknown.expect_err("there is none").code(), Code::InvalidArgument);
+    });
     runtime.shutdown_background();
+}
+
+/// A session whose worker says now and then that it is alive, and nothing else.
+async fn lasting_session(channel: Channel, hello: Hello) -> Streaming<pb::CoordinatorMessage> {
+    let first = tokio::time::Instant::now() + SIGN_OF_LIFE;
+    let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));
+    let alive = alive.map(|_| ToCoordinator::Report(Report::default()));
+    let messages = tokio_stream::iter([ToCoordinator::Hello(hello)]).chain(alive);
+    let messages = messages.map(pb::WorkerMessage::from);
+    WorkersClient::new(channel).session(messages).await.expect("a session").into_inner()
 }

@@ -69,6 +69,7 @@ impl Workers for WorkersService {
         Ok(response)
     }
 }
+
 /// What is known of a session from what its worker says.
 struct Heard {
     /// The session's request; at work from the Hello on.
