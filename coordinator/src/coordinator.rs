@@ -44,6 +44,8 @@ pub struct Snapshot {
     pub blocked: Vec<Name>,
     /// Why reports are not acknowledged at present, if they are not.
     pub store_error: Option<String>,
+    /// Why the coordinator has ended by itself, if it has: what is stored is damaged, and what to do.
+    pub damage: Option<String>,
     /// The last events, the oldest first.
     pub events: Arc<[Arc<Event>]>,
     /// The jobs that somebody [looks at](Handle::details).

@@ -19,6 +19,8 @@ use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
 struct Disk {
     store: Arc<Mutex<MemoryStore>>,
     is_full: Arc<AtomicBool>,
+    is_damaged: Arc<AtomicBool>,
+    comparing_fails: Arc<AtomicBool>,
 }
 
 impl Disk {
@@ -28,6 +30,13 @@ impl Disk {
 
     fn is_recorded(&self, span: Span) -> bool {
         self.store().records(JobId(1)).any(|record| record.span == span)
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if self.is_damaged.load(Ordering::SeqCst) {
+            return Err(StoreError::Damaged { path: "jobs".into(), reason: "record of job 1".to_owned() });
+        }
+        Ok(())
     }
 
     fn fill(&self, is_full: bool) {
@@ -44,10 +53,15 @@ impl Store for Disk {
         if self.is_full.load(Ordering::SeqCst) {
             return Err(StoreError::Failed("the disk is full".to_owned()));
         }
+        self.check()?;
         self.store().commit(writes)
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
+        if self.comparing_fails.load(Ordering::SeqCst) {
+            self.is_damaged.store(true, Ordering::SeqCst);
+        }
+        self.check()?;
         self.store().find(job, span)
     }
 }
@@ -120,4 +134,46 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     snapshots.wait_for(|snapshot| snapshot.store_error.is_none()).await.expect("it runs");
     // The worker was not given up for a silence that was not its own.
     assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
+}
+
+/// What is damaged is not tried again: the coordinator ends and says why, and tells no worker that anything is durable.
+#[tokio::test(start_paused = true)]
+async fn damage_ends_the_coordinator() {
+    for was_full in [false, true] {
+        let disk = Disk::default();
+        let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
+        let mut snapshots = handle.snapshots();
+        disk.fill(was_full);
+        disk.is_damaged.store(true, Ordering::SeqCst);
+        worker.sender.send(ToCoordinator::Report(report(&lease).1)).await.expect("it listens");
+        if was_full {
+            snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+            disk.fill(false);
+        }
+        let damage = snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await;
+        let damage = damage.expect("it says so first").damage.clone().unwrap_or_default();
+        assert!(
+            damage.starts_with("data directory 'jobs' is damaged: record of job 1: restore a backup"),
+            "{damage}"
+        );
+        assert!(damage.contains("queens-coordinator recover jobs NEW_DIR"), "{damage}");
+        let mut closed = handle.snapshots();
+        while closed.changed().await.is_ok() {}
+        assert!(handle.is_stopped());
+        assert_eq!(heard(&mut worker), []);
+    }
+}
+
+/// Neither is what can't be compared with the record.
+#[tokio::test(start_paused = true)]
+async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
+    let disk = Disk::default();
+    let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
+    let (_, first) = report(&lease);
+    worker.sender.send(ToCoordinator::Report(first.clone())).await.expect("it listens");
+    while !matches!(worker.receiver.recv().await, Some(ToWorker::Acknowledge { .. })) {}
+    disk.comparing_fails.store(true, Ordering::SeqCst);
+    worker.sender.send(ToCoordinator::Report(Report { sequence: 2, ..first })).await.expect("it listens");
+    let mut snapshots = handle.snapshots();
+    snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await.expect("it says so first");
 }
