@@ -99,7 +99,7 @@ async fn find_or_submit(args: &CountArgs, coordinator: &Handle) -> anyhow::Resul
             coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
             Ok(job.id)
         }
-        None => Ok(coordinator.submit(args.n, Priority::default()).await?),
+        None => Ok(coordinator.submit(args.n, Priority::default()).await??),
     }
 }
 

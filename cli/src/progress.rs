@@ -209,6 +209,7 @@ mod tests {
             n_given_up: 0,
             failure: None,
             store_error: None,
+            n_plans_before: None,
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [

@@ -83,6 +83,15 @@ pub enum StartError {
     Thread(#[from] io::Error),
 }
 
+/// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,
+/// and what each takes in memory stays within bounds.
+pub(crate) const MOST_OPEN_JOBS: usize = 10_000;
+
+/// A job is refused, because there are [too many](MOST_OPEN_JOBS) that are not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
+pub struct TooManyJobs;
+
 /// The coordinator has stopped; nothing more will come of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the coordinator has stopped")]
@@ -130,7 +139,7 @@ type Verdict = oneshot::Sender<Result<(), Refusal>>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
+    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<Result<JobId, TooManyJobs>> },
     Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
     ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
     ChangeWorkers { name: Name, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
@@ -139,7 +148,7 @@ pub(crate) enum Command {
     Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
     Goodbye { worker: WorkerId, session: u64 },
     Disconnect { worker: WorkerId, session: u64 },
-    Planned { job: JobId, plan: Plan },
+    PlanEnded { n: BoardSize, plan: Option<Plan> },
     Look { job: JobId },
 }
 
@@ -204,8 +213,12 @@ impl Handle {
     /// Submits a job; it is durable when its id is returned.
     ///
     /// # Errors
-    /// If the coordinator has stopped.
-    pub async fn submit(&self, n: BoardSize, priority: Priority) -> Result<JobId, Stopped> {
+    /// If the coordinator has stopped; inside, if there are too many jobs.
+    pub async fn submit(
+        &self,
+        n: BoardSize,
+        priority: Priority,
+    ) -> Result<Result<JobId, TooManyJobs>, Stopped> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Submit { n, priority, reply }).await?;
         answer.await.map_err(|_| Stopped)

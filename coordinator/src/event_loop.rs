@@ -18,7 +18,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, debug_span, error, info, warn};
 
-use crate::coordinator::{Command, DETAILS_AGE, Details, JobChange, Snapshot, StartError, WorkerChange};
+use crate::coordinator::{
+    Command, DETAILS_AGE, Details, JobChange, MOST_OPEN_JOBS, Snapshot, StartError, TooManyJobs, WorkerChange,
+};
 use crate::journal::{Journal, unix_ms};
 use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
@@ -175,6 +177,7 @@ impl EventLoop {
                     self.apply(command);
                 }
             }
+            () = self.planners.wait_for_retry() => self.planners.start(),
             () = tokio::time::sleep_until(next_tick), if is_ticking => {
                 self.discount_standstill(due, is_ticking);
                 self.ticked = Instant::now();
@@ -184,8 +187,21 @@ impl EventLoop {
                     self.sessions.remove(&silent);
                 }
             }
+            () = std::future::ready(()), if self.planners.is_ready() => {}
         }
+        self.take_plan();
         true
+    }
+
+    /// Gives a job its plan, if there is one that waits for it. One at a time: there may be many jobs, and the plan of
+    /// each is written.
+    fn take_plan(&mut self) {
+        let Some((job, plan)) = self.planners.take() else { return };
+        let (now, n_crosses) = (self.now(), plan.crosses().len());
+        info!(%job, crosses = n_crosses, work = %plan.work(), "job planned");
+        self.traces.planned(job);
+        self.note_job(job, format!("planned: {n_crosses} crosses"));
+        self.ledger.planned(now, job, plan);
     }
 
     /// Takes from the ledger's time that nobody was listened to though somebody should have been by `due`: this process
@@ -209,8 +225,8 @@ impl EventLoop {
         let now = self.now();
         match command {
             Command::Submit { n, priority, reply } => {
-                let job = self.submit(now, n, priority);
-                self.answers.push(Box::new(move || _ = reply.send(job)));
+                let result = self.submit(now, n, priority);
+                self.answers.push(Box::new(move || _ = reply.send(result)));
             }
             Command::ChangeJob { job, change, reply } => {
                 let result = self.change_job(now, job, change);
@@ -222,7 +238,7 @@ impl EventLoop {
             }
             Command::Cancel { job, reply } => {
                 let result = self.ledger.cancel(now, job);
-                self.planners.stop(job);
+                self.planners.remove(job);
                 self.answers.push(Box::new(move || _ = reply.send(result)));
             }
             Command::Connect { hello, to_worker, reply } => {
@@ -249,18 +265,15 @@ impl EventLoop {
                     warn!(%worker, "connection to worker lost");
                 }
             }
-            Command::Planned { job, plan } => {
-                info!(%job, crosses = plan.crosses().len(), work = %plan.work(), "job planned");
-                self.planners.stop(job);
-                self.traces.planned(job);
-                self.note_job(job, format!("planned: {} crosses", plan.crosses().len()));
-                self.ledger.planned(now, job, plan);
-            }
+            Command::PlanEnded { n, plan } => self.planners.ended(n, plan),
             Command::Look { job } => _ = self.looked.insert(job, Instant::now()),
         }
     }
 
-    fn submit(&mut self, now: Duration, n: BoardSize, priority: Priority) -> JobId {
+    fn submit(&mut self, now: Duration, n: BoardSize, priority: Priority) -> Result<JobId, TooManyJobs> {
+        if self.ledger.n_open() >= MOST_OPEN_JOBS {
+            return Err(TooManyJobs);
+        }
         let job = self.ledger.submit(n, unix_ms());
         info!(%job, %n, %priority, "job submitted");
         self.traces.submitted(job, n);
@@ -270,7 +283,7 @@ impl EventLoop {
         {
             error!(%error, "a new job has no priority");
         }
-        job
+        Ok(job)
     }
 
     fn change_job(&mut self, now: Duration, job: JobId, change: JobChange) -> Result<(), JobRefusal> {
@@ -447,7 +460,7 @@ impl EventLoop {
                 answer();
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
-            plans.into_iter().for_each(|(job, n)| self.planners.start(job, n));
+            plans.into_iter().for_each(|(job, n)| self.planners.add(job, n));
             if comparisons.is_empty() {
                 return;
             }
@@ -548,7 +561,10 @@ impl EventLoop {
         self.published = Instant::now();
         self.census = self.ledger.census();
         self.traces.keep(|job| self.ledger.is_open(job), |lease| self.ledger.is_held(lease));
-        let jobs = self.ledger.jobs();
+        let mut jobs = self.ledger.jobs();
+        for job in jobs.iter_mut().filter(|job| job.state == JobState::Planning) {
+            job.n_plans_before = self.planners.n_before(job.n).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        }
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.unpublished = !with_workers;
         let workers = if with_workers {

@@ -193,7 +193,8 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::SubmitResponse>, Status> {
         let pb::SubmitRequest { n, priority } = request.into_inner();
         let n = BoardSize::try_from(n).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let job = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
+        let submitted = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
+        let job = submitted.map_err(|refusal| Status::resource_exhausted(refusal.to_string()))?;
         Ok(Response::new(pb::SubmitResponse { job: job.0 }))
     }
 

@@ -258,12 +258,13 @@ impl Ledger {
     }
 
     /// A job's plan is made. Does nothing if the job is not waiting for one.
-    pub fn planned(&mut self, now: Duration, id: JobId, plan: Plan) {
+    pub fn planned(&mut self, now: Duration, id: JobId, plan: impl Into<Arc<Plan>>) {
         self.advance(now);
+        let plan = plan.into();
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.row.phase == Phase::Planning) else { return };
         let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
         let coverage = vec![Coverage::default(); plan.crosses().len()];
-        job.counting = Some(Counting::new(Arc::new(plan), coverage));
+        job.counting = Some(Counting::new(plan, coverage));
         job.row.phase = Phase::Active;
         self.active.insert(job.rank());
         self.changes.rows.insert(id);

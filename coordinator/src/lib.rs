@@ -16,5 +16,6 @@ pub mod store;
 mod traces;
 
 pub use coordinator::{
-    Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange, unthreaded,
+    Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, TooManyJobs, WorkerChange,
+    unthreaded,
 };

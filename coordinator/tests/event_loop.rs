@@ -57,7 +57,7 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(12).expect("a board size");
-    let job = handle.submit(n, Priority::default()).await.expect("it runs");
+    let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
     let is_planned =
         |job: Option<&queens_proto::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
     handle.snapshots().wait_for(|snapshot| is_planned(snapshot.job(job))).await.expect("it runs");

@@ -436,6 +436,7 @@ impl From<JobStatus> for pb::Job {
             given_up_spans: job.n_given_up,
             failure: job.failure.unwrap_or_default(),
             store_error: job.store_error.unwrap_or_default(),
+            plans_before: job.n_plans_before,
             seconds_left_low: job.seconds_left_low,
             seconds_left_high: job.seconds_left_high,
         }
@@ -474,6 +475,7 @@ impl TryFrom<pb::Job> for JobStatus {
             n_given_up: job.given_up_spans,
             failure: some_line(&job.failure),
             store_error: some_line(&job.store_error),
+            n_plans_before: job.plans_before,
         })
     }
 }

@@ -102,6 +102,8 @@ pub struct JobStatus {
     pub failure: Option<String>,
     /// Why the coordinator can't record anything at present.
     pub store_error: Option<String>,
+    /// How many other plans are made before this job's; `None` if that is made, or being made.
+    pub n_plans_before: Option<u32>,
 }
 
 impl JobStatus {

@@ -133,7 +133,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
     let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
     tokio::spawn(running);
     if handle.snapshots().borrow().jobs.is_empty() {
-        handle.submit(BoardSize::new(N)?, Priority::default()).await?;
+        handle.submit(BoardSize::new(N)?, Priority::default()).await??;
     }
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
     let (sender, incoming) = tokio::sync::mpsc::channel(16);

@@ -414,6 +414,23 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
 }
 
 #[test]
+fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let [first, second] = [coordinator.submit(32), coordinator.submit(31)];
+    assert_eq!(coordinator.status(&first)["plans_before"], Value::Null);
+    assert_eq!(coordinator.status(&second)["plans_before"], 1);
+    let status = coordinator.queens(["status", &second]).stdout;
+    assert!(status.contains("waiting to be planned (1 other plan before it)"), "{status}");
+    let jobs = coordinator.queens(["jobs"]).stdout;
+    assert!(jobs.contains("planning, 1 before it"), "{jobs}");
+    check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled");
+    wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
+    check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled");
+    coordinator.stop();
+}
+
+#[test]
 fn a_block_of_what_is_no_name_any_more_is_dropped() {
     let scratch = scratch();
     let data_dir = scratch.path().join("data");

@@ -101,7 +101,7 @@ async fn submit(State(app): State<App>, body: Body<Submission>) -> Result<impl I
     let Json(Object(Submission { n, priority })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| Refusal::bad_request(error.to_string()))?;
     let priority = self::priority(priority)?;
-    let job = carried_out(&app, app.handle.submit(n, priority)).await?;
+    let job = carried_out(&app, app.handle.submit(n, priority)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], shown(&app, job)?))
 }
 

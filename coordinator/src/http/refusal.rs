@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::LARGEST_BODY;
-use crate::Stopped;
 use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use crate::{Stopped, TooManyJobs};
 
 /// A status and a reason, which is sent as `{"error": reason}`.
 #[derive(Debug)]
@@ -75,6 +75,12 @@ impl From<QueryRejection> for Refusal {
 impl From<Stopped> for Refusal {
     fn from(_: Stopped) -> Self {
         Self::unavailable("the coordinator is stopping")
+    }
+}
+
+impl From<TooManyJobs> for Refusal {
+    fn from(refusal: TooManyJobs) -> Self {
+        Self::unavailable(refusal.to_string())
     }
 }
 

@@ -35,6 +35,13 @@ impl Ledger {
         (self.jobs.len(), self.active.len())
     }
 
+    /// How many jobs are planned or counted, or wait for that.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        let is_open = |job: &&Job| matches!(job.row.phase, Phase::Planning | Phase::Active);
+        self.jobs.values().filter(is_open).count()
+    }
+
     /// All workers that are connected or may come back.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerStatus> {
@@ -152,6 +159,7 @@ impl Ledger {
             n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
             failure: failed.and_then(|failed| failed.reason.clone()),
             store_error: None,
+            n_plans_before: None,
         }
     }
 }
