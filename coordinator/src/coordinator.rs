@@ -90,7 +90,7 @@ pub enum StartError {
 /// and what each takes in memory stays within bounds.
 pub(crate) const MOST_OPEN_JOBS: usize = 10_000;
 
-/// A job is refused, because there are [too many](MOST_OPEN_JOBS) that are not over.
+/// A job is refused, because there are too many that are not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
 pub struct TooManyJobs;

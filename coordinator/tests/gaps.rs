@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::store::{Coverage, JobRow, Phase, Store, Write};
-use queens_proto::{Delta, Hello, JobId, Lease, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Hello, JobId, Lease, Name, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Symmetry, crosses_in_counting_order};
 
 const N_GAPS: u64 = 500_000;
@@ -52,9 +52,9 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
     let worker = WorkerId(1);
     let hello = Hello {
         worker,
-        name: "only".to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
+        name: Name::of_any("only"),
+        build: Name::of_any("0"),
+        kernel: Name::of_any("none"),
         n_threads: 4,
         rate: 1e4,
         decomposition: DECOMPOSITION_VERSION,

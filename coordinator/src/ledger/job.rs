@@ -1,7 +1,7 @@
 //! One job: its plan, what is recorded of it, and what is there to be leased.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 

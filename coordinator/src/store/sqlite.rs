@@ -110,7 +110,12 @@ impl Store for SqliteStore {
     }
 }
 
-fn find(connection: &Connection, known: &mut Known, job: JobId, span: Span) -> Result<Option<Recorded>, Fault> {
+fn find(
+    connection: &Connection,
+    known: &mut Known,
+    job: JobId,
+    span: Span,
+) -> Result<Option<Recorded>, Fault> {
     let board = write::board(connection, known, job)?;
     let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else { return Ok(None) };
     let mut statement =

@@ -7,7 +7,9 @@ use std::path::Path;
 use queens_coordinator::intervals::Intervals;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, Truth, audit_against};
-use queens_coordinator::store::{Coverage, CoverageChange, JobRow, Phase, Record, Recorded, Store, Stored, Write};
+use queens_coordinator::store::{
+    Coverage, CoverageChange, JobRow, Phase, Record, Recorded, Store, Stored, Write,
+};
 use queens_proto::{JobId, Progress};
 use queens_solver::Span;
 use tempfile::TempDir;

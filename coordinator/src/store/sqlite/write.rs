@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use queens_proto::JobId;
+use queens_proto::{JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ffi};
