@@ -167,7 +167,6 @@ impl EventLoop {
 
     pub(crate) async fn run(mut self) {
         if let Err(damage) = self.go_on().await {
-            error!(%damage, "the coordinator can't go on");
             self.journal.add(EventKind::Store, None, damage.to_string());
             self.say_store_error(Some(&damage));
             self.publisher.send_modify(|snapshot| Arc::make_mut(snapshot).damage = Some(damage.to_string()));

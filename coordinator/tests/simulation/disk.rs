@@ -34,14 +34,14 @@ pub(crate) struct Disk {
 enum Medium {
     Memory(MemoryStore),
     // The store is closed before its directory is removed.
-    Sqlite { store: SqliteStore, dir: TempDir },
+    Sqlite { store: Box<SqliteStore>, dir: TempDir },
 }
 
 impl Medium {
     fn store(&mut self) -> &mut dyn Store {
         match self {
             Self::Memory(store) => store,
-            Self::Sqlite { store, .. } => store,
+            Self::Sqlite { store, .. } => &mut **store,
         }
     }
 
@@ -61,7 +61,8 @@ impl Medium {
     }
 
     fn sqlite(dir: TempDir) -> Self {
-        Self::Sqlite { store: SqliteStore::open(dir.path()).expect("a sound directory"), dir }
+        let store = SqliteStore::open(dir.path()).expect("a sound directory");
+        Self::Sqlite { store: Box::new(store), dir }
     }
 }
 

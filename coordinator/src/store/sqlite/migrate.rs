@@ -15,6 +15,7 @@ use super::fault::Fault;
 use super::read::{self, integer, parsed, sql_integer};
 use super::write::put_coverage;
 use crate::intervals::Intervals;
+use crate::ledger::RestoreError;
 use crate::store::{Coverage, JobRow, Phase};
 
 /// Up to here a plan is made within a second or two, so that it is made again before it gets a digest.
@@ -27,7 +28,12 @@ const BATCH: usize = 10_000;
 pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
     check_file(connection)?;
     for (job, has_plan) in jobs(connection)? {
-        let board = Board::of(&job);
+        let (board, found) = (Board::of(&job), job.decomposition);
+        if found != DECOMPOSITION_VERSION {
+            // Left to the program that it was begun with, which does not know this version.
+            let error = RestoreError::Decomposition { job: job.id, found };
+            return Err(Fault::Version(error.to_string()));
+        }
         if has_plan {
             let choices = choices(connection, &job)?;
             let digest = plan_digest(board, &choices);
@@ -75,7 +81,7 @@ fn choices(connection: &Connection, job: &JobRow) -> Result<Vec<Choice>, Fault> 
     while let Some(row) = rows.next()? {
         choices.push(read::choice(row, &format!("plan of job {}, cross {}", job.id, choices.len()))?);
     }
-    if job.decomposition != DECOMPOSITION_VERSION || job.n.get() > QUICKLY_PLANNED {
+    if job.n.get() > QUICKLY_PLANNED {
         return Ok(choices);
     }
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -46,7 +46,7 @@ pub(super) fn candidates(
             Err(_) => n_unreadable += 1,
             Ok(None) => return Ok(false),
             Ok(Some(page)) => {
-                rows(&page).into_iter().try_for_each(|values| found(Candidate { values, is_latest }))?
+                rows(&page).into_iter().try_for_each(|values| found(Candidate { values, is_latest }))?;
             }
         }
         Ok(true)
