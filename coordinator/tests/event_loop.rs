@@ -186,6 +186,7 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let (handle, worker, lease) = coordinator_and_worker(&disk).await;
     let (span, counted) = report(&lease);
     // It is given up, another worker counts the same, and it comes back.
+    handle.snapshots().wait_for(|snapshot| !snapshot.workers.is_empty()).await.expect("it runs");
     drop(worker);
     handle.snapshots().wait_for(|snapshot| snapshot.workers.is_empty()).await.expect("it runs");
     let (mut second, again) = connect(&handle, 2, Vec::new()).await;
