@@ -71,15 +71,25 @@ async fn count_with(
     let (worker_end, coordinator_end) = link();
     let serve = coordinator.serve(coordinator_end);
     let drain = CancellationToken::new();
-    let work = worker.serve(worker_end, &drain);
     let follow = async {
         let followed = follow(args, coordinator, id, stop).await;
         drain.cancel();
         followed
     };
-    let (served, _, followed) = tokio::join!(serve, work, follow);
+    let followed = {
+        let count = async { tokio::join!(worker.serve(worker_end, &drain), follow).1 };
+        tokio::pin!(serve, count);
+        // A coordinator that can't write does not answer: when the worker has left, nobody waits for that.
+        tokio::select! {
+            biased;
+            served = &mut serve => match served {
+                Ok(()) => count.await,
+                Err(refusal) => Err(refusal).context("the coordinator refused its own worker"),
+            },
+            followed = &mut count => followed,
+        }
+    };
     worker.stop();
-    served.context("the coordinator refused its own worker")?;
     followed?;
     Ok(id)
 }

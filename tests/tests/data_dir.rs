@@ -4,12 +4,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use queens_coordinator::store::StoreError;
 use queens_coordinator::store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, contents, records, tamper};
 use queens_tests::disk::SmallDisk;
-use queens_tests::process::{Running, clean, queens, run, wait_until};
+use queens_tests::process::{Running, clean, processor_time, queens, run, wait_until};
 use queens_tests::service::Service;
 use queens_tests::{binary, skipped};
 use rusqlite::Connection;
@@ -252,6 +253,31 @@ fn damage_ends_a_coordinator() {
     let log = service.log();
     let last = log.lines().last().unwrap_or_default();
     assert!(last.starts_with("error: ") && last.contains("queens-coordinator recover"), "{log}");
+}
+
+/// While nothing can be written, a signal still ends a count, without what could not be written.
+#[test]
+fn a_count_on_a_full_disk_can_be_interrupted() {
+    let dir = temp();
+    let Some(disk) = SmallDisk::over(dir.path(), 8 << 10) else {
+        return skipped("a full disk, as it takes root to mount a small one");
+    };
+    let parent = temp();
+    let log = parent.path().join("log");
+    let mut full = Service::start(count(20, dir.path(), &["--threads", "1", "--kernel", "portable"]), &log);
+    wait_until("a record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
+    disk.fill();
+    let n_records = records(dir.path()).expect("readable").len();
+    _ = full.logged("until the store can be ");
+    // Its worker goes on, and reports more than once what nobody takes.
+    let begun = processor_time(full.id());
+    let is_later = || processor_time(full.id()) >= begun + Duration::from_secs(3);
+    wait_until("a few reports", || is_later().then_some(()));
+    full.signal("TERM");
+    assert_eq!(full.wait().code(), Some(1), "{}", full.log());
+    disk.make_room();
+    assert!(records(dir.path()).expect("readable").len() >= n_records);
+    audit(dir.path()).expect("nothing contradicts");
 }
 
 /// A plan that was changed is refused wherever it is met, and so is a total that is not the published one.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::{env, io};
 
-use queens_coordinator::store::sqlite::audit;
+use queens_coordinator::store::sqlite::{RecoverError, audit, recover};
 use queens_proto::JobState;
 use queens_solver::published;
 
@@ -70,6 +70,28 @@ fn check(board: &Board, dir: &Path) -> Option<u128> {
     Some(audits.iter().map(|audit| audit.total).sum())
 }
 
+/// Saves what proves itself, goes on with that, and says whether there was anything.
+fn save(bases: &[Base], damaged: &Files) -> bool {
+    let (dir, new) = (directory(damaged), tempfile::tempdir().expect("a temporary directory"));
+    let recovered = match recover(dir.path(), new.path()) {
+        Ok(recovered) => recovered,
+        Err(RecoverError::Nothing(_)) => return false,
+        Err(error) => panic!("{error}"),
+    };
+    audit(new.path()).expect("what is saved proves itself");
+    let n = recovered.jobs[0].job.n;
+    // Where two counts were mixed, it is the one or the other.
+    let base = bases.iter().find(|base| base.board.n == n).expect("one of those that were mixed");
+    let job = base.board.count_on(new.path(), 1.0, &mut |_| ()).expect("it can be gone on with");
+    assert_eq!(
+        Some(job.progress.solutions),
+        published(n).map(|published| published.solutions),
+        "WRONG: {job:?}"
+    );
+    assert!(check(&base.board, new.path()).is_some(), "nothing contradicts");
+    true
+}
+
 /// Damages a copy, goes on with it and judges what comes of it.
 fn attempt(base: &Base, damaged: &Files) -> (Outcome, bool) {
     let accepted = check(&base.board, directory(damaged).path()).is_some();
@@ -103,7 +125,7 @@ fn no_damage_gives_a_wrong_total() {
     let bases: Vec<Base> = [12, 13, 14].into_iter().map(Base::new).collect();
     let mut random = Random::new(seed);
     let mut outcomes: BTreeMap<Kind, BTreeMap<Outcome, u64>> = BTreeMap::new();
-    let mut accepted: BTreeMap<Kind, u64> = BTreeMap::new();
+    let (mut accepted, mut saved) = (BTreeMap::<Kind, u64>::new(), BTreeMap::<Kind, u64>::new());
     for i in 0..n_damages {
         let kind = Kind::ALL[usize::try_from(i).expect("few") % Kind::ALL.len()];
         let which = usize::try_from(random.below(3)).expect("few");
@@ -124,25 +146,40 @@ fn no_damage_gives_a_wrong_total() {
         let (outcome, was_accepted) = attempt(base, &damaged);
         *outcomes.entry(kind).or_default().entry(outcome).or_default() += 1;
         *accepted.entry(kind).or_default() += u64::from(was_accepted);
+        if outcome != Outcome::Right {
+            *saved.entry(kind).or_default() += u64::from(save(&bases, &damaged));
+        }
     }
     // Shown whether or not the harness shows what tests print.
-    writeln!(io::stderr(), "{}", table(&outcomes, &accepted)).expect("there is a stderr");
+    writeln!(io::stderr(), "{}", table(&outcomes, &accepted, &saved)).expect("there is a stderr");
 }
 
-fn table(table: &BTreeMap<Kind, BTreeMap<Outcome, u64>>, accepted: &BTreeMap<Kind, u64>) -> String {
-    let head =
-        ["cases", "right", "right, check refuses", "refused at once", "refused later", "check accepts"];
+fn table(
+    table: &BTreeMap<Kind, BTreeMap<Outcome, u64>>,
+    accepted: &BTreeMap<Kind, u64>,
+    saved: &BTreeMap<Kind, u64>,
+) -> String {
+    let head = [
+        "cases",
+        "right",
+        "right, check refuses",
+        "refused at once",
+        "refused later",
+        "saved of those refused",
+        "check accepts",
+    ];
     let mut text = format!("{:<28}", "damage");
     head.iter().for_each(|head| text.push_str(&format!("  {head}")));
-    let mut add = |name: &str, row: [u64; 6]| {
+    let mut add = |name: &str, row: [u64; 7]| {
         text.push_str(&format!("\n{name:<28}"));
         head.iter().zip(row).for_each(|(head, n)| text.push_str(&format!("  {n:>0$}", head.len())));
     };
-    let mut sums = [0; 6];
+    let mut sums = [0; 7];
     for (kind, outcomes) in table {
         let counts = Outcome::ALL.map(|outcome| outcomes.get(&outcome).copied().unwrap_or(0));
         let [right, evidence, start, later] = counts;
-        let row = [counts.iter().sum(), right, evidence, start, later, accepted[kind]];
+        let saved = saved.get(kind).copied().unwrap_or(0);
+        let row = [counts.iter().sum(), right, evidence, start, later, saved, accepted[kind]];
         add(kind.name(), row);
         sums.iter_mut().zip(row).for_each(|(sum, n)| *sum += n);
     }

@@ -18,7 +18,7 @@ use crate::store::StoreError;
 
 pub(super) const DATABASE: &str = "queens.db";
 const UNFINISHED: &str = "queens.db.new";
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 
 /// A data directory that no other process uses as long as this lives.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::audit::{Tally, Truth};
 use super::backup::put_in_place;
 use super::digest::{BLOCKED_WORKER, Board, JOB, PLAN_CROSS, RECORD, SOURCE, Table};
-use super::directory::{DATABASE, make_database, open_file};
+use super::directory::{DATABASE, LOCK, make_database, open_file};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::salvage::{Candidate, candidates};
@@ -123,15 +123,17 @@ fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
     let named = if damaged.is_dir() { damaged.join(DATABASE) } else { damaged.to_owned() };
     // The log stands beside the file itself, wherever links to it are.
     let path = named.canonicalize().map_err(|error| unusable(format!("'{}': {error}", named.display())))?;
-    let file = File::open(&path).map_err(|error| unusable(error.to_string()))?;
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(damaged.to_owned())),
-        Err(TryLockError::Error(error)) => return Err(unusable(error.to_string())),
-        Ok(()) => {}
+    let database = File::open(&path).map_err(|error| unusable(error.to_string()))?;
+    for file in [Some(&database), File::open(path.with_file_name(LOCK)).ok().as_ref()].into_iter().flatten() {
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(damaged.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(unusable(error.to_string())),
+            Ok(()) => {}
+        }
     }
     let mut log = path.into_os_string();
     log.push("-wal");
-    Ok((file, File::open(log).ok()))
+    Ok((database, File::open(log).ok()))
 }
 
 /// What is being made of a damaged database: all rows that prove themselves, as yet regardless of each other.
