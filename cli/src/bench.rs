@@ -10,7 +10,7 @@ use queens_solver::{Kernel, Part, Sampler, published};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, Output};
-use crate::output::{self, TimeUnit};
+use crate::output::{self, TimeUnit, plural};
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, parallel};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
@@ -150,7 +150,7 @@ fn answer(
 
 fn text(answer: &Answer) -> String {
     let Answer { n, kernel, sample, crosses, solutions, nodes, seconds, checked_against, .. } = answer;
-    let threads = output::threads(answer.threads);
+    let threads = plural(answer.threads, "thread");
     let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
     let (per_solution, per_node) = (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, "node"));
     let error = answer.projected_error * 100.0;

@@ -7,7 +7,7 @@ use queens_solver::{Part, Sampler, published};
 use serde::Serialize;
 
 use crate::args::{EstimateArgs, Output};
-use crate::output::{self, TimeUnit, grouped};
+use crate::output::{self, TimeUnit, grouped, plural};
 use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time, parallel};
 
 /// How long to take samples.
@@ -107,7 +107,7 @@ fn text(answer: &Answer) -> String {
         Some(published) => format!("published: {published}"),
         None => format!("{fewest:.2e} to {most:.2e}, none published"),
     };
-    let threads = output::threads(answer.threads);
+    let threads = plural(answer.threads, "thread");
     format!(
         "Q({n}): {core_time} with the {kernel} kernel of this machine\n\
          {cores}: {wall_time}\n\

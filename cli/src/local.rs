@@ -1,12 +1,13 @@
 //! Counting inside this process: a coordinator and a worker, joined by a link.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::{Coordinator, Handle, JobChange, WorkerChange};
+use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
+use queens_coordinator::{Coordinator, Handle, JobChange, Snapshot, WorkerChange};
 use queens_process::say;
 use queens_proto::{JobId, JobState, Name, Priority, link};
 use queens_worker::{Config, Worker};
@@ -32,7 +33,14 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
         None => "failed to start".to_owned(),
     })?;
     let snapshots = coordinator.handle().snapshots();
+    let before = done_before(args, &snapshots.borrow());
     let counted = count_with(args, &coordinator.handle(), stop).await;
+    let sources = match &counted {
+        Ok(id) if snapshots.borrow().job(*id).is_some_and(|job| job.state == JobState::Done) => {
+            who_counted(args, *id).await
+        }
+        _ => Ok(Vec::new()),
+    };
     // Not on this thread, which has to hear a second signal.
     tokio::task::spawn_blocking(move || coordinator.stop()).await?;
     let id = counted?;
@@ -47,8 +55,35 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
         say(&format!("interrupted at {share:.1} % of the work: {hint}"));
         return Ok(None);
     }
-    let kernel = args.kernel.kernel().name().to_owned();
-    Ok(Some(Counted { job, n_threads: args.threads.get(), kernel }))
+    let counted_now = job.progress.nodes - before.nodes;
+    let counted_by = sources.context("failed to find out who counted")?;
+    let kernels: BTreeSet<&str> = counted_by.iter().map(|by| by.source.kernel.as_str()).collect();
+    let kernel = match kernels.is_empty() {
+        // Nothing is kept, or there was nothing to count.
+        true => args.kernel.kernel().name().to_owned(),
+        false => kernels.into_iter().collect::<Vec<_>>().join("+"),
+    };
+    let n_threads = if before.is_done { 0 } else { args.threads.get() };
+    Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
+}
+
+/// Who counted what is kept. Read while the coordinator has the directory, which it leaves as it should be.
+async fn who_counted(args: &CountArgs, job: JobId) -> anyhow::Result<Vec<CountedBy>> {
+    let Some(dir) = args.data_dir.clone() else { return Ok(Vec::new()) };
+    Ok(tokio::task::spawn_blocking(move || counted_by(&dir, job)).await??)
+}
+
+/// What is known of the job before anything is counted.
+#[derive(Default)]
+struct Before {
+    is_done: bool,
+    nodes: u128,
+}
+
+fn done_before(args: &CountArgs, snapshot: &Snapshot) -> Before {
+    let job = snapshot.jobs.iter().rfind(|job| job.n == args.n && job.state != JobState::Cancelled);
+    job.map(|job| Before { is_done: job.state == JobState::Done, nodes: job.progress.nodes })
+        .unwrap_or_default()
 }
 
 /// Counts the job of the data directory, or a new one, until it is done or that is interrupted.

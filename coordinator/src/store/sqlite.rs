@@ -6,6 +6,7 @@
 
 mod audit;
 mod backup;
+mod counted_by;
 mod directory;
 mod fault;
 mod read;
@@ -29,6 +30,7 @@ use super::{Recorded, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, audit, audit_file};
 pub use self::backup::{BackupError, backup};
+pub use self::counted_by::{CountedBy, counted_by};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
 ///
