@@ -13,6 +13,7 @@ use queens_worker::remote::endpoint;
 use tonic::transport::Endpoint;
 
 use crate::boards::{AnimateArgs, ListArgs, RenderArgs, SolveArgs, TableArgs};
+use crate::progress::Showing;
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 #[derive(Debug, Parser)]
@@ -215,9 +216,20 @@ pub(crate) struct CountArgs {
     #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Output,
 
-    /// Show no progress bar [default: a bar is shown when stderr is a terminal]
-    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new())]
+    /// How to show progress on stderr [default: bar on a terminal, else plain]
+    #[arg(long, env = "QUEENS_PROGRESS", value_name = "HOW")]
+    pub(crate) progress: Option<Showing>,
+
+    /// The same as --progress none
+    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new(), hide = true)]
     pub(crate) no_progress: bool,
+}
+
+impl CountArgs {
+    /// How to show progress.
+    pub(crate) fn showing(&self) -> Showing {
+        if self.no_progress { Showing::None } else { self.progress.unwrap_or_else(Showing::automatic) }
+    }
 }
 
 /// Measure how fast a kernel counts a fixed sample of a board, and check what it counted

@@ -100,7 +100,7 @@ async fn count_remotely(
 ) -> anyhow::Result<Option<Counted>> {
     let remote = Remote::connect(endpoint).await?;
     let id = remote.submit(args.n, Priority::default()).await?;
-    let mut progress = Progress::new(!args.no_progress);
+    let mut progress = Progress::new(args.showing());
     let job = tokio::select! {
         job = remote.watch(id, |job| progress.show(job, job.store_error.as_deref())) => job,
         () = stop.cancelled() => {

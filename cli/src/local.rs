@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use queens_coordinator::store::Store;
@@ -145,7 +146,7 @@ async fn follow(
     id: JobId,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let mut progress = Progress::new(!args.no_progress);
+    let mut progress = Progress::new(args.showing());
     let mut snapshots = coordinator.snapshots();
     loop {
         let snapshot = snapshots.borrow_and_update().clone();
@@ -162,6 +163,8 @@ async fn follow(
         tokio::select! {
             changed = snapshots.changed() => changed.context("the coordinator has stopped")?,
             () = stop.cancelled() => {}
+            // A line may be due though nothing has changed.
+            () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::args::{
 };
 use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
 use crate::output::print;
-use crate::progress::Progress;
+use crate::progress::{Progress, Showing};
 
 /// How long to try to reach a coordinator, and how long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -481,7 +481,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let remote = Remote::connect(&args.remote.coordinator).await?;
     let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
-    let mut progress = Progress::new(bar_instead);
+    let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {
         progress.show(job, job.store_error.as_deref());

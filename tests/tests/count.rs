@@ -1,6 +1,6 @@
 //! The command line of `queens count`: what it answers, what it refuses, where its settings come from.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::binary;
-use queens_tests::process::{Outcome, Running, clean, queens, run};
+use queens_tests::process::{Outcome, Running, clean, queens, run, wait_until};
 use queens_tests::skipped;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -211,6 +211,31 @@ fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
     check_bar(&[("QUEENS_NO_PROGRESS", "1")], "", false);
     check_bar(&[], "--no-progress", false);
     check_bar(&[("QUEENS_NO_PROGRESS", "0")], "--no-progress", false);
+    check_bar(&[("QUEENS_PROGRESS", "plain")], "", false);
+    check_bar(&[("QUEENS_PROGRESS", "none")], "--progress bar", true);
+    check_bar(&[], "--progress none", false);
+}
+
+#[test]
+fn without_a_terminal_progress_is_a_line_at_times() {
+    let portable = ["count", "20", "--kernel", "portable", "--threads", "1"];
+    let mut command = queens(portable);
+    let scratch = TempDir::new().expect("a temporary directory");
+    let said = scratch.path().join("stderr");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(File::create(&said).expect("created"));
+    let mut running = Running::start_redirected(&mut command);
+    let line = wait_until("a line of progress", || {
+        assert!(running.is_running(), "it takes longer");
+        fs::read_to_string(&said).ok().filter(|text| text.ends_with('\n'))
+    });
+    running.kill();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    let expected = |part| assert!(line.contains(part), "no '{part}': {line}");
+    ["n = 20  ", " %  ", "M nodes/s", "found"].into_iter().for_each(expected);
+    let mut command = queens(portable);
+    command.arg("--progress").arg("often");
+    assert!(run(command).complaint(2).contains("plain, bar, none"));
 }
 
 #[test]
@@ -223,7 +248,7 @@ fn help_names_every_variable_and_default() {
         ("--kernel", "QUEENS_KERNEL", "[default: auto]".to_owned()),
         ("--data-dir", "QUEENS_DATA_DIR", "[default: none, nothing is kept]".to_owned()),
         ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
-        ("--no-progress", "QUEENS_NO_PROGRESS", "[default: a bar is shown when stderr is".to_owned()),
+        ("--progress", "QUEENS_PROGRESS", "[default: bar on a terminal, else plain]".to_owned()),
     ];
     // Flags are indented less than what is said of them.
     let sections = help.stdout.split("\n      --").skip(1).map(|section| format!("--{section}"));

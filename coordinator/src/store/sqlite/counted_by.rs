@@ -60,6 +60,6 @@ fn read(connection: &Connection, job: JobId) -> Result<Vec<CountedBy>, Fault> {
             core_time: core_time.map_err(|error| Fault::Damaged(format!("{place}: {error}")))?,
         });
     }
-    all.sort_by(|a, b| b.nodes.cmp(&a.nodes));
+    all.sort_by_key(|by| std::cmp::Reverse(by.nodes));
     Ok(all)
 }
