@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::CountArgs;
 use crate::count::Counted;
 use crate::describe::describe_failure;
+use crate::output::percent;
 use crate::progress::Progress;
 
 /// The name of the worker in this process.
@@ -48,12 +49,12 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
     // As of its end, the last report of an interrupted count included.
     let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
     if job.state != JobState::Done {
-        let share = job.fraction() * 100.0;
+        let share = percent(job.fraction());
         let hint = match &args.data_dir {
             Some(_) => "run the same command again to go on",
             None => "nothing is kept; with --data-dir DIR it could go on",
         };
-        say(&format!("interrupted at {share:.1} % of the work: {hint}"));
+        say(&format!("interrupted at {share} of the work: {hint}"));
         return Ok(None);
     }
     let counted_now = job.progress.nodes - before.nodes;

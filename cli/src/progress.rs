@@ -12,7 +12,8 @@ use queens_process::{is_screen, say};
 use queens_proto::{JobState, JobStatus, plain};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::describe::range_left;
+use crate::describe::{ends, range_left};
+use crate::output::percent;
 
 /// Columns of a bar.
 const BAR: usize = 20;
@@ -83,7 +84,10 @@ impl Progress {
             self.next_line = Some(next_line(elapsed));
             match store_error {
                 Some(error) => say(&format!("waiting: {error}")),
-                None => say(&describe(job, rate, usize::MAX)),
+                None => {
+                    let ends = ends(job).map(|ends| format!("  {ends}")).unwrap_or_default();
+                    say(&(describe(job, rate, usize::MAX) + &ends));
+                }
             }
         }
         let parts = job.progress.work_recorded * u128::from(PARTS) / job.progress.work.max(1);
@@ -154,7 +158,7 @@ impl TermLike for Narrowed {
 /// without its last digits looks like a number.
 fn describe(job: &JobStatus, rate: f64, width: usize) -> String {
     let n = format!("n = {}", job.n);
-    let share = format!("{:.1} %", job.fraction() * 100.0);
+    let share = percent(job.fraction());
     let left = match range_left(job) {
         Some(range) => format!("{range} left"),
         None => job.state.name().to_owned(),

@@ -19,7 +19,7 @@ use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
 use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
-use crate::output::print;
+use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
 
 /// How long to try to reach a coordinator, and how long to wait for an answer.
@@ -320,7 +320,7 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                     job.n.to_string(),
                     job.priority.to_string(),
                     state(job),
-                    format!("{:.1} %", job.fraction() * 100.0),
+                    percent(job.fraction()),
                     job.progress.solutions.to_string(),
                     time_left(job),
                     job.n_workers.to_string(),
