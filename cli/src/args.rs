@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use queens_process::{default_threads, threads};
+use queens_process::{VERSION, default_threads, threads};
 use queens_proto::{JobId, Name, Priority};
 use queens_solver::boards::Given;
 use queens_solver::{BoardSize, KernelChoice};
@@ -19,7 +19,7 @@ use crate::progress::Showing;
 #[derive(Debug, Parser)]
 ///
 /// Messages go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info, debug).
-#[command(name = "queens", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "queens", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -197,6 +197,10 @@ pub(crate) struct CountArgs {
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
           conflicts_with_all = ["threads", "kernel", "data_dir"])]
     pub(crate) coordinator: Option<Endpoint>,
+
+    /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
+    #[arg(long, conflicts_with = "coordinator")]
+    pub(crate) local: bool,
 
     /// Counting threads; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,

@@ -128,6 +128,52 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
 }
 
 #[test]
+fn mistakes_are_told_with_what_mends_them() {
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["count", "8", "--bogus"], &["(see 'queens count --help')"]),
+        (&["workers", "drain"], &["(see 'queens workers drain --help')"]),
+        (&["solve", "8", "--seed", "1"], &["(see 'queens solve --help')"]),
+        (&["bogus"], &["(see 'queens --help')"]),
+        (&["cuont", "8"], &["did you mean 'count'?", "(see 'queens --help')"]),
+        (&["count", "8", "--thread", "2"], &["did you mean '--threads'?"]),
+        (&["count", "8", "--local", "--coordinator", "http://127.0.0.1:1"], &["--local", "--coordinator"]),
+    ];
+    for (args, expected) in rows {
+        check_usage(args, &[], expected);
+    }
+    let coordinator = ("QUEENS_COORDINATOR", "http://127.0.0.1:1");
+    let said = "QUEENS_COORDINATOR is set to 'http://127.0.0.1:1', which stands for --coordinator: \
+                unset it or use --local";
+    check_usage(&["count", "8", "--threads", "2"], &[coordinator], &[said]);
+    check_usage(
+        &["count", "8"],
+        &[coordinator, ("QUEENS_THREADS", "2")],
+        &[said, "; QUEENS_THREADS is set to '2'"],
+    );
+    check_usage(
+        &["count", "8", "--given", "0:0"],
+        &[("QUEENS_DATA_DIR", "x")],
+        &["QUEENS_DATA_DIR is set to 'x', which stands for --data-dir: unset it"],
+    );
+    // Counted here all the same.
+    let local = run(with_env(queens(["count", "8", "--local", "--threads", "2"]), &[coordinator]));
+    assert!(local.stdout.starts_with("Q(8) = 92"), "{local:?}");
+}
+
+#[test]
+fn versions_may_carry_the_commit() {
+    for program in ["queens", "queens-coordinator", "queens-worker"] {
+        let mut command = clean(Command::new(binary(program)));
+        command.arg("--version");
+        let outcome = run(command);
+        assert_eq!(outcome.stdout, format!("{program} {}\n", queens_process::VERSION), "{outcome:?}");
+    }
+    let (version, commit) = queens_process::VERSION.split_once('+').unwrap_or((queens_process::VERSION, ""));
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    assert!(commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
+}
+
+#[test]
 fn without_arguments_there_is_help_on_stderr() {
     for (args, usage) in [(vec![], "Usage: queens <COMMAND>"), (vec!["count"], "Usage: queens count ")] {
         let outcome = run(queens(args));
@@ -198,7 +244,7 @@ fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
     let outcome = run(with_env(script, env));
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert!(outcome.stdout.contains("Q(15) = 2279184"), "{outcome:?}");
-    assert_eq!(outcome.stdout.contains("nodes/s"), expected, "{env:?} {outcome:?}");
+    assert_eq!(outcome.stdout.contains("░ n = 15"), expected, "{env:?} {outcome:?}");
 }
 
 #[test]
@@ -259,8 +305,8 @@ fn help_names_every_variable_and_default() {
         assert!(section.contains(&default), "'{default}' is not in: {section}");
         assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
     }
-    // What is to be counted is said on the command line alone.
-    for section in sections.iter().filter(|section| !section.starts_with("--given")) {
+    // What is to be counted is said on the command line alone, and that it is counted here.
+    for section in sections.iter().filter(|s| !s.starts_with("--given") && !s.starts_with("--local")) {
         assert!(section.contains("[env: QUEENS_") && section.contains("[default: "), "{section}");
     }
 }
