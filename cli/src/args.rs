@@ -92,6 +92,10 @@ pub(crate) struct SubmitArgs {
     )]
     pub(crate) priority: Priority,
 
+    /// Submit without asking what takes more than a year of core time
+    #[arg(long)]
+    pub(crate) yes: bool,
+
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
 }
@@ -219,6 +223,10 @@ pub(crate) struct CountArgs {
     /// How to print the answer
     #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Output,
+
+    /// Begin without asking what takes more than a year of core time
+    #[arg(long)]
+    pub(crate) yes: bool,
 
     /// How to show progress on stderr [default: bar on a terminal, else plain]
     #[arg(long, env = "QUEENS_PROGRESS", value_name = "HOW")]

@@ -6,16 +6,17 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
-use queens_coordinator::store::sqlite::CountedBy;
+use queens_coordinator::store::sqlite::{CountedBy, DATABASE};
 use queens_process::{cancel_on_signal, say, stdout};
 use queens_proto::{JobState, JobStatus, Priority};
-use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
+use queens_solver::{BoardSize, Kernel, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 use crate::args::{CountArgs, Output};
 use crate::boards::{GivenArgs, count_completions};
+use crate::confirm::confirm_count;
 use crate::describe::describe_failure;
 use crate::local;
 use crate::output::{self, date, plural};
@@ -58,6 +59,12 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     if let Some(given) = &args.given {
         let (kernel, n_threads) = (args.kernel.kernel(), args.threads);
         return count_completions(&GivenArgs { n: args.n, given, kernel, n_threads, output: args.output });
+    }
+    // What a directory holds was meant when it was begun.
+    let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
+    let kernel = if args.coordinator.is_some() { Kernel::Avx512 } else { args.kernel.kernel() };
+    if let Err(code) = confirm_count(args.n, kernel, args.yes || begun) {
+        return Ok(code);
     }
     // Better said now than after hours.
     stdout().context("failed to write the answer")?;

@@ -1,4 +1,4 @@
-//! The progress of a count on stderr: a bar, or now and then a line.
+//! Progress on stderr: of a count a bar, or now and then a line.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -102,6 +102,35 @@ impl Progress {
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Says on a terminal what goes on, and for how long, until it is dropped.
+pub(crate) struct Busy(ProgressBar);
+
+impl Busy {
+    /// Something of which there are `n_parts`, if that is known.
+    pub(crate) fn new(what: &'static str, n_parts: Option<usize>) -> Self {
+        const TICK: Duration = Duration::from_millis(200);
+        let target = if is_screen(&io::stderr()) { terminal() } else { ProgressDrawTarget::hidden() };
+        let length = n_parts.and_then(|n_parts| u64::try_from(n_parts).ok());
+        let bar = ProgressBar::with_draw_target(length, target).with_message(what);
+        let parts = if length.is_some() { "{pos} of {len}, " } else { "" };
+        let style = ProgressStyle::with_template(&format!("{{spinner}} {{msg}}: {parts}{{elapsed}}"));
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+
+    /// One part is done.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

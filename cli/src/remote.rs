@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::{Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use tracing::warn;
 use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
+use crate::confirm::confirm_count;
 use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
 use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
@@ -296,6 +297,9 @@ fn unreachable(url: &str, reason: &str) -> anyhow::Error {
 
 /// `queens submit`
 pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
+    if let Err(code) = confirm_count(args.n, Kernel::Avx512, args.yes) {
+        return Ok(code);
+    }
     let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n, args.priority).await?;
     print(&match args.remote.output {
         Output::Text => job.to_string(),

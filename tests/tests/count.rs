@@ -339,3 +339,52 @@ fn an_answer_that_can_not_be_written_is_a_failure() {
     let complaint = outcome.complaint(1);
     assert!(complaint.contains("failed to write the answer"), "{complaint}");
 }
+
+#[test]
+fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
+    for args in [&["count", "28"][..], &["submit", "28"], &["count", "28", "--output", "json"]] {
+        check_usage(args, &[], &["n = 28", "core-years", "--yes"]);
+    }
+    check_usage(
+        &["count", "25", "--kernel", "portable"],
+        &[],
+        &["core-years with the portable kernel", "--yes"],
+    );
+    // It goes on to what is not there.
+    for args in [&["submit", "28", "--yes"][..], &["submit", "25"]] {
+        let outcome = run(queens(args.iter().chain(&["--coordinator", "http://127.0.0.1:1"])));
+        assert!(outcome.complaint(1).contains("failed to reach"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn on_a_terminal_it_is_asked() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skipped("the question on a terminal, as there is no program 'script' to make one");
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let answers = scratch.path().join("answers");
+    fs::write(&answers, "n\n").expect("written");
+    let mut script = clean(Command::new("script"));
+    let command = format!("{} count 28", binary("queens").display());
+    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    script.stdin(File::open(&answers).expect("readable")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let outcome = Running::start_redirected(&mut script).wait();
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    for part in ["core-years", "Go on? [y/N]", "not done"] {
+        assert!(outcome.stdout.contains(part), "{outcome:?}");
+    }
+}
+
+#[test]
+fn on_a_terminal_an_estimate_says_what_it_does() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skipped("progress of an estimate, as there is no program 'script' to make a terminal");
+    }
+    let mut script = clean(Command::new("script"));
+    let command = format!("{} estimate 20", binary("queens").display());
+    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    let outcome = run(script);
+    assert!(outcome.stdout.contains("counting samples"), "{outcome:?}");
+    assert_eq!(run(queens(["estimate", "20"])).stderr, "");
+}

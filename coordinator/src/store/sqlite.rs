@@ -31,6 +31,7 @@ use super::{Recorded, Store, StoreError, Stored, Write};
 pub use self::audit::{JobAudit, audit, audit_file};
 pub use self::backup::{BackupError, backup};
 pub use self::counted_by::{CountedBy, counted_by};
+pub use self::directory::DATABASE;
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
 ///

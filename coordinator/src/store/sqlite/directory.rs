@@ -11,7 +11,8 @@ use super::fault::Fault;
 use super::schema::{self, APPLICATION_ID, VERSION};
 use crate::store::StoreError;
 
-pub(super) const DATABASE: &str = "queens.db";
+/// The database in a data directory.
+pub const DATABASE: &str = "queens.db";
 const UNFINISHED: &str = "queens.db.new";
 const LOCK: &str = "lock";
 
