@@ -1,23 +1,25 @@
 //! How jobs and workers are shown.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use comfy_table::{CellAlignment, Table, presets};
 use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::{Published, published};
 use serde_json::{Value, json};
 
-use crate::output::{duration, range};
+use crate::output::{done_at, duration, percent, plural, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
     let JobStatus { id, n, n_workers, .. } = job;
     let (state, solutions) = (state(job), job.progress.solutions);
-    let share = job.fraction() * 100.0;
-    let so_far = format!("job {id}  n = {n}  {state}  {share:.1} %  {solutions} solutions");
+    let share = percent(job.fraction());
+    let so_far = format!("job {id}  n = {n}  {state}  {share}  {}", plural(solutions, "solution"));
     match job.state {
         JobState::Done => format!("{so_far}  {}", comparison(job)),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
         JobState::Cancelled => so_far,
-        _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left(job)),
+        _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left_and_end(job)),
     }
 }
 
@@ -91,7 +93,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     };
     let share = match progress.n_subproblems {
         0 if job.state != JobState::Done => plan(job),
-        all => format!("{:.2} % ({} of {all} subproblems)", job.fraction() * 100.0, progress.n_recorded),
+        all => format!("{} ({} of {all} subproblems)", percent(job.fraction()), progress.n_recorded),
     };
     format!(
         "job           {}\nn             {}\nstate         {}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}\n\
@@ -102,7 +104,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         job.priority,
         progress.solutions,
         duration(job.active.as_secs_f64()),
-        time_left(job),
+        time_left_and_end(job),
         job.n_workers,
     )
 }
@@ -165,6 +167,21 @@ pub(crate) fn time_left(job: &JobStatus) -> String {
         Some(range) => range,
         None => "unknown".to_owned(),
     }
+}
+
+/// The same with the date it ends, if that takes long.
+pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
+    let ends = ends(job).map(|at| format!(" ({at})")).unwrap_or_default();
+    time_left(job) + &ends
+}
+
+/// When a job should be done, if that takes long: "done 2026-11-22 01:00 to 03:00 UTC".
+pub(crate) fn ends(job: &JobStatus) -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let running = !job.state.is_over();
+    done_at(now, job.seconds_left_low?, job.seconds_left_high?)
+        .filter(|_| running)
+        .map(|at| format!("done {at}"))
 }
 
 /// The range of the time a job should still take: "4 to 6 min".

@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod boards;
+mod confirm;
 mod count;
 mod describe;
 mod estimate;

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::{Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -18,9 +18,10 @@ use tracing::warn;
 use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
+use crate::confirm::confirm_count;
 use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
-use crate::output::print;
-use crate::progress::Progress;
+use crate::output::{percent, print};
+use crate::progress::{Progress, Showing};
 
 /// How long to try to reach a coordinator, and how long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -296,6 +297,9 @@ fn unreachable(url: &str, reason: &str) -> anyhow::Error {
 
 /// `queens submit`
 pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
+    if let Err(code) = confirm_count(args.n, Kernel::Avx512, args.yes) {
+        return Ok(code);
+    }
     let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n, args.priority).await?;
     print(&match args.remote.output {
         Output::Text => job.to_string(),
@@ -320,7 +324,7 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                     job.n.to_string(),
                     job.priority.to_string(),
                     state(job),
-                    format!("{:.1} %", job.fraction() * 100.0),
+                    percent(job.fraction()),
                     job.progress.solutions.to_string(),
                     time_left(job),
                     job.n_workers.to_string(),
@@ -481,7 +485,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let remote = Remote::connect(&args.remote.coordinator).await?;
     let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
-    let mut progress = Progress::new(bar_instead);
+    let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {
         progress.show(job, job.store_error.as_deref());

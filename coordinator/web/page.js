@@ -23,11 +23,16 @@ export function say(element, text) {
 /** Digits in thousands; takes strings, as counts outgrow numbers. */
 export const grouped = (digits) => String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
 
+/** A share, "0.0031 %", rounded down so that only all of it is 100 %: the same as the command line shows. */
 export const percent = (share) => {
-  const decimals = share > 0 && share < 1 ? 2 : 0;
-  // What is not all is not shown as all.
-  const shown = Math.min(share * 100, share < 1 ? 99.99 : 100);
-  return `${shown.toFixed(decimals)} %`;
+  // A little more, so that 0.07 is 7 %.
+  const percent = share * 100 * (1 + 1e-12);
+  if (share >= 1) return "100 %";
+  if (percent <= 0) return "0 %";
+  if (percent < 0.0001) return "<0.0001 %";
+  const decimals = percent >= 10 ? 1 : percent >= 1 ? 2 : 1 - Math.floor(Math.log10(percent));
+  const parts = 10 ** decimals;
+  return `${Math.min(Math.floor(percent * parts) / parts, 99.9).toFixed(decimals)} %`;
 };
 
 export function rate(perSecond) {
@@ -49,14 +54,37 @@ export function duration(seconds) {
   return next ? `${first} ${Math.floor((whole % size) / next[1])} ${next[0]}` : first;
 }
 
+/** A range of seconds, with no more digits than are known: "45 to 60 min". */
+export function range(low, high) {
+  const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60]];
+  const [name, unit] = units.find(([, unit]) => high >= 2 * unit) ?? ["s", 1];
+  // Two digits, and whole numbers.
+  const rounded = (number, round) => {
+    const digits = 10 ** Math.max(Math.floor(Math.log10(Math.max(number, 1))) - 1, 0);
+    return round(number / digits) * digits;
+  };
+  const least = rounded(low / unit, Math.floor), most = Math.max(rounded(high / unit, Math.ceil), 1);
+  if (least < 1) return `at most ${grouped(most)} ${name}`;
+  return least < most ? `${grouped(least)} to ${grouped(most)} ${name}` : `about ${grouped(most)} ${name}`;
+}
+
+/** When what takes so many seconds is done, in local time, if that is worth a date. */
+export function doneAt(low, high) {
+  const day = 86400, year = 365.25 * day;
+  if (high < 3600 || high >= 1000 * year) return "";
+  const exact = high - low < 2 * day, step = (exact ? 600 : day) * 1000, now = Date.now();
+  const first = new Date(Math.floor((now + low * 1000) / step) * step);
+  const last = new Date(Math.ceil((now + high * 1000) / step) * step);
+  const style = high >= 2 * year ? { year: "numeric" } : exact ? { dateStyle: "medium", timeStyle: "short" } : { dateStyle: "medium" };
+  return `, done ${new Intl.DateTimeFormat(undefined, style).formatRange(first, last)}`;
+}
+
 export const isOver = (job) => ["done", "cancelled", "failed"].includes(job.state);
 
 export function timeLeft(job) {
   if (isOver(job)) return "–";
-  if (job.seconds_left === null) return "unknown";
   const { seconds_left_low: low, seconds_left_high: high } = job;
-  const range = typeof low === "number" && typeof high === "number" ? ` (${duration(low)} to ${duration(high)})` : "";
-  return `${duration(job.seconds_left)}${range}`;
+  return typeof low === "number" && typeof high === "number" ? `${range(low, high)}${doneAt(low, high)}` : "unknown";
 }
 
 /** How a finished count lies to the published one: words and a class. */

@@ -107,13 +107,13 @@ pub struct JobStatus {
 }
 
 impl JobStatus {
-    /// The recorded share of the estimated work, 0 to 1.
+    /// The recorded share of the estimated work, 0 to 1; 1 only when all is recorded.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         match self.state {
             JobState::Done => 1.0,
             _ if self.progress.work == 0 => 0.0,
-            _ => self.progress.work_recorded as f64 / self.progress.work as f64,
+            _ => (self.progress.work_recorded as f64 / self.progress.work as f64).min(1.0f64.next_down()),
         }
     }
 }

@@ -18,7 +18,7 @@ const N: u8 = 17;
 
 fn count(n: u8, dir: Option<&Path>) -> Command {
     // The slowest kernel, so that there is time to interrupt it.
-    let portable = ["--kernel", "portable", "--threads", "1"];
+    let portable = ["--kernel", "portable", "--threads", "1", "--progress", "none", "--yes"];
     let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(&portable));
     if let Some(dir) = dir {
         command.arg("--data-dir").arg(dir);

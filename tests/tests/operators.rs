@@ -338,6 +338,9 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     check_done(&coordinator, &job, 17);
     coordinator.stop();
     check_says(&maintain(&["check"], &restored), &format!("{} solutions", solutions(17)));
+    // A directory may be given in place of a backup.
+    let given = restored.to_str().expect("UTF-8");
+    check_says(&maintain(&["check", given], Path::new("nowhere")), &format!("{} solutions", solutions(17)));
     let epochs = |dir: &Path| -> BTreeSet<i64> {
         records(dir).expect("records").iter().map(|record| record.lease >> 32).collect()
     };

@@ -11,14 +11,14 @@ use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Table, Table
 
 use super::{Pane, Screen};
 use crate::describe::{describe_failure, state, time_left};
-use crate::output::grouped;
+use crate::output::{grouped, percent};
 
 /// Cells between two columns.
 const SPACING: u16 = 1;
 
 /// Cells of the widest bar that shows how far a job is, and of the percentage beside a bar.
 const WIDEST_BAR: u16 = 40;
-const PERCENTAGE: u16 = 8;
+const PERCENTAGE: u16 = 10;
 
 const HELP: &str = "\
 Tab, ← →      go to the other table
@@ -146,7 +146,7 @@ fn bar(fraction: f64, width: usize) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to width")]
     let full = (fraction.clamp(0.0, 1.0) * width as f64) as usize;
     let bar = format!("{}{}", "█".repeat(full), "░".repeat(width - full));
-    format!("{bar}{:6.1} %", fraction * 100.0)
+    format!("{bar} {:>9}", percent(fraction))
 }
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {

@@ -90,7 +90,7 @@ impl Live {
         });
         let jobs = jobs.into_iter().take(MOST_JOBS);
         let summary = Summary {
-            version: env!("CARGO_PKG_VERSION"),
+            version: queens_process::VERSION,
             store_error: snapshot.store_error.clone(),
             jobs: jobs.map(|job| view::Job::of(job, snapshot, self.pace(job.id))).collect(),
             n_jobs: snapshot.jobs.len(),

@@ -7,6 +7,7 @@
 
 mod audit;
 mod backup;
+mod counted_by;
 mod digest;
 mod directory;
 mod fault;
@@ -34,6 +35,8 @@ use super::{Recorded, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
+pub use self::counted_by::{CountedBy, counted_by};
+pub use self::directory::DATABASE;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
