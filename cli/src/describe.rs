@@ -5,7 +5,7 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::{Published, published};
 use serde_json::{Value, json};
 
-use crate::output::{duration, range};
+use crate::output::{duration, grouped, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -156,6 +156,11 @@ pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
             json!({ "job": job.to_string(), "cross": span.cross(), "from": span.from(), "to": span.to() })
         }),
     })
+}
+
+/// Millions of nodes per second, or a dash for what nobody has measured.
+pub(crate) fn speed(nodes_per_second: Option<f64>) -> String {
+    nodes_per_second.map_or_else(|| "–".to_owned(), |rate| grouped(rate / 1e6))
 }
 
 /// The time a job should still take, as a range, as far as that is known.

@@ -18,7 +18,7 @@ use tracing::warn;
 use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
-use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
+use crate::describe::{align_right, describe, job_json, line, speed, state, table, time_left, worker_json};
 use crate::output::print;
 use crate::progress::Progress;
 
@@ -394,7 +394,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                     worker.state.name().to_owned(),
                     worker.kernel.to_string(),
                     worker.n_threads.to_string(),
-                    format!("{:.0}", worker.rate / 1e6),
+                    speed(worker.rate),
                     worker.n_leases.to_string(),
                     counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),

@@ -37,6 +37,10 @@ export function rate(perSecond) {
   return `${(perSecond / size).toPrecision(3)} ${unit}nodes/s`;
 }
 
+/** What all workers count together, and of how many of them that is, if not of all. */
+export const fleetRate = ({ nodes_per_second: perSecond, counting, measured }) =>
+  rate(perSecond) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
+
 /** Seconds in the two largest units. */
 export function duration(seconds) {
   const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];

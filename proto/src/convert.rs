@@ -547,7 +547,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),
-            rate: amount("the worker's rate", worker.nodes_per_second)?,
+            rate: worker.nodes_per_second.map(|rate| amount("the worker's rate", rate)).transpose()?,
             n_leases: worker.leases,
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,

@@ -164,8 +164,9 @@ pub struct WorkerStatus {
     pub connected: bool,
     /// Time since it was last heard of.
     pub silent: Duration,
-    /// What all its threads count together, in estimated nodes per second; 0 if it has nothing to count.
-    pub rate: f64,
+    /// What all its threads count together, in counted nodes per second: 0 if it has nothing to count, `None` if nobody
+    /// has measured it.
+    pub rate: Option<f64>,
     /// Leases it holds.
     pub n_leases: u32,
     /// Spans recorded from its reports.
@@ -176,6 +177,41 @@ pub struct WorkerStatus {
     pub failure: Option<String>,
     /// What one of its threads is counting: a job, and what is left of a span.
     pub counting: Option<(JobId, Span)>,
+}
+
+/// How fast workers count together, as far as that is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FleetSpeed {
+    /// Those of them that are connected and count something.
+    pub n_counting: usize,
+    /// Those of these whose speed is measured.
+    pub n_measured: usize,
+    /// What these count, in nodes per second; `None` if something is counted and none of it is measured.
+    pub nodes_per_second: Option<f64>,
+}
+
+impl FleetSpeed {
+    /// That of all these workers.
+    pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerStatus>) -> Self {
+        let (mut n_counting, mut n_measured, mut sum) = (0, 0, 0.0);
+        let counting = workers.into_iter().filter(|worker| worker.connected && worker.rate != Some(0.0));
+        for worker in counting {
+            n_counting += 1;
+            if let Some(rate) = worker.rate {
+                n_measured += 1;
+                sum += rate;
+            }
+        }
+        let nodes_per_second = (n_counting == 0 || n_measured > 0).then_some(sum);
+        Self { n_counting, n_measured, nodes_per_second }
+    }
+
+    /// Of how many workers it is told, if not of all: "12 of 30 workers measured".
+    #[must_use]
+    pub fn gap(&self) -> Option<String> {
+        let Self { n_counting, n_measured, .. } = self;
+        (n_measured < n_counting).then(|| format!("{n_measured} of {n_counting} workers measured"))
+    }
 }
 
 /// Something that has happened.

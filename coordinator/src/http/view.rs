@@ -85,7 +85,7 @@ pub(super) struct Worker {
     threads: u32,
     connected: bool,
     seconds_silent: f64,
-    nodes_per_second: f64,
+    nodes_per_second: Option<f64>,
     leases: u32,
     recorded: u64,
     failure: Option<String>,
