@@ -23,6 +23,9 @@ pub(crate) fn line(job: &JobStatus) -> String {
 
 /// How far the plan of a job is that has none.
 fn plan(job: &JobStatus) -> String {
+    if let Some(share) = job.plan_fraction {
+        return format!("{} of the plan is made", floor_percent(share));
+    }
     match job.n_plans_before {
         None => "the plan is not made yet".to_owned(),
         Some(1) => "waiting to be planned (1 other plan before it)".to_owned(),
@@ -30,11 +33,19 @@ fn plan(job: &JobStatus) -> String {
     }
 }
 
-/// The state, and what else keeps a job from its end.
+/// A share in whole percent, rounded down: what is not all is not shown as all.
+pub(crate) fn floor_percent(share: f64) -> String {
+    format!("{:.0} %", (share * 100.0).floor())
+}
+
+/// The state, how far the plan is if that is being made, and what else keeps a job from its end.
 pub(crate) fn state(job: &JobStatus) -> String {
     let state = job.state.name();
     if let Some(n_before) = job.n_plans_before {
         return format!("{state}, {n_before} before it");
+    }
+    if let Some(share) = job.plan_fraction {
+        return format!("{state} {}", floor_percent(share));
     }
     match job.n_failed {
         0 => state.to_owned(),
@@ -132,6 +143,7 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "failure": job.failure,
         "store_error": job.store_error,
         "plans_before": job.n_plans_before,
+        "plan_fraction": job.plan_fraction,
         "published": published.map(|counts| counts.solutions.to_string()),
         "agrees": published.map(|counts| counts.solutions == job.progress.solutions),
     })

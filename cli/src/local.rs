@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::CountArgs;
 use crate::count::Counted;
-use crate::describe::describe_failure;
+use crate::describe::{describe_failure, floor_percent};
 use crate::progress::Progress;
 
 /// The name of the worker in this process.
@@ -39,6 +39,15 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
     // As of its end, the last report of an interrupted count included.
     let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
     if job.state != JobState::Done {
+        if job.state == JobState::Planning {
+            let share = floor_percent(job.plan_fraction.unwrap_or(0.0));
+            let hint = match &args.data_dir {
+                Some(_) => "nothing of it is kept, and the same command begins it again",
+                None => "nothing is kept",
+            };
+            say(&format!("interrupted at {share} of the plan: {hint}"));
+            return Ok(None);
+        }
         let share = job.fraction() * 100.0;
         let hint = match &args.data_dir {
             Some(_) => "run the same command again to go on",

@@ -11,7 +11,7 @@ use queens_process::is_screen;
 use queens_proto::{JobState, JobStatus, plain};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::describe::range_left;
+use crate::describe::{range_left, state};
 
 /// Columns of a bar.
 const BAR: usize = 20;
@@ -117,7 +117,7 @@ fn describe(job: &JobStatus, rate: f64, width: usize) -> String {
     let share = format!("{:.1} %", job.fraction() * 100.0);
     let left = match range_left(job) {
         Some(range) => format!("{range} left"),
-        None => job.state.name().to_owned(),
+        None => state(job),
     };
     let rate = format!("{:.0} M nodes/s", rate / 1e6);
     let found = format!("{} found", job.progress.solutions);
@@ -210,6 +210,7 @@ mod tests {
             failure: None,
             store_error: None,
             n_plans_before: None,
+            plan_fraction: None,
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [
@@ -223,5 +224,7 @@ mod tests {
         }
         (job.state, job.seconds_left_low) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
+        (job.state, job.progress, job.plan_fraction) = (JobState::Planning, Progress::default(), Some(0.416));
+        assert_eq!(describe(&job, 0.0, 100), "n = 19  0.0 %  planning 41 %  0 found");
     }
 }

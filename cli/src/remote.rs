@@ -489,8 +489,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
             return;
         }
         // A line says something new, and at most once a second.
-        let news = (job.state, job.progress.n_recorded, job.n_workers);
-        let is_old = printed.is_some_and(|(before, at): (_, Instant)| before == news || at.elapsed() < LINE);
+        let news = (state(job), job.progress.n_recorded, job.n_workers);
+        let is_old = printed
+            .as_ref()
+            .is_some_and(|(before, at): &(_, Instant)| *before == news || at.elapsed() < LINE);
         if is_old && !job.state.is_over() {
             return;
         }

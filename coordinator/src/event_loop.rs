@@ -33,7 +33,7 @@ use crate::traces::Traces;
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
 
-/// How often time passes for the ledger while something is counted, or has happened that is not published: an idle
+/// How often time passes for the ledger while something is planned or counted, or has happened that is not published: an idle
 /// thread waits this long for the tail of somebody else's lease. Snapshots come as often, and whenever a job begins or
 /// ends.
 const TICK: Duration = Duration::from_millis(100);
@@ -179,7 +179,7 @@ impl EventLoop {
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
     async fn step(&mut self) -> bool {
         let next_tick = self.ticked + self.tick_interval();
-        let is_ticking = self.ledger.has_workers() || self.unpublished;
+        let is_ticking = self.ledger.has_workers() || self.unpublished || self.planners.is_making();
         let due = next_tick.max(self.woke);
         let mut command = tokio::select! {
             biased;
@@ -590,7 +590,8 @@ impl EventLoop {
     }
 
     fn tick_interval(&self) -> Duration {
-        if self.ledger.has_leases() || self.unpublished { TICK } else { IDLE_TICK }
+        let is_changing = self.ledger.has_leases() || self.unpublished || self.planners.is_making();
+        if is_changing { TICK } else { IDLE_TICK }
     }
 
     fn publish(&mut self) {
@@ -611,6 +612,7 @@ impl EventLoop {
         let mut jobs = self.ledger.jobs();
         for job in jobs.iter_mut().filter(|job| job.state == JobState::Planning) {
             job.n_plans_before = self.planners.n_before(job.n).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+            job.plan_fraction = self.planners.share_made(job.n);
         }
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.unpublished = !with_workers;

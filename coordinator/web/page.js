@@ -75,7 +75,8 @@ export function agreement(job) {
 export function stateText(job) {
   const failed = job.failed ? `, ${job.failed} ${job.failed === 1 ? "span" : "spans"} failed` : "";
   const waiting = job.plans_before === null ? "" : `, ${job.plans_before} before it`;
-  return job.state + failed + waiting;
+  const planned = job.plan_fraction === null ? "" : ` ${Math.floor(100 * job.plan_fraction)} %`;
+  return job.state + planned + failed + waiting;
 }
 
 async function answer(response) {

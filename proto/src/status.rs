@@ -104,6 +104,8 @@ pub struct JobStatus {
     pub store_error: Option<String>,
     /// How many other plans are made before this job's; `None` if that is made, or being made.
     pub n_plans_before: Option<u32>,
+    /// The share of its plan that is made, 0 to 1, while that is being made.
+    pub plan_fraction: Option<f64>,
 }
 
 impl JobStatus {

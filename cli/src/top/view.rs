@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Table, TableState};
 
 use super::{Pane, Screen};
-use crate::describe::{describe_failure, speed, state, time_left};
+use crate::describe::{describe_failure, floor_percent, speed, state, time_left};
 
 /// Cells between two columns.
 const SPACING: u16 = 1;
@@ -136,7 +136,7 @@ fn job_texts(job: &JobStatus, bar: usize) -> [String; 8] {
         format!("{}{disputed}", job.state.name()),
         job.priority.to_string(),
         self::bar(job.fraction(), bar),
-        time_left(job),
+        job.plan_fraction.map_or_else(|| time_left(job), |share| format!("{} planned", floor_percent(share))),
         job.n_workers.to_string(),
         job.progress.solutions.to_string(),
     ]

@@ -140,6 +140,7 @@ impl Ledger {
             failure: failed.and_then(|failed| failed.reason.clone()),
             store_error: None,
             n_plans_before: None,
+            plan_fraction: None,
         }
     }
 }
