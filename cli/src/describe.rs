@@ -14,7 +14,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
     let share = job.fraction() * 100.0;
     let so_far = format!("job {id}  n = {n}  {state}  {share:.1} %  {solutions} solutions");
     match job.state {
-        JobState::Done => format!("{so_far}  {}", comparison(job)),
+        JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
         JobState::Cancelled => so_far,
         _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left(job)),
@@ -70,11 +70,17 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
 pub(crate) fn comparison(job: &JobStatus) -> String {
     match published(job.n) {
         None => "no count has been published to compare with".to_owned(),
-        Some(counts) if counts.solutions == job.progress.solutions => {
-            format!("agrees with the published count ({} fundamental)", counts.fundamental)
-        }
-        Some(counts) => format!("CONTRADICTS the published count {}", counts.solutions),
+        Some(_) if job.agrees() == Some(true) => "agrees with the published count".to_owned(),
+        Some(counts) => format!(
+            "CONTRADICTS the published count {} ({} fundamental)",
+            counts.solutions, counts.fundamental
+        ),
     }
+}
+
+/// The number of fundamental solutions, as computed from what was counted.
+fn fundamental(job: &JobStatus) -> String {
+    job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
 }
 
 /// The published counts of a job that is done.
@@ -97,7 +103,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         }
     };
     let compared = match job.state {
-        JobState::Done => format!("\n              {}", comparison(job)),
+        JobState::Done => format!("\n              {}\nfundamental   {}", comparison(job), fundamental(job)),
         _ => String::new(),
     };
     let share = match progress.n_subproblems {
@@ -144,8 +150,9 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "store_error": job.store_error,
         "plans_before": job.n_plans_before,
         "plan_fraction": job.plan_fraction,
+        "fundamental": job.fundamental.map(|count| count.to_string()),
         "published": published.map(|counts| counts.solutions.to_string()),
-        "agrees": published.map(|counts| counts.solutions == job.progress.solutions),
+        "agrees": job.agrees(),
     })
 }
 
@@ -204,5 +211,48 @@ pub(crate) fn align_right(table: &mut Table, columns: &[usize]) {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::pb;
+
+    use super::*;
+
+    /// A job that is done, with counts that nobody has counted.
+    fn done(n: u32, solutions: &str, fundamental: &str) -> JobStatus {
+        let zero = || "0".to_owned();
+        let job = pb::Job {
+            job: 1,
+            n,
+            state: pb::JobState::Done.into(),
+            solutions: solutions.to_owned(),
+            fundamental: fundamental.to_owned(),
+            nodes: zero(),
+            subproblems: zero(),
+            recorded: zero(),
+            work: zero(),
+            work_recorded: zero(),
+            ..pb::Job::default()
+        };
+        job.try_into().expect("in order")
+    }
+
+    #[track_caller]
+    fn check(n: u32, (solutions, fundamental): (&str, &str), shown: &str, compared: &str) {
+        let job = done(n, solutions, fundamental);
+        assert!(describe(&job).contains(&format!("\nfundamental   {shown}\n")), "{}", describe(&job));
+        assert!(line(&job).ends_with(&format!("  fundamental: {shown}  {compared}")), "{}", line(&job));
+    }
+
+    #[test]
+    fn the_fundamental_number_is_the_one_of_this_count() {
+        check(28, ("80000", "10007"), "10007", "no count has been published to compare with");
+        check(28, ("80000", ""), "being computed", "no count has been published to compare with");
+        check(8, ("92", "12"), "12", "agrees with the published count");
+        check(8, ("92", ""), "being computed", "agrees with the published count");
+        check(8, ("92", "13"), "13", "CONTRADICTS the published count 92 (12 fundamental)");
+        check(8, ("100", "13"), "13", "CONTRADICTS the published count 92 (12 fundamental)");
     }
 }

@@ -211,6 +211,7 @@ mod tests {
             store_error: None,
             n_plans_before: None,
             plan_fraction: None,
+            fundamental: None,
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [

@@ -29,6 +29,7 @@ use crate::pulse::{Pulse, SLOW};
 use crate::seldom::Seldom;
 use crate::store::{Recorded, Store, StoreError, Write};
 use crate::traces::Traces;
+use crate::turns::Turns;
 
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
@@ -65,6 +66,7 @@ pub(crate) struct EventLoop {
     store: Box<dyn Store>,
     queue: mpsc::Receiver<Command>,
     planners: Planners,
+    turns: Turns,
     sessions: HashMap<WorkerId, Session>,
     n_sessions: u64,
     /// Answers that wait until the writes are durable.
@@ -124,12 +126,15 @@ impl EventLoop {
         let blocked = ledger.blocked().cloned().collect();
         let events = journal.events();
         let census = ledger.census();
-        let snapshot = Snapshot { jobs: ledger.jobs(), blocked, events, ..Snapshot::default() };
+        let (mut jobs, mut turns) = (ledger.jobs(), Turns::new(commands.clone()));
+        turns.complete(&mut jobs);
+        let snapshot = Snapshot { jobs, blocked, events, ..Snapshot::default() };
         Ok(Self {
             ledger,
             store,
             queue,
             planners: Planners::new(n_threads, commands),
+            turns,
             sessions: HashMap::new(),
             n_sessions: 0,
             answers: Vec::new(),
@@ -173,6 +178,7 @@ impl EventLoop {
             self.end_step();
         }
         self.planners.stop_all();
+        self.turns.stop();
         self.publish_now(true);
     }
 
@@ -309,6 +315,7 @@ impl EventLoop {
                 }
             }
             Command::PlanEnded { n, plan } => self.planners.ended(n, plan),
+            Command::SearchEnded { n, found } => self.turns.ended(n, found),
             Command::Look { job } => _ = self.looked.insert(job, Instant::now()),
         }
     }
@@ -613,6 +620,11 @@ impl EventLoop {
         for job in jobs.iter_mut().filter(|job| job.state == JobState::Planning) {
             job.n_plans_before = self.planners.n_before(job.n).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
             job.plan_fraction = self.planners.share_made(job.n);
+        }
+        for id in self.turns.complete(&mut jobs) {
+            error!(job = %id, "the number of solutions contradicts that of symmetric ones");
+            let text = "its number of solutions contradicts that of symmetric ones: one of the two is wrong";
+            self.journal.add(EventKind::Failure, Some(id), text.to_owned());
         }
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.unpublished = !with_workers;

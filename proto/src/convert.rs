@@ -447,6 +447,7 @@ impl From<JobStatus> for pb::Job {
             store_error: job.store_error.unwrap_or_default(),
             plans_before: job.n_plans_before,
             plan_fraction: job.plan_fraction,
+            fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
             seconds_left_low: job.seconds_left_low,
             seconds_left_high: job.seconds_left_high,
         }
@@ -487,6 +488,10 @@ impl TryFrom<pb::Job> for JobStatus {
             store_error: some_line(&job.store_error),
             n_plans_before: job.plans_before,
             plan_fraction: job.plan_fraction.map(share_of_plan).transpose()?,
+            fundamental: match job.fundamental.as_str() {
+                "" => None,
+                count => Some(decimal("the number of fundamental solutions", count)?),
+            },
         })
     }
 }

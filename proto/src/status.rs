@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Span};
+use queens_solver::{BoardSize, Span, published};
 
 use crate::{JobId, Name, Priority, WorkerId};
 
@@ -106,9 +106,20 @@ pub struct JobStatus {
     pub n_plans_before: Option<u32>,
     /// The share of its plan that is made, 0 to 1, while that is being made.
     pub plan_fraction: Option<f64>,
+    /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
+    pub fundamental: Option<u128>,
 }
 
 impl JobStatus {
+    /// Whether what was counted is what has been published; `None` if it is not done or nothing has been published. The
+    /// fundamental number is compared when it is there.
+    #[must_use]
+    pub fn agrees(&self) -> Option<bool> {
+        let counts = published(self.n).filter(|_| self.state == JobState::Done)?;
+        let is_fundamental = self.fundamental.is_none_or(|count| count == counts.fundamental);
+        Some(counts.solutions == self.progress.solutions && is_fundamental)
+    }
+
     /// The recorded share of the estimated work, 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {

@@ -141,6 +141,7 @@ impl Ledger {
             store_error: None,
             n_plans_before: None,
             plan_fraction: None,
+            fundamental: None,
         }
     }
 }
