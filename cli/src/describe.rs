@@ -7,7 +7,7 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::{Published, published};
 use serde_json::{Value, json};
 
-use crate::output::{done_at, duration, percent, plural, range};
+use crate::output::{done_at, duration, grouped, percent, plural, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -16,7 +16,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
     let share = percent(job.fraction());
     let so_far = format!("job {id}  n = {n}  {state}  {share}  {}", plural(solutions, "solution"));
     match job.state {
-        JobState::Done => format!("{so_far}  {}", comparison(job)),
+        JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
         JobState::Cancelled => so_far,
         _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left_and_end(job)),
@@ -25,6 +25,9 @@ pub(crate) fn line(job: &JobStatus) -> String {
 
 /// How far the plan of a job is that has none.
 fn plan(job: &JobStatus) -> String {
+    if let Some(share) = job.plan_fraction {
+        return format!("{} of the plan is made", percent(share));
+    }
     match job.n_plans_before {
         None => "the plan is not made yet".to_owned(),
         Some(1) => "waiting to be planned (1 other plan before it)".to_owned(),
@@ -32,11 +35,14 @@ fn plan(job: &JobStatus) -> String {
     }
 }
 
-/// The state, and what else keeps a job from its end.
+/// The state, how far the plan is if that is being made, and what else keeps a job from its end.
 pub(crate) fn state(job: &JobStatus) -> String {
     let state = job.state.name();
     if let Some(n_before) = job.n_plans_before {
         return format!("{state}, {n_before} before it");
+    }
+    if let Some(share) = job.plan_fraction {
+        return format!("{state} {}", percent(share));
     }
     match job.n_failed {
         0 => state.to_owned(),
@@ -61,11 +67,17 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
 pub(crate) fn comparison(job: &JobStatus) -> String {
     match published(job.n) {
         None => "no count has been published to compare with".to_owned(),
-        Some(counts) if counts.solutions == job.progress.solutions => {
-            format!("agrees with the published count ({} fundamental)", counts.fundamental)
-        }
-        Some(counts) => format!("CONTRADICTS the published count {}", counts.solutions),
+        Some(_) if job.agrees() == Some(true) => "agrees with the published count".to_owned(),
+        Some(counts) => format!(
+            "CONTRADICTS the published count {} ({} fundamental)",
+            counts.solutions, counts.fundamental
+        ),
     }
+}
+
+/// The number of fundamental solutions, as computed from what was counted.
+fn fundamental(job: &JobStatus) -> String {
+    job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
 }
 
 /// The published counts of a job that is done.
@@ -88,7 +100,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         }
     };
     let compared = match job.state {
-        JobState::Done => format!("\n              {}", comparison(job)),
+        JobState::Done => format!("\n              {}\nfundamental   {}", comparison(job), fundamental(job)),
         _ => String::new(),
     };
     let share = match progress.n_subproblems {
@@ -134,8 +146,10 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "failure": job.failure,
         "store_error": job.store_error,
         "plans_before": job.n_plans_before,
+        "plan_fraction": job.plan_fraction,
+        "fundamental": job.fundamental.map(|count| count.to_string()),
         "published": published.map(|counts| counts.solutions.to_string()),
-        "agrees": published.map(|counts| counts.solutions == job.progress.solutions),
+        "agrees": job.agrees(),
     })
 }
 
@@ -158,6 +172,11 @@ pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
             json!({ "job": job.to_string(), "cross": span.cross(), "from": span.from(), "to": span.to() })
         }),
     })
+}
+
+/// Millions of nodes per second, or a dash for what nobody has measured.
+pub(crate) fn speed(nodes_per_second: Option<f64>) -> String {
+    nodes_per_second.map_or_else(|| "–".to_owned(), |rate| grouped(rate / 1e6))
 }
 
 /// The time a job should still take, as a range, as far as that is known.
@@ -204,5 +223,48 @@ pub(crate) fn align_right(table: &mut Table, columns: &[usize]) {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::pb;
+
+    use super::*;
+
+    /// A job that is done, with counts that nobody has counted.
+    fn done(n: u32, solutions: &str, fundamental: &str) -> JobStatus {
+        let zero = || "0".to_owned();
+        let job = pb::Job {
+            job: 1,
+            n,
+            state: pb::JobState::Done.into(),
+            solutions: solutions.to_owned(),
+            fundamental: fundamental.to_owned(),
+            nodes: zero(),
+            subproblems: zero(),
+            recorded: zero(),
+            work: zero(),
+            work_recorded: zero(),
+            ..pb::Job::default()
+        };
+        job.try_into().expect("in order")
+    }
+
+    #[track_caller]
+    fn check(n: u32, (solutions, fundamental): (&str, &str), shown: &str, compared: &str) {
+        let job = done(n, solutions, fundamental);
+        assert!(describe(&job).contains(&format!("\nfundamental   {shown}\n")), "{}", describe(&job));
+        assert!(line(&job).ends_with(&format!("  fundamental: {shown}  {compared}")), "{}", line(&job));
+    }
+
+    #[test]
+    fn the_fundamental_number_is_the_one_of_this_count() {
+        check(28, ("80000", "10007"), "10007", "no count has been published to compare with");
+        check(28, ("80000", ""), "being computed", "no count has been published to compare with");
+        check(8, ("92", "12"), "12", "agrees with the published count");
+        check(8, ("92", ""), "being computed", "agrees with the published count");
+        check(8, ("92", "13"), "13", "CONTRADICTS the published count 92 (12 fundamental)");
+        check(8, ("100", "13"), "13", "CONTRADICTS the published count 92 (12 fundamental)");
     }
 }

@@ -52,6 +52,15 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
     // As of its end, the last report of an interrupted count included.
     let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
     if job.state != JobState::Done {
+        if job.state == JobState::Planning {
+            let share = percent(job.plan_fraction.unwrap_or(0.0));
+            let hint = match &args.data_dir {
+                Some(_) => "nothing of it is kept, and the same command begins it again",
+                None => "nothing is kept",
+            };
+            say(&format!("interrupted at {share} of the plan: {hint}"));
+            return Ok(None);
+        }
         let share = percent(job.fraction());
         let hint = match &args.data_dir {
             Some(_) => "run the same command again to go on",

@@ -12,7 +12,7 @@ use queens_process::{is_screen, say};
 use queens_proto::{JobState, JobStatus, plain};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::describe::{ends, range_left};
+use crate::describe::{ends, range_left, state};
 use crate::output::percent;
 
 /// Columns of a bar.
@@ -190,7 +190,7 @@ fn describe(job: &JobStatus, rate: f64, width: usize) -> String {
     let share = percent(job.fraction());
     let left = match range_left(job) {
         Some(range) => format!("{range} left"),
-        None => job.state.name().to_owned(),
+        None => state(job),
     };
     let rate = format!("{:.0} M nodes/s", rate / 1e6);
     let found = format!("{} found", job.progress.solutions);
@@ -293,6 +293,8 @@ mod tests {
             failure: None,
             store_error: None,
             n_plans_before: None,
+            plan_fraction: None,
+            fundamental: None,
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [
@@ -306,5 +308,7 @@ mod tests {
         }
         (job.state, job.seconds_left_low) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
+        (job.state, job.progress, job.plan_fraction) = (JobState::Planning, Progress::default(), Some(0.416));
+        assert_eq!(describe(&job, 0.0, 100), "n = 19  0.0 %  planning 41 %  0 found");
     }
 }

@@ -19,7 +19,7 @@ use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
 use crate::confirm::confirm_count;
-use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
+use crate::describe::{align_right, describe, job_json, line, speed, state, table, time_left, worker_json};
 use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
 
@@ -398,7 +398,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                     worker.state.name().to_owned(),
                     worker.kernel.to_string(),
                     worker.n_threads.to_string(),
-                    format!("{:.0}", worker.rate / 1e6),
+                    speed(worker.rate),
                     worker.n_leases.to_string(),
                     counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),
@@ -493,8 +493,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
             return;
         }
         // A line says something new, and at most once a second.
-        let news = (job.state, job.progress.n_recorded, job.n_workers);
-        let is_old = printed.is_some_and(|(before, at): (_, Instant)| before == news || at.elapsed() < LINE);
+        let news = (state(job), job.progress.n_recorded, job.n_workers);
+        let is_old = printed
+            .as_ref()
+            .is_some_and(|(before, at): &(_, Instant)| *before == news || at.elapsed() < LINE);
         if is_old && !job.state.is_over() {
             return;
         }

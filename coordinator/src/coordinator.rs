@@ -23,6 +23,7 @@ use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, 
 use crate::metrics::{Counters, Metrics};
 use crate::pulse::Pulse;
 use crate::store::{Store, StoreError};
+use crate::turns::Symmetric;
 
 /// Commands that may wait; whoever sends more waits too.
 const QUEUE: usize = 4096;
@@ -153,6 +154,7 @@ pub(crate) enum Command {
     Goodbye { worker: WorkerId, session: u64 },
     Disconnect { worker: WorkerId, session: u64 },
     PlanEnded { n: BoardSize, plan: Option<Plan> },
+    SearchEnded { n: BoardSize, found: Option<Symmetric> },
     Look { job: JobId },
 }
 

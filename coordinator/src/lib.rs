@@ -17,6 +17,7 @@ mod pulse;
 mod seldom;
 pub mod store;
 mod traces;
+mod turns;
 
 pub use coordinator::{
     Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, TooManyJobs, WorkerChange,

@@ -12,6 +12,8 @@ function show(job) {
   say($("title"), `Job ${id}: ${job.n} queens`);
   say($("state"), stateText(job));
   say($("count"), grouped(job.solutions));
+  $("fundamental-part").hidden = job.state !== "done";
+  say($("fundamental"), job.fundamental === null ? "being computed" : grouped(job.fundamental));
   const [words, look] = agreement(job);
   say($("agrees"), words);
   $("agrees").className = look;

@@ -42,6 +42,10 @@ export function rate(perSecond) {
   return `${(perSecond / size).toPrecision(3)} ${unit}nodes/s`;
 }
 
+/** What all workers count together, and of how many of them that is, if not of all. */
+export const fleetRate = ({ nodes_per_second: perSecond, counting, measured }) =>
+  rate(perSecond) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
+
 /** Seconds in the two largest units. */
 export function duration(seconds) {
   const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -99,7 +103,8 @@ export function agreement(job) {
 export function stateText(job) {
   const failed = job.failed ? `, ${job.failed} ${job.failed === 1 ? "span" : "spans"} failed` : "";
   const waiting = job.plans_before === null ? "" : `, ${job.plans_before} before it`;
-  return job.state + failed + waiting;
+  const planned = job.plan_fraction === null ? "" : ` ${Math.floor(100 * job.plan_fraction)} %`;
+  return job.state + planned + failed + waiting;
 }
 
 async function answer(response) {

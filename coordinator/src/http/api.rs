@@ -212,7 +212,7 @@ async fn workers(State(app): State<App>, query: Ask<WorkerQuery>) -> Answer<Work
         let first = match sort {
             Order::Name => a.name.cmp(&b.name),
             Order::State => trouble(a).cmp(&trouble(b)),
-            Order::Speed => b.rate.total_cmp(&a.rate),
+            Order::Speed => b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0)),
             Order::Silence => b.silent.cmp(&a.silent),
             Order::Recorded => b.n_recorded.cmp(&a.n_recorded),
         };
