@@ -51,8 +51,14 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A range of seconds for people, no narrower than it is and with no more digits than are known: "45 to 60 min".
 pub(crate) fn range(low: f64, high: f64) -> String {
-    const UNITS: [(&str, f64); 4] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0)];
-    let (name, unit) = UNITS.into_iter().find(|(_, unit)| high >= 2.0 * unit).unwrap_or(("s", 1.0));
+    const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
+    const MOST: f64 = 1000.0;
+    // The largest unit that says both ends, or else the upper.
+    let both = UNITS
+        .iter()
+        .find(|(_, unit)| high >= 2.0 * unit && low >= *unit && (*unit == YEAR || high < MOST * unit));
+    let upper = || UNITS.iter().find(|(_, unit)| high >= 2.0 * unit);
+    let (name, unit) = both.or_else(upper).copied().unwrap_or(("s", 1.0));
     let (low, high) = (low / unit, high / unit);
     // Two digits, and whole numbers.
     let digits = |number: f64| 10_f64.powf((number.max(1.0).log10().floor() - 1.0).max(0.0));
@@ -197,6 +203,8 @@ mod tests {
         check_range(0.4, 2.1, "at most 3 s");
         check_range(3.9, 5.1, "3 to 6 s");
         check_range(104.0, 119.0, "100 to 120 s");
+        check_range(14.2 * HOUR, 53.2 * HOUR, "14 to 54 h");
+        check_range(2.0, 3.0 * HOUR, "at most 3 h");
         check_range(45.1 * 60.0, 59.2 * 60.0, "45 to 60 min");
         check_range(3120.0, 3120.0, "about 52 min");
         check_range(316.2 * YEAR, 374.0 * YEAR, "310 to 380 y");

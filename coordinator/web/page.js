@@ -60,8 +60,10 @@ export function duration(seconds) {
 
 /** A range of seconds, with no more digits than are known: "45 to 60 min". */
 export function range(low, high) {
-  const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60]];
-  const [name, unit] = units.find(([, unit]) => high >= 2 * unit) ?? ["s", 1];
+  const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  // The largest unit that says both ends, or else the upper.
+  const both = units.find(([name, unit]) => high >= 2 * unit && low >= unit && (name === "y" || high < 1000 * unit));
+  const [name, unit] = both ?? units.find(([, unit]) => high >= 2 * unit) ?? ["s", 1];
   // Two digits, and whole numbers.
   const rounded = (number, round) => {
     const digits = 10 ** Math.max(Math.floor(Math.log10(Math.max(number, 1))) - 1, 0);
