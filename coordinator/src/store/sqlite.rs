@@ -6,6 +6,7 @@
 
 mod audit;
 mod backup;
+mod contributions;
 mod directory;
 mod fault;
 mod read;
@@ -15,17 +16,19 @@ mod tests;
 mod write;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use queens_proto::{JobId, Name};
 use queens_solver::{Count, Span};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use self::contributions::SqliteRecords;
 use self::directory::Directory;
 use self::fault::Fault;
 use self::read::sql_integer;
 use self::write::Sources;
-use super::{Recorded, Store, StoreError, Stored, Write};
+use super::{Recorded, Records, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, audit, audit_file};
 pub use self::backup::{BackupError, backup};
@@ -98,6 +101,10 @@ impl Store for SqliteStore {
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         find(&self.connection, job, span).map_err(|fault| fault.of(self.directory.path()))
+    }
+
+    fn records(&self) -> Option<Arc<dyn Records>> {
+        Some(Arc::new(SqliteRecords { dir: self.directory.path().to_owned() }))
     }
 }
 
