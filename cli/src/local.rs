@@ -35,6 +35,9 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
     let counted = count_with(args, &coordinator.handle(), stop).await;
     // Not on this thread, which has to hear a second signal.
     tokio::task::spawn_blocking(move || coordinator.stop()).await?;
+    if let Some(damage) = &snapshots.borrow().damage {
+        bail!("{damage}");
+    }
     let id = counted?;
     // As of its end, the last report of an interrupted count included.
     let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
@@ -129,7 +132,7 @@ async fn follow(
             progress.clear();
             bail!("some of it can't be counted: {}", describe_failure(job));
         }
-        if job.state == JobState::Done || stop.is_cancelled() {
+        if job.state == JobState::Done || snapshot.damage.is_some() || stop.is_cancelled() {
             progress.clear();
             return Ok(());
         }

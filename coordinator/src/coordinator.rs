@@ -46,6 +46,8 @@ pub struct Snapshot {
     pub blocked: Vec<Name>,
     /// Why reports are not acknowledged at present, if they are not.
     pub store_error: Option<String>,
+    /// Why the coordinator has ended by itself, if it has: what is stored is damaged, and what to do.
+    pub damage: Option<String>,
     /// The last events, the oldest first.
     pub events: Arc<[Arc<Event>]>,
     /// The jobs that somebody [looks at](Handle::details).
@@ -90,7 +92,7 @@ pub enum StartError {
 /// and what each takes in memory stays within bounds.
 pub(crate) const MOST_OPEN_JOBS: usize = 10_000;
 
-/// A job is refused, because there are [too many](MOST_OPEN_JOBS) that are not over.
+/// A job is refused, because there are too many that are not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
 pub struct TooManyJobs;

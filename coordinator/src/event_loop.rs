@@ -171,15 +171,27 @@ impl EventLoop {
     }
 
     pub(crate) async fn run(mut self) {
-        self.carry_out().await;
-        while self.step().await {
-            self.carry_out().await;
-            self.publish();
-            self.end_step();
+        if let Err(damage) = self.go_on().await {
+            self.journal.add(EventKind::Store, None, damage.to_string());
+            self.say_store_error(Some(&damage));
+            self.publisher.send_modify(|snapshot| Arc::make_mut(snapshot).damage = Some(damage.to_string()));
+            self.planners.stop_all();
+            return;
         }
         self.planners.stop_all();
         self.turns.stop();
         self.publish_now(true);
+    }
+
+    /// Serves until it is to stop, or the store is found to be damaged.
+    async fn go_on(&mut self) -> Result<(), StoreError> {
+        self.carry_out().await?;
+        while self.step().await {
+            self.carry_out().await?;
+            self.publish();
+            self.end_step();
+        }
+        Ok(())
     }
 
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
@@ -493,13 +505,13 @@ impl EventLoop {
         open
     }
 
-    /// Does what the ledger wants done: first makes it durable, then tells.
-    async fn carry_out(&mut self) {
+    /// Does what the ledger wants done: first makes it durable, then tells. An error does not heal.
+    async fn carry_out(&mut self) -> Result<(), StoreError> {
         loop {
             let Effects { writes, comparisons, messages, plans, losses } = self.ledger.take_effects();
             losses.iter().for_each(|loss| self.note_loss(loss));
-            if !self.write(&writes).await {
-                return;
+            if !self.write(&writes).await? {
+                return Ok(());
             }
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
@@ -513,7 +525,7 @@ impl EventLoop {
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
             plans.into_iter().for_each(|(job, n)| self.planners.add(job, n));
             if comparisons.is_empty() {
-                return;
+                return Ok(());
             }
             for comparison in &comparisons {
                 match self.store.find(comparison.job, comparison.span) {
@@ -523,16 +535,23 @@ impl EventLoop {
                         self.note_dispute(comparison, recorded);
                         self.ledger.compared(comparison, recorded);
                     }
-                    Err(error) => error!(%error, span = %comparison.span, "cannot compare a repeated span"),
+                    Err(error) if error.may_heal() => {
+                        error!(%error, span = %comparison.span, "cannot compare a repeated span");
+                    }
+                    Err(damage) => return Err(damage),
                 }
             }
         }
     }
 
     /// Writes until it works; `false` if the coordinator is told to stop before. Nothing else happens meanwhile: no
-    /// report is acknowledged, workers wait, and what they hold is not lost.
-    async fn write(&mut self, writes: &[Write]) -> bool {
-        let Err(mut error) = self.commit(writes) else { return true };
+    /// report is acknowledged, workers wait, and what they hold is not lost. An error does not heal.
+    async fn write(&mut self, writes: &[Write]) -> Result<bool, StoreError> {
+        let mut error = match self.commit(writes) {
+            Ok(()) => return Ok(true),
+            Err(error) if error.may_heal() => error,
+            Err(damage) => return Err(damage),
+        };
         let failed = Instant::now();
         let mut complained = None;
         self.journal.add(EventKind::Store, None, error.to_string());
@@ -544,13 +563,14 @@ impl EventLoop {
             self.say_store_error(Some(&error));
             self.pulse.end();
             tokio::select! {
-                () = self.stop.cancelled() => return false,
+                () = self.stop.cancelled() => return Ok(false),
                 () = tokio::time::sleep(RETRY) => {}
             }
             self.pulse.begin();
             match self.commit(writes) {
                 Ok(()) => break,
-                Err(again) => error = again,
+                Err(again) if again.may_heal() => error = again,
+                Err(damage) => return Err(damage),
             }
         }
         let blocked = failed.elapsed();
@@ -559,7 +579,7 @@ impl EventLoop {
         self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
         self.say_store_error(None);
         info!(seconds = blocked.as_secs(), "the store can be written again");
-        true
+        Ok(true)
     }
 
     fn say_store_error(&mut self, error: Option<&StoreError>) {
@@ -644,7 +664,8 @@ impl EventLoop {
         }
         let blocked = self.ledger.blocked().cloned().collect();
         let (events, details) = (self.journal.events(), self.details(&before.details));
-        let snapshot = Snapshot { jobs, workers, blocked, store_error: None, events, details };
+        let (store_error, damage) = (None, None);
+        let snapshot = Snapshot { jobs, workers, blocked, store_error, damage, events, details };
         self.publisher.send_replace(Arc::new(snapshot));
         self.counters.published_in(self.published.elapsed());
     }

@@ -1,58 +1,87 @@
 //! Sets of numbers, kept as ranges.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use siphasher::sip::SipHasher13;
+
 /// A set of `u64`, as disjoint ranges in order that do not touch.
+///
+/// Every change costs the logarithm of the number of ranges, times the number of those that it touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Intervals(Vec<Range<u64>>);
+pub struct Intervals {
+    /// Where each range begins, and where it ends.
+    ranges: BTreeMap<u64, u64>,
+    n_numbers: u64,
+    fingerprint: u64,
+}
+
+/// How much is in a set, and a number that no other set has but by chance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Its ranges.
+    pub n_ranges: u64,
+    /// The numbers in them.
+    pub n_numbers: u64,
+    /// The sum of a hash of each range: it tells whether one is missing, too many, or another.
+    pub fingerprint: u64,
+}
 
 impl Intervals {
     /// The ranges, in order, with a gap between any two.
-    pub fn ranges(&self) -> &[Range<u64>] {
-        &self.0
+    pub fn ranges(&self) -> impl DoubleEndedIterator<Item = Range<u64>> {
+        self.ranges.iter().map(|(&start, &end)| start..end)
     }
 
     /// How many numbers are in the set.
     pub fn len(&self) -> u64 {
-        self.0.iter().map(|range| range.end - range.start).sum()
+        self.n_numbers
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ranges.is_empty()
+    }
+
+    /// What tells this set from others.
+    pub fn extent(&self) -> Extent {
+        let (n_ranges, n_numbers) = (self.ranges.len() as u64, self.n_numbers);
+        Extent { n_ranges, n_numbers, fingerprint: self.fingerprint }
+    }
+
+    /// The end of the range that begins with `start`, if one does.
+    pub fn end_of(&self, start: u64) -> Option<u64> {
+        self.ranges.get(&start).copied()
     }
 
     /// Whether all of `range` is in the set.
     pub fn contains(&self, range: &Range<u64>) -> bool {
-        range.is_empty()
-            || self.0[self.first_ending_after(range.start)..]
-                .first()
-                .is_some_and(|held| held.start <= range.start && range.end <= held.end)
+        let held = self.ranges.range(..=range.start).next_back();
+        range.is_empty() || held.is_some_and(|(_, &end)| range.end <= end)
     }
 
     /// Whether any of `range` is in the set.
     pub fn intersects(&self, range: &Range<u64>) -> bool {
-        !range.is_empty()
-            && self.0[self.first_ending_after(range.start)..]
-                .first()
-                .is_some_and(|held| held.start < range.end)
+        let held = self.ranges.range(..range.end).next_back();
+        !range.is_empty() && held.is_some_and(|(_, &end)| range.start < end)
     }
 
-    /// Adds `range`, all, part or none of which may be there already.
-    pub fn insert(&mut self, range: Range<u64>) {
+    /// Adds `range`, all, part or none of which may be there already. Returns the ranges that became one with it.
+    pub fn insert(&mut self, range: Range<u64>) -> Vec<Range<u64>> {
         if range.is_empty() {
-            return;
+            return Vec::new();
         }
         // All held ranges that overlap or touch the new one become one with it.
-        let first = self.0.partition_point(|held| held.end < range.start);
-        let last = self.0.partition_point(|held| held.start <= range.end);
-        let mut merged = range;
-        if first < last {
-            merged.start = merged.start.min(self.0[first].start);
-            merged.end = merged.end.max(self.0[last - 1].end);
+        let merged: Vec<Range<u64>> =
+            self.from(range.start, true).take_while(|held| held.start <= range.end).collect();
+        for held in &merged {
+            self.drop_range(held.clone());
         }
-        self.0.splice(first..last, [merged]);
+        let start = merged.first().map_or(range.start, |held| held.start.min(range.start));
+        let end = merged.last().map_or(range.end, |held| held.end.max(range.end));
+        self.add_range(start..end);
+        merged
     }
 
     /// Takes out what of `range` is in the set.
@@ -60,35 +89,66 @@ impl Intervals {
         if range.is_empty() {
             return;
         }
-        let first = self.first_ending_after(range.start);
-        let last = self.0.partition_point(|held| held.start < range.end);
-        if first >= last {
-            return;
+        let touched: Vec<Range<u64>> =
+            self.from(range.start, false).take_while(|held| held.start < range.end).collect();
+        for held in touched {
+            self.drop_range(held.clone());
+            for rest in [held.start..range.start, range.end..held.end] {
+                if !rest.is_empty() {
+                    self.add_range(rest);
+                }
+            }
         }
-        let before = self.0[first].start..range.start;
-        let after = range.end..self.0[last - 1].end;
-        self.0.splice(first..last, [before, after].into_iter().filter(|rest| !rest.is_empty()));
     }
 
     /// What of `range` is not in the set, in order.
     pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        let mut rest = Self::default();
-        rest.insert(range);
-        for held in &self.0 {
-            rest.remove(held);
+        let mut gaps = Vec::new();
+        let mut at = range.start;
+        for held in self.from(range.start, false).take_while(|held| held.start < range.end) {
+            if at < held.start {
+                gaps.push(at..held.start);
+            }
+            at = held.end;
         }
-        rest.0
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        gaps
     }
 
-    fn first_ending_after(&self, number: u64) -> usize {
-        self.0.partition_point(|held| held.end <= number)
+    /// The ranges from the one on that ends after `number`, or with it where `touching` ones are meant too.
+    fn from(&self, number: u64, touching: bool) -> impl Iterator<Item = Range<u64>> {
+        let before = self.ranges.range(..number).next_back();
+        let before = before.filter(|&(_, &end)| end > number || (touching && end == number));
+        before.into_iter().chain(self.ranges.range(number..)).map(|(&start, &end)| start..end)
     }
+
+    fn add_range(&mut self, range: Range<u64>) {
+        self.n_numbers += range.end - range.start;
+        self.fingerprint = self.fingerprint.wrapping_add(hash(&range));
+        self.ranges.insert(range.start, range.end);
+    }
+
+    fn drop_range(&mut self, range: Range<u64>) {
+        self.n_numbers -= range.end - range.start;
+        self.fingerprint = self.fingerprint.wrapping_sub(hash(&range));
+        self.ranges.remove(&range.start);
+    }
+}
+
+/// What a range adds to a fingerprint. Fingerprints are stored: they must never change.
+fn hash(range: &Range<u64>) -> u64 {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&range.start.to_le_bytes());
+    bytes[8..].copy_from_slice(&range.end.to_le_bytes());
+    SipHasher13::new().hash(&bytes)
 }
 
 /// For example `0..20 30..40`.
 impl fmt::Display for Intervals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, range) in self.0.iter().enumerate() {
+        for (i, range) in self.ranges().enumerate() {
             let gap = if i == 0 { "" } else { " " };
             write!(f, "{gap}{}..{}", range.start, range.end)?;
         }
@@ -102,15 +162,16 @@ impl std::str::FromStr for Intervals {
     /// Reads what [`Display`](fmt::Display) writes, and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidIntervals> {
         let mut set = Self::default();
+        let mut last = None;
         for range in text.split(' ').filter(|range| !range.is_empty()) {
             let (start, end) = range.split_once("..").ok_or(InvalidIntervals)?;
-            let start = start.parse().map_err(|_| InvalidIntervals)?;
-            let end = end.parse().map_err(|_| InvalidIntervals)?;
-            let in_order = set.0.last().is_none_or(|last| last.end < start);
-            if start >= end || !in_order {
+            let start: u64 = start.parse().map_err(|_| InvalidIntervals)?;
+            let end: u64 = end.parse().map_err(|_| InvalidIntervals)?;
+            if start >= end || last.is_some_and(|last| last >= start) {
                 return Err(InvalidIntervals);
             }
-            set.0.push(start..end);
+            last = Some(end);
+            set.add_range(start..end);
         }
         Ok(set)
     }
@@ -142,19 +203,30 @@ mod tests {
             let mut model = BTreeSet::new();
             for (insert, start, len) in steps {
                 let range = start..start + len;
+                let before: Vec<Range<u64>> = set.ranges().collect();
                 if insert {
-                    set.insert(range.clone());
+                    let merged = set.insert(range.clone());
+                    let after: Vec<Range<u64>> = set.ranges().collect();
+                    let kept = |range: &&Range<u64>| !merged.contains(range);
+                    prop_assert!(before.iter().filter(kept).all(|range| after.contains(range)));
+                    prop_assert!(before.iter().filter(kept).count() + 1 >= after.len());
                     model.extend(range);
                 } else {
                     set.remove(&range);
                     model.retain(|number| !range.contains(number));
                 }
-                for pair in set.ranges().windows(2) {
+                let ranges: Vec<Range<u64>> = set.ranges().collect();
+                for pair in ranges.windows(2) {
                     prop_assert!(pair[0].end < pair[1].start, "{}", set);
                 }
-                prop_assert!(set.ranges().iter().all(|range| !range.is_empty()));
-                let numbers: BTreeSet<u64> = set.ranges().iter().cloned().flatten().collect();
+                prop_assert!(ranges.iter().all(|range| !range.is_empty()));
+                let numbers: BTreeSet<u64> = ranges.iter().cloned().flatten().collect();
                 prop_assert_eq!(&numbers, &model);
+                // The same numbers, however they came, make the same set.
+                let mut again = Intervals::default();
+                model.iter().for_each(|&number| _ = again.insert(number..number + 1));
+                prop_assert_eq!(&again, &set);
+                prop_assert!(before == ranges || again.extent().fingerprint != sum(&before));
             }
             let probe = probe.0..probe.0 + probe.1;
             prop_assert_eq!(set.contains(&probe), probe.clone().all(|number| model.contains(&number)));
@@ -167,6 +239,10 @@ mod tests {
         }
     }
 
+    fn sum(ranges: &[Range<u64>]) -> u64 {
+        ranges.iter().map(hash).fold(0, u64::wrapping_add)
+    }
+
     #[test]
     fn only_its_own_text_is_read() {
         for text in
@@ -174,5 +250,14 @@ mod tests {
         {
             assert_eq!(text.parse::<Intervals>(), Err(InvalidIntervals), "'{text}'");
         }
+    }
+
+    #[test]
+    fn fingerprints_are_what_they_were_when_they_were_stored() {
+        let set: Intervals = "0..20 30..40".parse().expect("ranges");
+        assert_eq!(
+            set.extent(),
+            Extent { n_ranges: 2, n_numbers: 30, fingerprint: 10_436_887_883_881_559_468 }
+        );
     }
 }

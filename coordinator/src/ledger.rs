@@ -130,6 +130,9 @@ struct Changes {
     losses: Vec<Loss>,
 }
 
+/// What to do about jobs that contradict themselves.
+const REPAIR: &str = "restore a backup, or keep what proves itself with 'queens-coordinator recover'";
+
 /// Stored jobs that this ledger can't go on with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RestoreError {
@@ -145,7 +148,7 @@ pub enum RestoreError {
         found: u32,
     },
     /// Its plan is not one of this program's.
-    #[error("the plan of job {job} is not this program's: {reason}")]
+    #[error("the plan of job {job} is not this program's: {reason}: {REPAIR}")]
     Plan {
         /// The job.
         job: JobId,
@@ -153,13 +156,21 @@ pub enum RestoreError {
         reason: WrongCrosses,
     },
     /// It is said to be done, and is not.
-    #[error("job {job} is done, but not all of it is recorded")]
+    #[error("job {job} is done, but not all of it is recorded: {REPAIR}")]
     Incomplete {
         /// The job.
         job: JobId,
     },
+    /// It waits for a plan that it has, or is counted without one.
+    #[error("job {job} is {}, which does not go with its plan: {REPAIR}", phase.name())]
+    Phase {
+        /// The job.
+        job: JobId,
+        /// Where it is said to stand.
+        phase: Phase,
+    },
     /// A record lies outside its plan.
-    #[error("job {job} has records outside cross {cross} of its plan")]
+    #[error("job {job} has records outside cross {cross} of its plan: {REPAIR}")]
     Coverage {
         /// The job.
         job: JobId,
@@ -220,13 +231,17 @@ impl Ledger {
             let mut all = vec![Coverage::default(); plan.crosses().len()];
             for (cross, coverage) in coverage {
                 let n_subproblems = plan.cross(cross).map_or(0, |cross| cross.choice().n_subproblems);
-                let end = coverage.recorded.ranges().last().map_or(0, |range| range.end);
+                let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
                 match all.get_mut(cross as usize) {
                     Some(slot) if end <= n_subproblems => *slot = coverage,
                     _ => return Err(RestoreError::Coverage { job, cross }),
                 }
             }
             counting = Some(Counting::new(Arc::new(plan), all));
+        }
+        let is_planned = counting.is_some();
+        if (row.phase == Phase::Planning && is_planned) || (row.phase == Phase::Active && !is_planned) {
+            return Err(RestoreError::Phase { job, phase: row.phase });
         }
         let job = Job { row, counting, counted_since: None, pace: Pace::default() };
         let id = job.row.id;
@@ -236,6 +251,8 @@ impl Ledger {
             Phase::Active | Phase::Done | Phase::Cancelled => {}
         }
         self.jobs.insert(job);
+        // A coordinator that could not write that it is done has left it so.
+        self.finish_if_complete(id);
         Ok(())
     }
 
@@ -362,8 +379,8 @@ impl Ledger {
         writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));
         writes.extend(changes.records.into_iter().map(|((job, ..), record)| Write::Record { job, record }));
         writes.extend(changes.coverage.into_iter().filter_map(|(id, cross)| {
-            let coverage = self.jobs.get(id)?.counting.as_ref()?.coverage.get(cross as usize)?.clone();
-            Some(Write::Coverage { job: id, cross, coverage })
+            let change = self.jobs.change(id, |job| job.counting.as_mut()?.take_change(cross))??;
+            Some(Write::Coverage { job: id, cross, change })
         }));
         let Changes { comparisons, messages, plans, losses, .. } = changes;
         Effects { writes, comparisons, messages, plans, losses }

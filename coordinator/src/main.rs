@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use queens_coordinator::connections::{Limits, Port};
-use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit, audit_file, backup};
+use queens_coordinator::store::sqlite::{
+    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, recover,
+};
 use queens_coordinator::{Coordinator, grpc, http};
 use queens_process::logs::LogArgs;
 use queens_process::{allow_many_files, arguments, cancel_on_signal, complain, default_threads};
@@ -61,11 +63,11 @@ enum Command {
         data: DataArgs,
     },
 
-    /// Prove from the records alone what each job has counted: that none overlap, and that they add up to what the
-    /// coordinator goes by
+    /// Prove from the records alone what each job has counted: that every row is what was written, that the plans are
+    /// those of their boards, that no records overlap, and that they add up to what the coordinator goes by
     ///
-    /// Reads every record of a directory that no coordinator uses, or of a backup. Exit status 0 if nothing
-    /// contradicts anything.
+    /// Reads every record of a directory that no coordinator uses, or of a backup, and makes every plan again, which takes
+    /// as long as planning the jobs. Exit status 0 if nothing contradicts anything.
     Check {
         /// Backup to check instead of a data directory
         #[arg(value_name = "FILE")]
@@ -73,6 +75,20 @@ enum Command {
 
         #[command(flatten)]
         data: DataArgs,
+    },
+
+    /// Make a new directory from what proves itself of a damaged one
+    ///
+    /// Nothing is written to DAMAGED. Of each job the plan is made again, and the records are kept that are what was
+    /// written; a coordinator that is started on NEW_DIR counts the rest again. Workers drop what they hold.
+    Recover {
+        /// Directory or database that is damaged; nobody may use it
+        #[arg(value_name = "DAMAGED")]
+        damaged: PathBuf,
+
+        /// Directory to make; if it is there, it must be empty
+        #[arg(value_name = "NEW_DIR")]
+        new_dir: PathBuf,
     },
 }
 
@@ -109,6 +125,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
         Some(Command::Check { file, data }) => check(data, file.as_deref()),
+        Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
     }
 }
 
@@ -149,6 +166,36 @@ fn describe(audit: &JobAudit) -> String {
     }
 }
 
+fn save(damaged: &Path, new_dir: &Path) -> anyhow::Result<()> {
+    let recovered = recover(damaged, new_dir)?;
+    if recovered.n_unreadable > 0 {
+        print(&format!("{} pages can't be read", recovered.n_unreadable))?;
+    }
+    recovered.jobs.iter().try_for_each(|job| print(&describe_recovered(job)))?;
+    if !recovered.blocked.is_empty() {
+        let names: Vec<String> =
+            recovered.blocked.iter().map(|name| name.escape_debug().to_string()).collect();
+        print(&format!("blocked: {}", names.join(", ")))?;
+    }
+    print(&format!("go on with: queens-coordinator --data-dir '{}'", new_dir.display()))
+}
+
+fn describe_recovered(recovered: &RecoveredJob) -> String {
+    let RecoveredJob { job, was_lost, n_records, n_recorded, n_subproblems } = recovered;
+    let name = format!("job {}  n = {}  {}", job.id, job.n, job.phase.name());
+    let lost = if *was_lost { "; priority, times and what operators decided are lost" } else { "" };
+    match n_subproblems {
+        None => format!("{name}  no plan yet"),
+        Some(all) if all == n_recorded => {
+            format!("{name}  {n_records} records kept, which cover all {all} subproblems{lost}")
+        }
+        Some(all) => format!(
+            "{name}  {n_records} records kept, which cover {n_recorded} of {all} subproblems: {} have to be counted \
+             again or for the first time{lost}",
+            all - n_recorded
+        ),
+    }
+}
 fn print(line: &str) -> anyhow::Result<()> {
     queens_process::print(line).context("failed to write the answer")
 }
@@ -191,7 +238,10 @@ async fn serve(
     let site = site.map(|site| tokio::spawn(site.serve(for_pages, coordinator.handle(), stop.clone())));
     let failed = tokio::select! {
         () = stop.cancelled() => None,
-        () = coordinator.stopped() => Some("the ledger's thread has ended"),
+        () = coordinator.stopped() => {
+            let damage = coordinator.handle().snapshot().damage.clone();
+            Some(damage.unwrap_or_else(|| "the ledger's thread has ended".to_owned()))
+        }
     };
     info!("stopping");
     stop.cancel();

@@ -190,3 +190,38 @@ impl Planners {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ended(commands: &mut mpsc::Receiver<Command>) -> (BoardSize, Option<Plan>) {
+        match commands.recv().await {
+            Some(Command::PlanEnded { n, plan }) => (n, plan),
+            other => panic!("{other:?} instead of a plan"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plan_that_failed_is_made_later() {
+        let (sender, mut commands) = mpsc::channel(1);
+        let mut planners = Planners::new(NonZeroUsize::MIN, sender.downgrade());
+        let n = BoardSize::new(8).expect("a board size");
+        planners.add(JobId(1), n);
+        let (_, plan) = ended(&mut commands).await;
+        assert!(plan.is_some());
+        // As if its thread had not been there, or had panicked.
+        planners.ended(n, None);
+        planners.add(JobId(2), n);
+        assert!(planners.making.is_empty() && planners.n_before(n) == Some(0), "not at once");
+        planners.wait_for_retry().await;
+        planners.start();
+        let (n, plan) = ended(&mut commands).await;
+        planners.ended(n, plan);
+        assert_eq!(
+            [planners.take(), planners.take()].map(|taken| taken.map(|(job, _)| job.0)),
+            [Some(1), Some(2)]
+        );
+        assert!(planners.take().is_none() && !planners.is_ready());
+    }
+}

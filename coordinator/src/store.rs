@@ -12,7 +12,7 @@ use queens_proto::{Contribution, JobId, LeaseId, Name, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
-use crate::intervals::Intervals;
+use crate::intervals::{Extent, Intervals};
 
 /// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
 pub trait Store: Send {
@@ -26,7 +26,7 @@ pub trait Store: Send {
     /// error: every write says what is to be there afterwards, so that repeating one changes nothing.
     ///
     /// # Errors
-    /// If the writes could not be made durable (the disk is full, say).
+    /// If the writes could not be made durable: [`StoreError::Failed`] if trying again may help (the disk is full, say).
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
 
     /// The record of exactly this span, if there is one.
@@ -81,17 +81,32 @@ pub enum StoreError {
         /// Which version, and which is understood.
         reason: String,
     },
-    /// What is stored contradicts itself.
-    #[error("data directory '{}' is damaged: {reason}", path.display())]
+    /// What is stored can't be read, or contradicts itself. That does not heal.
+    #[error(
+        "data directory '{0}' is damaged: {reason}: restore a backup, or keep what proves itself with \
+         'queens-coordinator recover {0} NEW_DIR'",
+        path.display()
+    )]
     Damaged {
         /// The data directory.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
+    /// No store could hold what was to be written.
+    #[error("cannot store this: {0}")]
+    Impossible(String),
     /// A read or write failed; it may work later.
     #[error("cannot write to the store: {0}")]
     Failed(String),
+}
+
+impl StoreError {
+    /// Whether the same may work later.
+    #[must_use]
+    pub const fn may_heal(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
 }
 
 /// What a store holds.
@@ -185,6 +200,42 @@ pub struct Coverage {
     pub nodes: u128,
 }
 
+impl Coverage {
+    /// What to write so that a store that knew all but the ranges around `starts` knows this.
+    #[must_use]
+    pub fn change(&self, starts: impl IntoIterator<Item = u64>) -> CoverageChange {
+        let ranges = starts.into_iter().map(|start| (start, self.recorded.end_of(start))).collect();
+        let (solutions, nodes) = (self.solutions, self.nodes);
+        CoverageChange { ranges, extent: self.recorded.extent(), solutions, nodes }
+    }
+
+    /// Becomes what `change` says.
+    pub fn apply(&mut self, change: &CoverageChange) {
+        for &(start, _) in &change.ranges {
+            if let Some(end) = self.recorded.end_of(start) {
+                self.recorded.remove(&(start..end));
+            }
+        }
+        for &(start, end) in &change.ranges {
+            self.recorded.insert(start..end.unwrap_or(start));
+        }
+        (self.solutions, self.nodes) = (change.solutions, change.nodes);
+    }
+}
+
+/// What is recorded of one cross now, as far as it is not what it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoverageChange {
+    /// Where a range of recorded subproblems begins and where it ends; `None` where none begins any more.
+    pub ranges: Vec<(u64, Option<u64>)>,
+    /// What all ranges come to, those that did not change included.
+    pub extent: Extent,
+    /// The solutions of all of them, unweighted.
+    pub solutions: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
 /// A counted span: the smallest piece of evidence for a total.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -251,7 +302,7 @@ pub enum Write {
         job: JobId,
         /// The cross's number in the plan.
         cross: u32,
-        /// All that is recorded of it.
-        coverage: Coverage,
+        /// What of it is not what it was. However many ranges there are, a report changes few.
+        change: CoverageChange,
     },
 }

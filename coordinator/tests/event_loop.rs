@@ -9,8 +9,8 @@ use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_coordinator::{Handle, unthreaded};
 use queens_proto::{
-    Delta, Hello, JobId, JobState, Lease, Link, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
-    link,
+    Delta, Held, Hello, JobId, JobState, Lease, Link, Name, Priority, Report, ToCoordinator, ToWorker,
+    WorkerId, link,
 };
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
 
@@ -19,6 +19,8 @@ use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
 struct Disk {
     store: Arc<Mutex<MemoryStore>>,
     is_full: Arc<AtomicBool>,
+    is_damaged: Arc<AtomicBool>,
+    comparing_fails: Arc<AtomicBool>,
 }
 
 impl Disk {
@@ -28,6 +30,13 @@ impl Disk {
 
     fn is_recorded(&self, span: Span) -> bool {
         self.store().records(JobId(1)).any(|record| record.span == span)
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if self.is_damaged.load(Ordering::SeqCst) {
+            return Err(StoreError::Damaged { path: "jobs".into(), reason: "record of job 1".to_owned() });
+        }
+        Ok(())
     }
 
     fn fill(&self, is_full: bool) {
@@ -44,10 +53,15 @@ impl Store for Disk {
         if self.is_full.load(Ordering::SeqCst) {
             return Err(StoreError::Failed("the disk is full".to_owned()));
         }
+        self.check()?;
         self.store().commit(writes)
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
+        if self.comparing_fails.load(Ordering::SeqCst) {
+            self.is_damaged.store(true, Ordering::SeqCst);
+        }
+        self.check()?;
         self.store().find(job, span)
     }
 }
@@ -61,22 +75,37 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let is_planned =
         |job: Option<&queens_proto::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
     handle.snapshots().wait_for(|snapshot| is_planned(snapshot.job(job))).await.expect("it runs");
+    let (worker, lease) = connect(&handle, 1, Vec::new()).await;
+    (handle, worker, lease)
+}
+
+/// A worker that has its first lease.
+async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
     let (mut worker, coordinator_end) = link();
     let serving = handle.clone();
     tokio::spawn(async move { serving.serve(coordinator_end).await });
     let hello = Hello {
-        worker: WorkerId(1),
-        name: Name::of_any("only"),
+        worker: WorkerId(id),
+        name: Name::of_any(&format!("worker {id}")),
         build: Name::of_any("0"),
         kernel: Name::of_any("none"),
         n_threads: 1,
         rate: 1.0,
         decomposition: DECOMPOSITION_VERSION,
-        held: Vec::new(),
+        held,
     };
     worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
-    let Some(ToWorker::Lease(lease)) = worker.receiver.recv().await else { panic!("there is work") };
-    (handle, worker, lease)
+    let lease = loop {
+        match worker.receiver.recv().await.expect("there is work") {
+            ToWorker::Lease(lease) => break lease,
+            _ => {}
+        }
+    };
+    (worker, lease)
+}
+
+async fn acknowledged(worker: &mut Link<ToCoordinator, ToWorker>) {
+    while !matches!(worker.receiver.recv().await.expect("it goes on"), ToWorker::Acknowledge { .. }) {}
 }
 
 fn report(lease: &Lease) -> (Span, Report) {
@@ -120,4 +149,54 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     snapshots.wait_for(|snapshot| snapshot.store_error.is_none()).await.expect("it runs");
     // The worker was not given up for a silence that was not its own.
     assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
+}
+
+/// What is damaged is not tried again: the coordinator ends and says why, and tells no worker that anything is durable.
+#[tokio::test(start_paused = true)]
+async fn damage_ends_the_coordinator() {
+    for was_full in [false, true] {
+        let disk = Disk::default();
+        let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
+        let mut snapshots = handle.snapshots();
+        disk.fill(was_full);
+        disk.is_damaged.store(true, Ordering::SeqCst);
+        worker.sender.send(ToCoordinator::Report(report(&lease).1)).await.expect("it listens");
+        if was_full {
+            snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+            disk.fill(false);
+        }
+        let damage = snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await;
+        let damage = damage.expect("it says so first").damage.clone().unwrap_or_default();
+        assert!(
+            damage.starts_with("data directory 'jobs' is damaged: record of job 1: restore a backup"),
+            "{damage}"
+        );
+        assert!(damage.contains("queens-coordinator recover jobs NEW_DIR"), "{damage}");
+        let mut closed = handle.snapshots();
+        while closed.changed().await.is_ok() {}
+        assert!(handle.is_stopped());
+        assert_eq!(heard(&mut worker), []);
+    }
+}
+
+/// Neither is what can't be compared with the record.
+#[tokio::test(start_paused = true)]
+async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
+    let disk = Disk::default();
+    let (handle, worker, lease) = coordinator_and_worker(&disk).await;
+    let (span, counted) = report(&lease);
+    // It is given up, another worker counts the same, and it comes back.
+    handle.snapshots().wait_for(|snapshot| !snapshot.workers.is_empty()).await.expect("it runs");
+    drop(worker);
+    handle.snapshots().wait_for(|snapshot| snapshot.workers.is_empty()).await.expect("it runs");
+    let (mut second, again) = connect(&handle, 2, Vec::new()).await;
+    assert_eq!(report(&again).0, span);
+    second.sender.send(ToCoordinator::Report(report(&again).1)).await.expect("it listens");
+    acknowledged(&mut second).await;
+    disk.comparing_fails.store(true, Ordering::SeqCst);
+    let held = Held { lease: lease.id, job: lease.job, spans: vec![span] };
+    let (worker, _) = connect(&handle, 1, vec![held]).await;
+    worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
+    let mut snapshots = handle.snapshots();
+    snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await.expect("it says so first");
 }

@@ -1,6 +1,7 @@
 //! The store on disk does what the store in memory does, keeps it whatever happens, and doubts what it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -64,7 +65,8 @@ fn record_of(job: u64, span: (u32, u64, u64), count: (u64, u64), worker: &str) -
 fn coverage_of(job: u64, cross: u32, recorded: &str, sums: (u128, u128)) -> Write {
     let recorded = recorded.parse().expect("ranges");
     let coverage = Coverage { recorded, solutions: sums.0, nodes: sums.1 };
-    Write::Coverage { job: JobId(job), cross, coverage }
+    let change = coverage.change(coverage.recorded.ranges().map(|range| range.start));
+    Write::Coverage { job: JobId(job), cross, change }
 }
 
 /// Job 1 with some records and the coverage they add up to.
@@ -151,17 +153,45 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Commit(Vec<Write>),
+    Commit(Vec<Change>),
     Load,
     Reopen,
 }
 
-fn any_write() -> impl Strategy<Value = Write> {
+#[derive(Clone, Debug)]
+enum Change {
+    Write(Write),
+    /// Subproblems of a cross of a job are recorded, which come to so much.
+    Cover(u64, u32, Range<u64>, Count),
+}
+
+/// What is recorded of all crosses, refused changes left out.
+type Covered = BTreeMap<(u64, u32), Coverage>;
+
+impl Change {
+    /// What is to be written for it.
+    fn write(self, covered: &mut Covered) -> Write {
+        match self {
+            Self::Write(write) => write,
+            Self::Cover(job, cross, range, count) => {
+                let coverage = covered.entry((job, cross)).or_default();
+                let merged = coverage.recorded.insert(range.clone());
+                coverage.solutions += u128::from(count.solutions);
+                coverage.nodes += u128::from(count.nodes);
+                let starts = merged.iter().map(|range| range.start).chain([range.start]);
+                let change = coverage.change(starts);
+                Write::Coverage { job: JobId(job), cross, change }
+            }
+        }
+    }
+}
+
+fn any_change() -> impl Strategy<Value = Change> {
     let size = 1_u64..=2;
     let count = || prop_oneof![0..50_u64, Just(MAX_COUNT)];
     let decided = (-1000..=1000_i32, any::<bool>());
-    let row = (size.clone(), 0_u8..=32, 0_usize..4, 0..=MAX_COUNT, 0..1_000_000_u64, decided);
-    let jobs = row.prop_map(|(id, n, phase, created_ms, active_ms, (priority, paused))| {
+    let row = (size.clone(), 0_usize..4, 0..=MAX_COUNT, 0..1_000_000_u64, decided);
+    let jobs = row.prop_map(|(id, phase, created_ms, active_ms, (priority, paused))| {
         let active = Duration::from_millis(active_ms);
         let counts = (created_ms / 3, created_ms / 2);
         let phase = Phase::ALL[phase];
@@ -173,7 +203,8 @@ fn any_write() -> impl Strategy<Value = Write> {
             active,
             n_verified: counts.0,
             n_disputed: counts.1,
-            ..job(id, n)
+            // A job's board stays what it is.
+            ..job(id, 6)
         })
     });
     let choice =
@@ -189,19 +220,21 @@ fn any_write() -> impl Strategy<Value = Write> {
             record_of(id, (cross, from, from + len), (solutions, nodes), &worker)
         },
     );
-    let ranges = prop::sample::select(vec!["", "0..1", "3..100", "0..7 9..12 50..100"]);
-    let coverages = (size, 0_u32..4, ranges, any::<u128>(), any::<u128>()).prop_map(
-        |(id, cross, recorded, solutions, nodes)| coverage_of(id, cross, recorded, (solutions, nodes)),
+    let coverages = (size, 0_u32..4, 0..N_SUBPROBLEMS - 8, 1_u64..8, count(), count()).prop_map(
+        |(id, cross, from, len, solutions, nodes)| {
+            Change::Cover(id, cross, from..from + len, Count { solutions, nodes })
+        },
     );
     let epochs = ((1_u32 << 30)..1_u32 << 31).prop_map(Write::Epoch);
     let names = prop::sample::select(vec!["anna", "bert", "carol's \"machine\""]);
     let blocked =
         (names, any::<bool>()).prop_map(|(name, blocked)| Write::Blocked { name: name.to_owned(), blocked });
-    prop_oneof![jobs, plans, records, coverages, epochs, blocked]
+    let writes = prop_oneof![jobs, plans, records, epochs, blocked];
+    prop_oneof![4 => writes.prop_map(Change::Write), 2 => coverages]
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    let commit = prop::collection::vec(any_write(), 0..5).prop_map(Step::Commit);
+    let commit = prop::collection::vec(any_change(), 0..5).prop_map(Step::Commit);
     prop_oneof![8 => commit, 1 => Just(Step::Load), 1 => Just(Step::Reopen)]
 }
 
@@ -238,9 +271,14 @@ proptest! {
             Write::Job(job(1, 6)),
             Write::Plan { job: JobId(1), choices: choices(3) },
         ];
-        for step in [Step::Commit(first.into())].into_iter().chain(steps).chain([Step::Reopen, Step::Load]) {
+        let first = first.map(Change::Write).to_vec();
+        let mut covered = Covered::new();
+        for step in [Step::Commit(first)].into_iter().chain(steps).chain([Step::Reopen, Step::Load]) {
             match step {
-                Step::Commit(writes) => {
+                Step::Commit(changes) => {
+                    let mut covered_after = covered.clone();
+                    let writes: Vec<Write> =
+                        changes.into_iter().map(|change| change.write(&mut covered_after)).collect();
                     let mut after = model.clone();
                     let refused = writes.iter().any(|write| {
                         is_refused(&after, write) || after.commit(std::slice::from_ref(write)).is_err()
@@ -248,7 +286,7 @@ proptest! {
                     let result = store.commit(&writes);
                     prop_assert_eq!(result.is_err(), refused, "{:?}", result);
                     if !refused {
-                        model = after;
+                        (model, covered) = (after, covered_after);
                     }
                 }
                 Step::Load => {
@@ -316,6 +354,75 @@ fn a_directory_of_version_1_is_gone_on_with() {
     assert_eq!((audited[0].total, audited[0].is_complete()), (4, true));
     assert_eq!((&audited[1].job, records(dir.path(), 1)), (&row, records_before));
     assert!(open(dir.path()).load().expect("loads").blocked.contains("anna"));
+}
+
+/// A directory as the program of schema version 2 has left it, and then `sql`.
+fn version_2(sql: &str) -> TempDir {
+    let dir = new_dir();
+    let database = database(dir.path());
+    database.execute_batch(include_str!("version_2.sql")).expect("SQL");
+    database.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").expect("SQL");
+    database.execute_batch(sql).expect("SQL");
+    dir
+}
+
+#[test]
+fn a_directory_of_version_2_is_gone_on_with() {
+    let dir = version_2("UPDATE plan_cross SET work = '77' WHERE job = 2 AND number = 3");
+    let records_before = [1, 2].map(|job| records(dir.path(), job));
+    let stored = open(dir.path()).load().expect("loads");
+    let found: Vec<_> =
+        stored.jobs.iter().map(|job| (job.row.n.get(), job.row.phase, job.row.paused)).collect();
+    assert_eq!(found, [(6, Phase::Done, false), (7, Phase::Active, true)]);
+    assert_eq!(stored.jobs[1].row.priority, Priority::try_from(5).expect("a priority"));
+    assert!(stored.blocked.contains("bert"));
+    assert_eq!([1, 2].map(|job| records(dir.path(), job)), records_before);
+    // The estimate of an older program is made anew.
+    let audited = audit(dir.path()).expect("nothing contradicts");
+    let (done, half) = (&audited[0], &audited[1]);
+    assert_eq!((done.total, done.is_complete()), (4, true));
+    assert_eq!((half.n_records, half.is_complete()), (records_before[1].len() as u64, false));
+    Ledger::restore(stored).expect("can be gone on with");
+}
+
+/// Nothing gets a digest that can be seen to be wrong, and a directory that is refused stays what it is.
+#[test]
+fn a_directory_of_version_2_that_contradicts_itself_is_refused() {
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        let dir = version_2(sql);
+        let version = |dir: &Path| {
+            database(dir)
+                .pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))
+                .expect("a number")
+        };
+        let message = SqliteStore::open(dir.path()).expect_err("is refused").to_string();
+        assert!(message.contains(expected), "{expected} expected, not {message}");
+        assert_eq!(version(dir.path()), 2);
+    }
+    let plan = "the plan of job 2 is not that of n = 7";
+    check("UPDATE plan_cross SET n_subproblems = 0 WHERE job = 2 AND number = 3", plan);
+    check("UPDATE plan_cross SET image = 2 WHERE job = 2 AND number = 3", plan);
+    check("DELETE FROM plan_cross WHERE job = 2 AND number = 3", plan);
+    check(
+        "UPDATE coverage SET solutions = '1' WHERE job = 2 AND cross = 1",
+        "job 2, cross 1: its records have",
+    );
+    check(
+        "UPDATE coverage SET recorded = '' WHERE job = 2 AND cross = 1",
+        "job 2, cross 1: subproblems without a record",
+    );
+    check(
+        "UPDATE record SET nodes = nodes + 1 WHERE job = 2 AND cross = 1",
+        "job 2, cross 1: its records have",
+    );
+    check("DELETE FROM record WHERE job = 2 AND cross = 1", "job 2, cross 1: subproblems without a record");
+    check("DELETE FROM coverage WHERE job = 2 AND cross = 1", "job 2, cross 1: subproblems without a record");
+    check(
+        "INSERT INTO coverage VALUES (2, 99, '0..1', '1', '1')",
+        "belongs to a missing row of table plan_cross",
+    );
+    check("UPDATE job SET n = 8 WHERE id = 2", "the plan of job 2 is not that of n = 8");
 }
 
 /// A data directory with the backup as its database.
@@ -420,7 +527,10 @@ fn failing_commits_change_nothing() {
         let carol = record_of(1, (4, 0, 1), (1, 1), "carol");
         let result = store.commit(&[carol.clone(), Write::Job(job(7, 8)), bad]);
         assert!(
-            matches!(&result, Err(StoreError::Failed(reason)) if reason == expected),
+            matches!(
+                &result,
+                Err(StoreError::Impossible(reason) | StoreError::Damaged { reason, .. }) if reason == expected
+            ),
             "{expected} expected, not {result:?}"
         );
         assert_eq!((stored(dir.path()), records(dir.path(), 1)), before);
@@ -431,7 +541,8 @@ fn failing_commits_change_nothing() {
     }
     let huge = MAX_COUNT + 1;
     check(Write::Plan { job: JobId(2), choices: choices(3) }, "there is no job 2");
-    check(record_of(2, (0, 0, 1), (1, 1), "anna"), "job 2 has no cross 0");
+    check(record_of(2, (0, 0, 1), (1, 1), "anna"), "there is no job 2");
+    check(Write::Job(job(1, 7)), "job 1 is of another board already");
     check(coverage_of(1, 999, "0..1", (0, 0)), "job 1 has no cross 999");
     check(
         Write::Plan { job: JobId(1), choices: choices(2) },
@@ -456,7 +567,7 @@ fn every_copy_is_the_state_after_some_commit() {
     for i in 1..5 {
         let writes = [
             record_of(1, (5, i - 1, i), (2, 3), &format!("worker {i}")),
-            coverage_of(1, 5, &format!("0..{i}"), (0, 0)),
+            coverage_of(1, 5, &format!("0..{i}"), (i.into(), 0)),
         ];
         store.commit(&writes).expect("commits");
         states.push(stored(dir.path()));
@@ -488,7 +599,7 @@ fn a_copy_made_inside_a_transaction_is_the_state_before_it() {
         .execute_batch(
             "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE job SET n_verified = 5;
              WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 9999)
-             INSERT INTO record SELECT 1, 5, i, i + 1, 1, 1, 1, 1, 1 FROM i;",
+             INSERT INTO record SELECT 1, 5, i, i + 1, 1, 1, 1, 1, 1, 0 FROM i;",
         )
         .expect("writes");
     assert!(size(dir.path()) > size_before, "part of the transaction is in the log");

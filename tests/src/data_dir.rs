@@ -91,7 +91,7 @@ pub fn counting_time(dir: &Path, worker: &str) -> rusqlite::Result<Duration> {
 /// # Panics
 /// If it can't be changed.
 pub fn tamper(dir: &Path, sql: &str) {
-    let database = Connection::open(dir.join(DATABASE)).expect("there is a database");
+    let database = Connection::open(dir.join(DATABASE)).expect("it can be opened");
     database.execute_batch(sql).expect("it can be changed");
 }
 

@@ -174,6 +174,15 @@ impl Running {
         self.wait()
     }
 
+    /// Waits for its end and leaves its output.
+    ///
+    /// # Panics
+    /// If it does not end in time.
+    #[track_caller]
+    pub fn wait_for_end(&mut self) -> ExitStatus {
+        wait_until("the end of a process", || self.child.try_wait().expect("our child"))
+    }
+
     /// Waits for its end.
     ///
     /// # Panics
@@ -183,7 +192,7 @@ impl Running {
         // Read meanwhile: a process that writes more than a pipe holds would wait for us for ever.
         let stdout = self.child.stdout.take().map(|pipe| thread::spawn(|| text(pipe)));
         let stderr = self.child.stderr.take().map(|pipe| thread::spawn(|| text(pipe)));
-        let status = wait_until("the end of a process", || self.child.try_wait().expect("our child"));
+        let status = self.wait_for_end();
         let elapsed = self.started.elapsed();
         let read = |reader: Option<thread::JoinHandle<String>>| {
             reader.map(|reader| reader.join().expect("the output is text")).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::process::{Running, wait_until};
 
@@ -72,6 +72,15 @@ impl Service {
     pub fn kill(mut self) {
         assert!(self.running.is_running(), "it has ended: {}", self.log());
         self.running.kill();
+    }
+
+    /// Waits until it ends by itself.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    pub fn wait(&mut self) -> ExitStatus {
+        self.running.wait_for_end()
     }
 
     /// Stops it with SIGTERM.

@@ -1,6 +1,7 @@
 //! `queens count --data-dir`: what is kept, and directories that are refused.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -8,8 +9,10 @@ use queens_coordinator::store::StoreError;
 use queens_coordinator::store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, contents, records, tamper};
 use queens_tests::disk::SmallDisk;
-use queens_tests::process::{Running, queens, run, wait_until};
-use queens_tests::skipped;
+use queens_tests::process::{Running, clean, queens, run, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{binary, skipped};
+use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -57,14 +60,16 @@ fn a_directory_of_another_board_is_refused() {
     check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
 }
 
+/// Also one of before digests: the program that it was begun with has to be able to go on with it.
 #[test]
 fn a_directory_of_another_decomposition_is_refused() {
-    let done = counted(10);
-    tamper(done.path(), "UPDATE job SET decomposition = 999");
-    check_untouched(10, done.path(), &["999"]);
-    let unfinished = counted(10);
-    tamper(unfinished.path(), "UPDATE job SET decomposition = 999, phase = 'active'");
-    check_untouched(10, unfinished.path(), &["999"]);
+    for phase in ["done", "active"] {
+        let dir = temp();
+        tamper(dir.path(), include_str!("../../coordinator/tests/version_2.sql"));
+        let change = format!("UPDATE job SET decomposition = 999, phase = '{phase}'");
+        tamper(dir.path(), &format!("PRAGMA journal_mode = WAL; {change}"));
+        check_untouched(6, dir.path(), &["999"]);
+    }
 }
 
 #[test]
@@ -126,8 +131,7 @@ fn a_read_only_file_system_is_refused() {
 #[test]
 fn a_directory_in_use_is_refused() {
     let dir = temp();
-    let mut first = Running::start(&mut count(20, dir.path(), &["--threads", "1"]));
-    wait_until("the first record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
+    let mut first = running(dir.path());
     check_refusal(20, dir.path(), &["in use by another process"]);
     assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
     let n_records = records(dir.path()).expect("readable").len();
@@ -138,6 +142,131 @@ fn a_directory_in_use_is_refused() {
     // What holds a directory is the process: it is free as soon as that has ended, however it did.
     first.kill();
     audit(dir.path()).expect("nobody uses it");
+}
+
+/// A count that has something recorded.
+fn running(dir: &Path) -> Running {
+    running_of(20, dir)
+}
+
+/// What is locked is the database, not a file beside it and not a name.
+#[test]
+fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
+    let dir = temp();
+    let mut first = running(dir.path());
+    fs::remove_file(dir.path().join("lock")).expect("there is a lock");
+    check_refusal(20, dir.path(), &["in use by another process"]);
+    let served = run(coordinator(dir.path()));
+    assert!(served.complaint(1).contains("in use by another process"), "{served:?}");
+    let linked = [temp(), temp(), temp()];
+    let database = dir.path().join(DATABASE);
+    symlink(&database, linked[0].path().join(DATABASE)).expect("linked");
+    fs::hard_link(&database, linked[1].path().join(DATABASE)).expect("linked");
+    symlink(dir.path(), linked[2].path().join("dir")).expect("linked");
+    check_refusal(20, linked[0].path(), &["in use by another process"]);
+    check_refusal(20, linked[1].path(), &["in use by another process"]);
+    check_refusal(20, &linked[2].path().join("dir"), &["in use by another process"]);
+    let n_records = records(dir.path()).expect("readable").len();
+    wait_until("more records", || {
+        assert!(first.is_running(), "the first process is not disturbed");
+        records(dir.path()).ok().filter(|records| records.len() > n_records)
+    });
+    first.kill();
+    // A link is as good as the file when nobody has it, and whoever goes on with it has the file.
+    let mut second = running(linked[0].path());
+    check_refusal(20, dir.path(), &["in use by another process"]);
+    assert!(second.is_running());
+    second.kill();
+    audit(dir.path()).expect("nobody has counted twice");
+}
+
+/// `queens-coordinator` on a directory, on a free port.
+fn coordinator(dir: &Path) -> Command {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
+    command
+}
+
+/// A directory with an unfinished count, of which a page is damaged that is not met before something is recorded.
+fn damaged_later(n: u8) -> TempDir {
+    let dir = temp();
+    running_of(n, dir.path()).kill();
+    // Copies the log into the database.
+    tamper(dir.path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    let database = Connection::open(dir.path().join(DATABASE)).expect("there is a database");
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_source_1'";
+    let page: usize = database
+        .query_row(sql, [], |row| row.get(0))
+        .map(|page: i32| usize::try_from(page).expect("a page"))
+        .expect("a page");
+    drop(database);
+    let file = dir.path().join(DATABASE);
+    let mut bytes = fs::read(&file).expect("readable");
+    bytes[(page - 1) * 4096..][..4096].fill(0xff);
+    fs::write(&file, bytes).expect("written");
+    dir
+}
+
+fn running_of(n: u8, dir: &Path) -> Running {
+    let running = Running::start(&mut count(n, dir, &["--threads", "1", "--kernel", "portable"]));
+    wait_until("the first record", || records(dir).ok().filter(|records| !records.is_empty()));
+    running
+}
+
+/// Damage does not heal: it is told at once, with what to do, and what proves itself is kept.
+#[test]
+fn damage_ends_a_count_and_can_be_recovered_from() {
+    let dir = damaged_later(18);
+    let n_records = records(dir.path()).expect("readable").len();
+    check_refusal(
+        18,
+        dir.path(),
+        &["is damaged: record of job 1", "restore a backup", "queens-coordinator recover"],
+    );
+    let new = temp();
+    let recover = |new: &Path| {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.arg("recover").arg(dir.path()).arg(new);
+        run(command)
+    };
+    let before = contents(dir.path());
+    let recovered = recover(new.path());
+    assert!(recovered.status.success(), "{recovered:?}");
+    assert!(recovered.stdout.contains(&format!("n = 18  active  {n_records} records kept")), "{recovered:?}");
+    assert_eq!(contents(dir.path()), before, "nothing is written to what is damaged");
+    assert!(recover(new.path()).complaint(1).contains("is not empty"));
+    assert_eq!(run(count(18, new.path(), &[])).answer()["solutions"], Value::from("666090624"));
+    assert!(audit(new.path()).expect("sound")[0].is_complete());
+}
+
+#[test]
+fn damage_ends_a_coordinator() {
+    let (parent, dir) = (temp(), damaged_later(18));
+    let mut service = Service::start(coordinator(dir.path()), &parent.path().join("log"));
+    let address = service.logged("listening address=");
+    let mut worker = clean(Command::new(binary("queens-worker")));
+    worker.args(["--coordinator", &format!("http://{address}")]);
+    let _worker = Running::start(&mut worker);
+    let status = service.wait();
+    assert_eq!(status.code(), Some(1));
+    let log = service.log();
+    let last = log.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: ") && last.contains("queens-coordinator recover"), "{log}");
+}
+
+/// A plan that was changed is refused wherever it is met, and so is a total that is not the published one.
+#[test]
+fn a_changed_plan_is_refused() {
+    let dir = temp();
+    running_of(17, dir.path()).kill();
+    tamper(
+        dir.path(),
+        "UPDATE plan_cross SET n_subproblems = 0 WHERE number NOT IN (SELECT cross FROM record)",
+    );
+    check_refusal(17, dir.path(), &["plan of job 1, cross", "its digest is not that of its content"]);
+    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check.args(["check", "--data-dir"]).arg(dir.path());
+    assert!(run(check).complaint(1).contains("plan of job 1, cross"));
 }
 
 #[test]

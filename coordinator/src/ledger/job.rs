@@ -1,7 +1,7 @@
 //! One job: its plan, what is recorded of it, and what is there to be leased.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::Rank;
 use super::failure::FailedSpans;
 use super::pace::Pace;
 use super::spans::SpanSet;
-use crate::store::{Coverage, JobRow};
+use crate::store::{Coverage, CoverageChange, JobRow};
 
 /// A job with its plan.
 ///
@@ -32,6 +32,8 @@ pub(crate) struct Job {
 pub(crate) struct Counting {
     pub(crate) plan: Arc<Plan>,
     pub(crate) coverage: Vec<Coverage>,
+    /// By cross: where ranges of the coverage begin, or began, that have changed since they were last written.
+    changed: BTreeMap<u32, BTreeSet<u64>>,
     pub(crate) free: SpanSet,
     pub(crate) failed: FailedSpans,
     pub(crate) progress: Progress,
@@ -76,7 +78,8 @@ impl Counting {
     /// A job of which `coverage` is recorded and all else free.
     pub(crate) fn new(plan: Arc<Plan>, coverage: Vec<Coverage>) -> Self {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
-        let mut counting = Self { plan, coverage, free, failed, progress: Progress::default() };
+        let (changed, progress) = (BTreeMap::new(), Progress::default());
+        let mut counting = Self { plan, coverage, changed, free, failed, progress };
         for (number, planned) in (0..).zip(counting.plan.crosses()) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
@@ -121,7 +124,10 @@ impl Counting {
         let coverage = &mut self.coverage[span.cross() as usize];
         let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
         let before = coverage.recorded.len();
-        coverage.recorded.insert(span.from()..span.to());
+        let merged = coverage.recorded.insert(span.from()..span.to());
+        let begins = merged.first().map_or(span.from(), |range| range.start.min(span.from()));
+        let changed = self.changed.entry(span.cross()).or_default();
+        changed.extend(merged.into_iter().map(|range| range.start).chain([begins]));
         // Sums of 64-bit counts, of which there are fewer than 2^64: none can outgrow 128 bits.
         coverage.solutions += u128::from(count.solutions);
         coverage.nodes += u128::from(count.nodes);
@@ -133,6 +139,12 @@ impl Counting {
         progress.work_recorded += work_recorded(work, before + span.n_subproblems(), all);
         self.free.take(span);
         self.failed.take(span);
+    }
+
+    /// What of a cross's coverage is not written yet. It is taken for written then.
+    pub(crate) fn take_change(&mut self, cross: u32) -> Option<CoverageChange> {
+        let changed = self.changed.remove(&cross).unwrap_or_default();
+        Some(self.coverage.get(cross as usize)?.change(changed))
     }
 
     /// Makes free what of `span` is not recorded. Nobody else may hold any of it.

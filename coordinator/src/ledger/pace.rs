@@ -98,8 +98,10 @@ impl Ledger {
         }
         self.looked = self.now;
         let teams = self.teams();
-        let active: Vec<JobId> = self.jobs.active().collect();
-        for id in active {
+        let is_going = |id: &JobId| self.jobs.get(*id).is_some_and(|job| job.pace.is_going());
+        let looked_at = |id: &JobId| teams.contains_key(id) || is_going(id);
+        let looked_at: Vec<JobId> = self.jobs.active().filter(looked_at).collect();
+        for id in looked_at {
             self.jobs.change(id, |job| {
                 let Some(counting) = job.counting.as_ref() else { return };
                 match teams.get(&id) {
@@ -131,6 +133,11 @@ impl Pace {
     /// How long the job should still take; `None` if nobody counts it, or nobody knows how fast.
     pub(crate) fn time_left(&self) -> Option<TimeLeft> {
         self.left
+    }
+
+    /// Whether somebody counted the job at the last look.
+    fn is_going(&self) -> bool {
+        self.before.is_some()
     }
 
     /// Nobody counts the job, or nobody knows how fast.

@@ -61,8 +61,8 @@ impl Store for MemoryStore {
                     let key = (record.span.cross(), record.span.from());
                     self.job(job)?.records.insert(key, record);
                 }
-                Write::Coverage { job, cross, coverage } => {
-                    self.job(job)?.coverage.insert(cross, coverage);
+                Write::Coverage { job, cross, change } => {
+                    self.job(job)?.coverage.entry(cross).or_default().apply(&change);
                 }
             }
         }

@@ -1,15 +1,20 @@
 //! A store in a directory on disk: an SQLite database and a lock.
 //!
 //! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in the
-//! files from `schema_1.sql` on and, the same words, in the database itself. Whoever writes to it by hand can't break
-//! the count unseen: [`load`](Store::load) doubts everything it reads, and [`audit()`] adds up the records again.
+//! files from `schema_1.sql` on and, the same words, in the database itself. Each row carries a digest (`digest.rs`), so
+//! that damage, and writing to it by hand, can't break the count unseen: [`load`](Store::load) doubts everything it
+//! reads, and [`audit()`] makes the plans and adds up the records again.
 
 mod audit;
 mod backup;
 mod contributions;
+mod digest;
 mod directory;
 mod fault;
+mod migrate;
 mod read;
+mod recover;
+mod salvage;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -20,18 +25,19 @@ use std::sync::Arc;
 
 use queens_proto::{JobId, Name};
 use queens_solver::{Count, Span};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use self::contributions::SqliteRecords;
+use self::digest::{BLOCKED_WORKER, EPOCH, JOB, RECORD};
 use self::directory::Directory;
 use self::fault::Fault;
 use self::read::sql_integer;
-use self::write::Sources;
+use self::write::Known;
 use super::{Recorded, Records, Store, StoreError, Stored, Write};
 
-pub use self::audit::{JobAudit, audit, audit_file};
+pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
+pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
 ///
@@ -41,7 +47,7 @@ pub struct SqliteStore {
     // Closed before the directory is let go.
     connection: Connection,
     directory: Directory,
-    sources: Sources,
+    known: Known,
 }
 
 impl SqliteStore {
@@ -52,26 +58,27 @@ impl SqliteStore {
     /// If the directory can't be used, is in use, or what is in it is not for this program; then nothing in it is
     /// changed.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let directory = Directory::take(dir)?;
-        Ok(Self { connection: directory.connect()?, directory, sources: Sources::new() })
+        let mut directory = Directory::take(dir)?;
+        let connection = directory.connect()?;
+        Ok(Self { connection, directory, known: Known::default() })
     }
 
     fn transact<T>(
         &mut self,
-        work: impl FnOnce(&Transaction<'_>, &mut Sources) -> Result<T, Fault>,
+        work: impl FnOnce(&Transaction<'_>, &mut Known) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let sources = &mut self.sources;
+        let known = &mut self.known;
         let done = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(Fault::from)
             .and_then(|transaction| {
-                let result = work(&transaction, sources)?;
+                let result = work(&transaction, known)?;
                 transaction.commit()?;
                 Ok(result)
             });
         done.map_err(|fault| {
-            self.sources.clear();
+            self.known = Known::default();
             fault.of(self.directory.path())
         })
     }
@@ -80,16 +87,17 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
         let read = |connection: &Connection| -> Result<Stored, Fault> {
-            let (epoch, first_epoch) = read::epochs(connection)?;
-            let (blocked, jobs) = (read::blocked(connection)?, read::jobs(connection)?);
+            let (epoch, first_epoch) = read::epochs(connection).map_err(|fault| fault.at_table(&EPOCH))?;
+            let blocked = read::blocked(connection).map_err(|fault| fault.at_table(&BLOCKED_WORKER))?;
+            let jobs = read::jobs(connection).map_err(|fault| fault.at_table(&JOB))?;
             Ok(Stored { epoch, first_epoch, blocked, jobs })
         };
         read(&self.connection).map_err(|fault| fault.of(self.directory.path()))
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        self.transact(|transaction, sources| {
-            writes.iter().try_for_each(|write| write::apply(transaction, sources, write))
+        self.transact(|transaction, known| {
+            writes.iter().try_for_each(|write| write::apply(transaction, known, write))
         })?;
         if writes.iter().any(|write| matches!(write, Write::Plan { .. })) {
             // Copied out of the log, a job and its plan stay if that is lost: then what was recorded is counted again.
@@ -100,7 +108,8 @@ impl Store for SqliteStore {
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
-        find(&self.connection, job, span).map_err(|fault| fault.of(self.directory.path()))
+        find(&self.connection, &mut self.known, job, span)
+            .map_err(|fault| fault.at(format_args!("record of job {job}, {span}")).of(self.directory.path()))
     }
 
     fn records(&self) -> Option<Arc<dyn Records>> {
@@ -108,21 +117,21 @@ impl Store for SqliteStore {
     }
 }
 
-fn find(connection: &Connection, job: JobId, span: Span) -> Result<Option<Recorded>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT record.solutions, record.nodes, source.worker FROM job
-         LEFT JOIN record ON record.job = job.id AND cross = ?2 AND first = ?3 AND until = ?4
-         LEFT JOIN source ON source.id = record.source
-         WHERE job.id = ?1",
-    )?;
+fn find(
+    connection: &Connection,
+    known: &mut Known,
+    job: JobId,
+    span: Span,
+) -> Result<Option<Recorded>, Fault> {
+    let board = write::board(connection, known, job)?;
     let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else { return Ok(None) };
+    let mut statement =
+        read::select(connection, &RECORD, "WHERE job = ?1 AND cross = ?2 AND first = ?3 AND until = ?4")?;
     let mut rows = statement.query(params![sql_integer("job", job.0)?, span.cross(), from, to])?;
-    let Some(row) = rows.next()? else { return Err(write::no_job(job)) };
-    if row.get_ref("solutions")? == ValueRef::Null {
-        return Ok(None);
-    }
+    let Some(row) = rows.next()? else { return Ok(None) };
     let place = format!("record of job {job}, {span}");
+    RECORD.verify(row, Some(board), &place)?;
     let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
-    let worker: String = read::cell(row, "worker", &place)?;
+    let worker = read::worker(connection, read::integer(row, "source", &place)?)?;
     Ok(Some(Recorded { count: Count { solutions, nodes }, worker: Name::of_any(&worker) }))
 }

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use queens_coordinator::intervals::Intervals;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, audit};
-use queens_coordinator::store::{Coverage, JobRow, Phase, Record, Recorded, Store, Stored, Write};
+use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, Truth, audit_against};
+use queens_coordinator::store::{
+    Coverage, CoverageChange, JobRow, Phase, Record, Recorded, Store, Stored, Write,
+};
 use queens_proto::{JobId, Progress};
 use queens_solver::Span;
 use tempfile::TempDir;
@@ -32,14 +34,14 @@ pub(crate) struct Disk {
 enum Medium {
     Memory(MemoryStore),
     // The store is closed before its directory is removed.
-    Sqlite { store: SqliteStore, dir: TempDir },
+    Sqlite { store: Box<SqliteStore>, dir: TempDir },
 }
 
 impl Medium {
     fn store(&mut self) -> &mut dyn Store {
         match self {
             Self::Memory(store) => store,
-            Self::Sqlite { store, .. } => store,
+            Self::Sqlite { store, .. } => &mut **store,
         }
     }
 
@@ -59,7 +61,8 @@ impl Medium {
     }
 
     fn sqlite(dir: TempDir) -> Self {
-        Self::Sqlite { store: SqliteStore::open(dir.path()).expect("a sound directory"), dir }
+        let store = SqliteStore::open(dir.path()).expect("a sound directory");
+        Self::Sqlite { store: Box::new(store), dir }
     }
 }
 
@@ -99,7 +102,7 @@ impl Disk {
     }
 
     /// What the records of a real disk prove; closes it.
-    pub(crate) fn audit(&mut self) -> Option<Vec<JobAudit>> {
+    pub(crate) fn audit(&mut self, puzzles: &[Puzzle]) -> Option<Vec<JobAudit>> {
         let Medium::Sqlite { store, dir } =
             std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default()))
         else {
@@ -107,7 +110,8 @@ impl Disk {
         };
         drop(store);
         let dir: &Path = dir.path();
-        Some(audit(dir).expect("nothing contradicts"))
+        let truth = |job: &JobRow| Some(Truth { plan: puzzle(puzzles, job.id).plan.clone(), total: None });
+        Some(audit_against(dir, &truth).expect("nothing contradicts"))
     }
 
     pub(crate) fn commit(&mut self, puzzles: &[Puzzle], writes: &[Write]) -> Result<(), CommitFailed> {
@@ -182,8 +186,8 @@ impl Disk {
                     self.add(puzzle(puzzles, *job), *job, record);
                     touched.insert((*job, record.span.cross()));
                 }
-                Write::Coverage { job, cross, coverage } => {
-                    self.cover(puzzle(puzzles, *job), *job, *cross, coverage);
+                Write::Coverage { job, cross, change } => {
+                    self.cover(puzzle(puzzles, *job), *job, *cross, change);
                     touched.insert((*job, *cross));
                 }
             }
@@ -191,7 +195,7 @@ impl Disk {
         for (job, number) in touched {
             let cross = &self.crosses[&(job, number)];
             let mut union = Intervals::default();
-            cross.records.values().for_each(|record| union.insert(record.span.from()..record.span.to()));
+            cross.records.values().for_each(|record| _ = union.insert(record.span.from()..record.span.to()));
             assert_eq!(union, cross.coverage.recorded, "records and coverage of cross {number} differ");
         }
     }
@@ -212,8 +216,12 @@ impl Disk {
         assert!(after.is_none_or(|(&from, _)| span.to() <= from), "overlap: {record:?}, {after:?}");
     }
 
-    fn cover(&mut self, puzzle: &Puzzle, job: JobId, number: u32, coverage: &Coverage) {
+    fn cover(&mut self, puzzle: &Puzzle, job: JobId, number: u32, change: &CoverageChange) {
         let cross = self.crosses.entry((job, number)).or_default();
+        let before = cross.coverage.clone();
+        cross.coverage.apply(change);
+        let coverage = &cross.coverage;
+        assert_eq!(coverage.recorded.extent(), change.extent, "cross {number}: {coverage:?}");
         let (mut solutions, mut nodes) = (0, 0);
         for range in coverage.recorded.ranges() {
             let span = Span::new(number, range.start, range.end).expect("ranges are not empty");
@@ -222,9 +230,8 @@ impl Disk {
             nodes += u128::from(count.nodes);
         }
         assert_eq!((coverage.solutions, coverage.nodes), (solutions, nodes), "sums of cross {number}");
-        let before = std::mem::replace(&mut cross.coverage, coverage.clone());
         for range in before.recorded.ranges() {
-            assert!(coverage.recorded.contains(range), "cross {number} lost {range:?}: {coverage:?}");
+            assert!(coverage.recorded.contains(&range), "cross {number} lost {range:?}: {coverage:?}");
         }
         let planned = &puzzle.plan.crosses()[number as usize];
         let (work, all) = (planned.choice().work, u128::from(planned.choice().n_subproblems));

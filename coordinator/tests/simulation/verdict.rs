@@ -38,7 +38,7 @@ impl World<'_> {
 
     /// The records on a real disk are those that were written.
     fn check_audit(&mut self) {
-        for audit in self.disk.audit().into_iter().flatten() {
+        for audit in self.disk.audit(&self.puzzles).into_iter().flatten() {
             let id = audit.job.id;
             let records = self.disk.records(id);
             assert_eq!(audit.n_records, u64::try_from(records.len()).expect("few"), "records of job {id}");

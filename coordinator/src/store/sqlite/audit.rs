@@ -1,11 +1,17 @@
-//! Adding up a directory's records again, without trusting what was added up while counting.
+//! Making plans and adding up records again, without trusting what was planned and added up while counting.
 
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
 
 use queens_proto::JobId;
-use queens_solver::{DECOMPOSITION_VERSION, Plan};
-use rusqlite::{Connection, Transaction};
+use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION, Plan, published};
+use rusqlite::Connection;
+use tracing::info;
 
+use super::digest::{Board, RECORD};
 use super::directory::{Directory, open_to_read};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
@@ -38,26 +44,63 @@ impl JobAudit {
     }
 }
 
+/// What is known of a job's board besides what is stored: what it has to agree with.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Its plan.
+    pub plan: Plan,
+    /// Its total, where one is known.
+    pub total: Option<u128>,
+}
+
+impl Truth {
+    /// The plan for boards of size `n`, made again, and the published count. Takes as long as planning a job.
+    #[must_use]
+    pub fn of(n: BoardSize) -> Option<Self> {
+        if n.get() >= SLOWLY_PLANNED {
+            info!(%n, "making the plan again, which may take minutes");
+        }
+        let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let plan = Plan::new(n, threads, &AtomicBool::new(false))?;
+        Some(Self { plan, total: published(n).map(|published| published.solutions) })
+    }
+}
+
+/// From here on it is worth a word that a plan is being made.
+const SLOWLY_PLANNED: u8 = 27;
+
 /// Proves, from the records alone, what each job of the directory has counted.
 ///
-/// The records of each cross must be disjoint, lie inside it, and cover and add up to what the coordinator goes by.
-/// Reads every record; memory is bounded by the plan and the gaps of one cross.
+/// Each plan must be what is planned for the board; the records of each cross must be disjoint, lie inside it, and cover
+/// and add up to what the coordinator goes by; every row must be the one that was written; a total must be the published
+/// one. Reads every record; memory is bounded by the plan and the gaps of one cross.
 ///
 /// # Errors
 /// If there is no database in the directory, another process uses it, or something contradicts something.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    let dir = Directory::take_existing(dir)?;
-    let connection = dir.connect()?;
-    audit_all(&connection).map_err(|fault| fault.of(dir.path()))
+    audit_against(dir, &|job| Truth::of(job.n))
 }
 
-/// The same for a database that is no data directory's, such as a backup.
+/// The same for jobs of which something else is true than of boards: artificial ones.
+///
+/// # Errors
+/// If there is no database in the directory, another process uses it, or something contradicts something.
+pub fn audit_against(
+    dir: &Path,
+    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+) -> Result<Vec<JobAudit>, StoreError> {
+    let mut dir = Directory::take_existing(dir)?;
+    let connection = dir.connect()?;
+    audit_all(&connection, truth).map_err(|fault| fault.of(dir.path()))
+}
+
+/// The same as [`audit()`] for a database that is no data directory's, such as a backup.
 ///
 /// # Errors
 /// If there is no database, or something contradicts something.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => audit_all(&connection),
+        VERSION => audit_all(&connection, &|job| Truth::of(job.n)),
         older => Err(Fault::Version(format!(
             "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
         ))),
@@ -65,21 +108,28 @@ pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     audited.map_err(|fault| fault.of_opening(file))
 }
 
-fn audit_all(connection: &Connection) -> Result<Vec<JobAudit>, Fault> {
+fn audit_all(
+    connection: &Connection,
+    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+) -> Result<Vec<JobAudit>, Fault> {
     // One transaction, so that all is read from one state, whoever else writes.
     let transaction = connection.unchecked_transaction()?;
     check_file(&transaction)?;
-    read::jobs(&transaction)?.iter().map(|job| audit_job(&transaction, job)).collect()
+    read::epochs(&transaction)?;
+    read::blocked(&transaction)?;
+    let sources = read::sources(&transaction)?;
+    let jobs = read::jobs(&transaction)?;
+    jobs.iter().map(|job| audit_job(&transaction, job, &sources, truth)).collect()
 }
 
 /// Whether SQLite finds fault with the file, its constraints included. That every record belongs to a cross of a
 /// plan is one of them; otherwise the audit would not meet the record.
-fn check_file(transaction: &Transaction<'_>) -> Result<(), Fault> {
-    let verdict: String = transaction.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+pub(super) fn check_file(connection: &Connection) -> Result<(), Fault> {
+    let verdict: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {
         return Err(Fault::Damaged(verdict));
     }
-    let mut statement = transaction.prepare("PRAGMA foreign_key_check")?;
+    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
     let mut orphans = statement.query([])?;
     match orphans.next()? {
         None => Ok(()),
@@ -90,25 +140,24 @@ fn check_file(transaction: &Transaction<'_>) -> Result<(), Fault> {
     }
 }
 
-fn audit_job(connection: &Connection, stored: &StoredJob) -> Result<JobAudit, Fault> {
+fn audit_job(
+    connection: &Connection,
+    stored: &StoredJob,
+    sources: &BTreeSet<i64>,
+    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+) -> Result<JobAudit, Fault> {
     let job = &stored.row;
     let mut audit =
         JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
     if let Some(choices) = &stored.choices {
-        if job.decomposition != DECOMPOSITION_VERSION {
-            let (id, found) = (job.id, job.decomposition);
-            return Err(Fault::Version(format!(
-                "job {id} is cut by decomposition {found}, this program knows {DECOMPOSITION_VERSION}"
-            )));
-        }
-        let plan = Plan::from_choices(job.n, choices)
-            .map_err(|error| Fault::Damaged(format!("job {}: {error}", job.id)))?;
+        let truth = check_plan(job, choices, truth)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
-        for (number, planned) in (0_u32..).zip(plan.crosses()) {
+        for (number, planned) in (0_u32..).zip(truth.plan.crosses()) {
             let n_subproblems = planned.choice().n_subproblems;
             let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
-            let found = Tally::of(connection, job.id, number, n_subproblems)?;
+            let proved = Some((Board::of(job), sources));
+            let found = Tally::of(connection, job.id, proved, number, n_subproblems)?;
             found
                 .compare(claimed.unwrap_or(&Coverage::default()))
                 .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
@@ -117,6 +166,12 @@ fn audit_job(connection: &Connection, stored: &StoredJob) -> Result<JobAudit, Fa
             audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(n_subproblems));
             audit.total += u128::from(planned.cross().weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
+        }
+        if let Some(total) = truth.total.filter(|total| audit.is_complete() && audit.total != *total) {
+            return Err(Fault::Damaged(format!(
+                "job {}: its records add up to {} solutions, but {total} are published for n = {}",
+                job.id, audit.total, job.n
+            )));
         }
     }
     if job.phase == Phase::Done && !audit.is_complete() {
@@ -129,18 +184,58 @@ fn audit_job(connection: &Connection, stored: &StoredJob) -> Result<JobAudit, Fa
     Ok(audit)
 }
 
+/// Whether a job has the plan that it should have.
+fn check_plan(
+    job: &JobRow,
+    choices: &[Choice],
+    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+) -> Result<Truth, Fault> {
+    let id = job.id;
+    if job.decomposition != DECOMPOSITION_VERSION {
+        return Err(Fault::Version(format!(
+            "job {id} is cut by decomposition {}, this program knows {DECOMPOSITION_VERSION}",
+            job.decomposition
+        )));
+    }
+    let truth = truth(job).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+    let crosses = truth.plan.crosses();
+    if crosses.len() != choices.len() {
+        let (n, expected, found) = (job.n, crosses.len(), choices.len());
+        let reason = format!("job {id}: the plan for n = {n} has {expected} crosses, not {found}");
+        return Err(Fault::Damaged(reason));
+    }
+    match crosses.iter().zip(choices).position(|(planned, choice)| planned.choice() != choice) {
+        None => Ok(truth),
+        Some(cross) => Err(Fault::Damaged(format!(
+            "plan of job {id}, cross {cross}: it should be {}, and is {}",
+            say(crosses[cross].choice()),
+            say(&choices[cross])
+        ))),
+    }
+}
+
+fn say(Choice { image, n_subproblems, work }: &Choice) -> String {
+    format!("image {}, {n_subproblems} subproblems, work {work}", image.index())
+}
+
 /// The records of one cross, added up.
 #[derive(Default)]
-struct Tally {
-    n_records: u64,
-    sum: Coverage,
+pub(super) struct Tally {
+    pub(super) n_records: u64,
+    pub(super) sum: Coverage,
 }
 
 impl Tally {
-    fn of(connection: &Connection, job: JobId, cross: u32, n_subproblems: u64) -> Result<Self, Fault> {
-        let mut statement = connection.prepare_cached(
-            "SELECT first, until, solutions, nodes FROM record WHERE job = ?1 AND cross = ?2 ORDER BY first",
-        )?;
+    /// Adds them up; `proved` is what their digests and their sources are held against, if they have digests.
+    pub(super) fn of(
+        connection: &Connection,
+        job: JobId,
+        proved: Option<(Board, &BTreeSet<i64>)>,
+        cross: u32,
+        n_subproblems: u64,
+    ) -> Result<Self, Fault> {
+        let mut statement =
+            read::select(connection, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first")?;
         let mut rows = statement.query((sql_integer("job", job.0)?, cross))?;
         let mut tally = Self::default();
         let mut end = 0;
@@ -148,6 +243,15 @@ impl Tally {
             let place = format_args!("record of job {job}, cross {cross}");
             let first: u64 = integer(row, "first", &place)?;
             let until: u64 = integer(row, "until", &place)?;
+            if let Some((board, sources)) = proved {
+                RECORD.verify(row, Some(board), &format_args!("{place}, {first}..{until}"))?;
+                let source: i64 = integer(row, "source", &place)?;
+                if !sources.contains(&source) {
+                    return Err(Fault::Damaged(format!(
+                        "{place}, {first}..{until}: there is no source {source}"
+                    )));
+                }
+            }
             let problem = if until <= first {
                 Some("is empty".to_owned())
             } else if until > n_subproblems {
@@ -169,12 +273,13 @@ impl Tally {
         Ok(tally)
     }
 
-    fn compare(&self, claimed: &Coverage) -> Result<(), String> {
+    /// Whether this is what is said of the cross.
+    pub(super) fn compare(&self, claimed: &Coverage) -> Result<(), String> {
         let Coverage { recorded, solutions, nodes } = &self.sum;
         if *recorded != claimed.recorded {
             let only = |these: &Intervals, others: &Intervals| {
                 let mut rest = these.clone();
-                others.ranges().iter().for_each(|range| rest.remove(range));
+                others.ranges().for_each(|range| rest.remove(&range));
                 rest.to_string()
             };
             return Err(format!(

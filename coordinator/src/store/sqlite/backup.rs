@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::directory::{DATABASE, check_database, open_to_read};
 use super::fault::Fault;
-use super::{read, schema};
+use super::{read, schema, write};
 use crate::store::StoreError;
 
 /// Why there is no backup.
@@ -72,8 +72,8 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
         let mut copy = Connection::open(&absolute)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut copy, schema::STEPS)?;
-        copy.execute("UPDATE epoch SET first = 0, next = random() & 0x3fffffff", ())?;
-        copy.execute("UPDATE epoch SET first = next", ())?;
+        let first = copy.query_row("SELECT random() & 0x3fffffff", [], |row| row.get(0))?;
+        write::epochs(&copy, first, first)?;
         read::jobs(&copy)?;
         copy.close().map_err(|(_, error)| error.into())
     };
@@ -86,7 +86,8 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     sync().map_err(|error| unwritable(error.to_string()))
 }
 
-fn put_in_place(unfinished: &Path, file: &Path) -> Result<(), BackupError> {
+/// Gives a file that is complete its name.
+pub(super) fn put_in_place(unfinished: &Path, file: &Path) -> Result<(), BackupError> {
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file.to_owned()));
     }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use queens_proto::{Contribution, JobId, Name};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
+use super::digest::{Board, RECORD, SOURCE};
 use super::directory::{DATABASE, open_to_read};
 use super::fault::Fault;
-use super::read::{cell, integer, sql_integer};
+use super::read::{self, JobColumns, cell, integer, sql_integer};
 use crate::store::{Records, StoreError};
 
 /// The records of a data directory.
@@ -41,24 +42,30 @@ fn contributions(
     cross: Option<u32>,
 ) -> Result<Vec<Contribution>, Fault> {
     // Added up here: SQLite would sort all records by their sources first, and refuse sums over 2^63.
-    let mut statement = connection.prepare(
-        "SELECT source, nodes, duration_us FROM record WHERE job = ?1 AND cross BETWEEN ?2 AND ?3",
-    )?;
+    let Some(JobColumns { row: job_row, .. }) = read::one_job(connection, job)? else {
+        return Ok(Vec::new());
+    };
+    let board = Board::of(&job_row);
+    let mut statement = read::select(connection, &RECORD, "WHERE job = ?1 AND cross BETWEEN ?2 AND ?3")?;
     let place = format!("records of job {job}");
     let (first, last) = cross.map_or((0, u32::MAX), |cross| (cross, cross));
     let mut rows = statement.query(params![sql_integer("job", job.0)?, first, last])?;
     let mut sums: HashMap<i64, Sum> = HashMap::new();
     while let Some(row) = rows.next()? {
+        RECORD.verify(row, Some(board), &place)?;
         let sum = sums.entry(cell(row, "source", &place)?).or_default();
         sum.n_records += 1;
         sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
         sum.time_us = sum.time_us.saturating_add(integer(row, "duration_us", &place)?);
     }
-    let mut statement = connection.prepare("SELECT worker, kernel FROM source WHERE id = ?1")?;
+    let mut statement = read::select(connection, &SOURCE, "WHERE id = ?1")?;
     let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
     for (source, found) in sums {
-        let name = |row: &Row<'_>| Ok((row.get::<_, String>("worker")?, row.get::<_, String>("kernel")?));
-        let (worker, kernel) = statement.query_row([source], name)?;
+        let place = format!("source {source}");
+        let mut rows = statement.query([source])?;
+        let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
+        SOURCE.verify(row, None, &place)?;
+        let (worker, kernel): (String, String) = (cell(row, "worker", &place)?, cell(row, "kernel", &place)?);
         // The same worker may have counted with several versions of its program.
         let sum = named.entry((Name::of_any(&worker), Name::of_any(&kernel))).or_default();
         sum.n_records += found.n_records;

@@ -1,4 +1,9 @@
 //! A data directory: whose it is, and that one process at a time has it.
+//!
+//! There are two locks. That of the file `lock` is for the time in which there is no database yet, and for programs that
+//! know no other. That of the database is the one that counts: nobody gets around it by removing `lock`, or by a directory
+//! whose `queens.db` is a link to this one's, because it is a lock of the file itself, whatever its name. It is one of
+//! `flock`'s, which those of SQLite (`fcntl`'s) do not meet on Linux. Elsewhere they may, so that there `lock` is all.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
@@ -20,6 +25,9 @@ const LOCK: &str = "lock";
 pub(super) struct Directory {
     path: PathBuf,
     lock: File,
+    /// Must stay open for as long as there is a connection: to close a file of a database takes all of SQLite's locks
+    /// on it from this process.
+    database: Option<File>,
 }
 
 impl Directory {
@@ -40,7 +48,7 @@ impl Directory {
         let file = File::options().create(true).truncate(false).write(true).open(path.join(LOCK));
         let file = file.map_err(|error| unusable(path, &named(LOCK, &error)))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), lock: file }),
+            Ok(()) => Ok(Self { path: path.to_owned(), lock: file, database: None }),
             Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.to_owned())),
             Err(TryLockError::Error(error)) => Err(unusable(path, &named(LOCK, &error))),
         }
@@ -51,15 +59,35 @@ impl Directory {
     }
 
     /// Opens the database of the directory, making it first if there is none.
-    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+    pub(super) fn connect(&mut self) -> Result<Connection, StoreError> {
+        // What is in use is not looked at: that would close it.
+        self.lock_database()?;
         if !look_at_database(&self.path)? {
             self.create_database()?;
+            self.lock_database()?;
         }
         let mut connection =
             open_file(&self.path.join(DATABASE)).map_err(|fault| fault.of_opening(&self.path))?;
         self.check_version(&connection)?;
         set_up(&mut connection).map_err(|fault| fault.of_opening(&self.path))?;
         Ok(connection)
+    }
+
+    /// Takes the lock of the database, if there is one.
+    fn lock_database(&mut self) -> Result<(), StoreError> {
+        if !cfg!(target_os = "linux") {
+            return Ok(());
+        }
+        let file = match File::open(self.path.join(DATABASE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(|error| unusable(&self.path, &named(DATABASE, &error)))?,
+        };
+        match file.try_lock() {
+            Ok(()) => self.database = Some(file),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(self.path.clone())),
+            Err(TryLockError::Error(error)) => return Err(unusable(&self.path, &named(DATABASE, &error))),
+        }
+        Ok(())
     }
 
     /// The version again, as SQLite sees it: that of the file's header is out of date if a newer program has changed
@@ -107,6 +135,7 @@ impl Drop for Directory {
     fn drop(&mut self) {
         // Closing the file would leave the lock to a child that was forked a moment ago and still has the file.
         // If it can't be unlocked, closing it is the best there is.
+        let _ = self.database.as_ref().map(File::unlock);
         let _ = self.lock.unlock();
     }
 }
@@ -167,7 +196,7 @@ fn known_version(dir: &Path, version: i32) -> Result<(), StoreError> {
     }
 }
 
-fn make_database(file: &Path) -> Result<(), Fault> {
+pub(super) fn make_database(file: &Path) -> Result<(), Fault> {
     let mut connection = open_file(file)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     schema::migrate(&mut connection, schema::STEPS)?;
@@ -182,7 +211,7 @@ pub(super) fn check_database(dir: &Path) -> Result<(), StoreError> {
 /// Opens a database without making or changing anything.
 pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let file = std::path::absolute(file).map_err(|error| Fault::Refused(error.to_string()))?;
+    let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     let connection = Connection::open_with_flags(file, flags)?;
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version = schema::version(&connection)?;
@@ -197,20 +226,18 @@ pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-fn open_file(file: &Path) -> Result<Connection, Fault> {
+pub(super) fn open_file(file: &Path) -> Result<Connection, Fault> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // A relative path that begins with "file:" would be taken for a URI.
-    let file = std::path::absolute(file).map_err(|error| Fault::Refused(error.to_string()))?;
+    let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     Ok(Connection::open_with_flags(file, flags)?)
 }
 
 fn set_up(connection: &mut Connection) -> Result<(), Fault> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
-        return Err(Fault::Refused(format!(
-            "its file system has no shared memory for SQLite (log '{mode}')"
-        )));
+        return Err(Fault::Unfit(format!("its file system has no shared memory for SQLite (log '{mode}')")));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
     schema::migrate(connection, schema::STEPS)?;
@@ -222,7 +249,7 @@ fn remove_unfinished(dir: &Path) -> Result<(), Fault> {
     for file in [UNFINISHED.to_owned(), format!("{UNFINISHED}-journal")] {
         match fs::remove_file(dir.join(&file)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Fault::Refused(named(&file, &error).to_string()));
+                return Err(Fault::Unfit(named(&file, &error).to_string()));
             }
             _ => {}
         }

@@ -1,9 +1,11 @@
 //! What goes wrong between this program and SQLite, before it is known which directory it concerns.
 
+use std::fmt::Display;
 use std::path::Path;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
+use super::digest::Table;
 use crate::store::StoreError;
 
 /// Why a statement, or what it read, is no good.
@@ -14,8 +16,10 @@ pub(super) enum Fault {
     Damaged(String),
     /// What was read follows the rules of another program.
     Version(String),
-    /// What was to be written can't be.
-    Refused(String),
+    /// What was to be written can't be, here or anywhere.
+    Impossible(String),
+    /// What the database lies on is not fit for it.
+    Unfit(String),
 }
 
 impl From<rusqlite::Error> for Fault {
@@ -25,42 +29,62 @@ impl From<rusqlite::Error> for Fault {
 }
 
 impl Fault {
+    /// The same, with the place where SQLite met it, if it is the file that is to blame.
+    pub(super) fn at(self, place: impl Display) -> Self {
+        match self {
+            Self::Sqlite(error) if !may_heal(&error) => Self::Damaged(format!("{place}: {error}")),
+            fault => fault,
+        }
+    }
+
+    pub(super) fn at_table(self, table: &Table) -> Self {
+        self.at(format_args!("table {}", table.name))
+    }
+
     /// The error of a store in `dir` that is in use.
     pub(super) fn of(self, dir: &Path) -> StoreError {
         match self {
             Self::Damaged(reason) => StoreError::Damaged { path: dir.to_owned(), reason },
             Self::Version(reason) => StoreError::Version { path: dir.to_owned(), reason },
-            Self::Refused(reason) => StoreError::Failed(reason),
-            Self::Sqlite(error) if is_damage(&error) => {
-                StoreError::Damaged { path: dir.to_owned(), reason: error.to_string() }
-            }
-            Self::Sqlite(error) => StoreError::Failed(error.to_string()),
+            Self::Impossible(reason) => StoreError::Impossible(reason),
+            Self::Unfit(reason) => StoreError::Unusable { path: dir.to_owned(), reason },
+            Self::Sqlite(error) if may_heal(&error) => StoreError::Failed(error.to_string()),
+            Self::Sqlite(error) => StoreError::Damaged { path: dir.to_owned(), reason: error.to_string() },
         }
     }
 
     /// The error of a store that can't be opened: trying again is no use.
     pub(super) fn of_opening(self, dir: &Path) -> StoreError {
         match self.of(dir) {
-            StoreError::Failed(reason) => StoreError::Unusable { path: dir.to_owned(), reason },
+            StoreError::Failed(reason) | StoreError::Impossible(reason) => {
+                StoreError::Unusable { path: dir.to_owned(), reason }
+            }
             error => error,
         }
     }
 }
 
-/// Whether the file is to blame. Statements are fixed and tested, so that one SQLite doesn't understand (`Unknown`)
-/// means that a table or column is missing.
-fn is_damage(error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
-        Some(code) => {
-            matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
-        }
-        None => matches!(
-            error,
-            rusqlite::Error::FromSqlConversionFailure(..)
-                | rusqlite::Error::IntegralValueOutOfRange(..)
-                | rusqlite::Error::InvalidColumnType(..)
-                | rusqlite::Error::QueryReturnedNoRows
-                | rusqlite::Error::Utf8Error(..)
-        ),
+/// Whether the system is to blame, which may change. If not, it is the file: statements are fixed and tested, so that
+/// one that SQLite doesn't understand means that a table or column is missing, and what breaks a constraint meets rows
+/// that can't be.
+fn may_heal(error: &rusqlite::Error) -> bool {
+    use ErrorCode as Code;
+    let rusqlite::Error::SqliteFailure(error, _) = error else { return false };
+    if error.extended_code == ffi::SQLITE_IOERR_CORRUPTFS {
+        return false;
     }
+    matches!(
+        error.code,
+        Code::DiskFull
+            | Code::SystemIoFailure
+            | Code::DatabaseBusy
+            | Code::DatabaseLocked
+            | Code::OutOfMemory
+            | Code::CannotOpen
+            | Code::ReadOnly
+            | Code::PermissionDenied
+            | Code::FileLockingProtocolFailed
+            | Code::OperationInterrupted
+            | Code::OperationAborted
+    )
 }

@@ -8,53 +8,123 @@ use std::time::Duration;
 use queens_proto::{JobId, Priority};
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
+use super::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table,
+    plan_digest,
+};
 use super::fault::Fault;
-use crate::intervals::Intervals;
+use crate::intervals::{Extent, Intervals};
 use crate::store::{Coverage, JobRow, Phase, StoredJob};
+
+/// A row of the table of jobs.
+pub(super) struct JobColumns {
+    pub(super) row: JobRow,
+    /// How many crosses its plan has, and the digest of all of them.
+    pub(super) plan: Option<(i64, i64)>,
+}
+
+/// All columns of a table, for the rows that `rest` chooses.
+pub(super) fn select<'a>(
+    connection: &'a Connection,
+    table: &Table,
+    rest: &str,
+) -> Result<CachedStatement<'a>, Fault> {
+    Ok(connection.prepare_cached(&format!("SELECT {} FROM {} {rest}", table.all(), table.name))?)
+}
 
 /// What the next lease tokens begin with, and what the first began with.
 pub(super) fn epochs(connection: &Connection) -> Result<(u32, u32), Fault> {
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let epochs = connection.query_row("SELECT next, first FROM epoch WHERE one = 1", [], read);
-    let (next, first): (i64, i64) =
-        epochs.optional()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
-    let number =
-        |epoch| u32::try_from(epoch).map_err(|_| Fault::Damaged(format!("epoch {epoch} is out of range")));
-    Ok((number(next)?, number(first)?))
+    let mut statement = select(connection, &EPOCH, "WHERE one = 1")?;
+    let mut rows = statement.query([])?;
+    let row = rows.next()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
+    EPOCH.verify(row, None, &"epoch")?;
+    Ok((integer(row, "next", &"epoch")?, integer(row, "first", &"epoch")?))
 }
 
 /// Names of workers that get no leases.
 pub(super) fn blocked(connection: &Connection) -> Result<BTreeSet<String>, Fault> {
-    let mut statement = connection.prepare("SELECT name FROM blocked_worker")?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
+    let mut statement = select(connection, &BLOCKED_WORKER, "")?;
+    let mut rows = statement.query([])?;
+    let mut names = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        let place = "a blocked worker";
+        let name: String = cell(row, "name", &place)?;
+        BLOCKED_WORKER.verify(row, None, &format_args!("blocked worker '{}'", name.escape_debug()))?;
+        names.insert(name);
+    }
+    Ok(names)
+}
+
+/// The name of the worker of a source of records.
+pub(super) fn worker(connection: &Connection, source: i64) -> Result<String, Fault> {
+    let place = format!("source {source}");
+    let mut statement = select(connection, &SOURCE, "WHERE id = ?1")?;
+    let mut rows = statement.query([source])?;
+    let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
+    SOURCE.verify(row, None, &place)?;
+    cell(row, "worker", &place)
+}
+
+/// The ids of all sources of records.
+pub(super) fn sources(connection: &Connection) -> Result<BTreeSet<i64>, Fault> {
+    let mut statement = select(connection, &SOURCE, "")?;
+    let mut rows = statement.query([])?;
+    let mut ids = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        let id: i64 = cell(row, "id", &"a source")?;
+        SOURCE.verify(row, None, &format_args!("source {id}"))?;
+        ids.insert(id);
+    }
+    Ok(ids)
 }
 
 /// All jobs with all that is said of them, records left out.
 pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
-    let mut statement = connection.prepare("SELECT * FROM job ORDER BY id")?;
+    let mut statement = select(connection, &JOB, "ORDER BY id")?;
     let mut rows = statement.query([])?;
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<StoredJob> = Vec::new();
     while let Some(row) = rows.next()? {
-        let id = JobId(integer(row, "id", &"a job")?);
-        let place = format!("job {id}");
-        let row_of_job = job(row, id, &place)?;
-        let n_crosses: Option<i64> = cell(row, "n_crosses", &place)?;
-        let choices = choices(connection, id)?;
-        if n_crosses.map_or(!choices.is_empty(), |n_crosses| usize::try_from(n_crosses) != Ok(choices.len()))
-        {
-            let expected = n_crosses.map_or("no plan".to_owned(), |n_crosses| format!("{n_crosses} crosses"));
-            return Err(Fault::Damaged(format!("{place} has {expected}, but {} are there", choices.len())));
-        }
-        let coverage = coverage(connection, id, &choices)?;
-        jobs.push(StoredJob { row: row_of_job, choices: n_crosses.map(|_| choices), coverage });
+        let JobColumns { row, plan } = job(row)?;
+        let board = Board::of(&row);
+        let id = row.id;
+        let choices =
+            choices(connection, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
+        check_plan(&row, plan, &choices)?;
+        let coverage = coverage(connection, id, board, &choices)
+            .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
+        jobs.push(StoredJob { row, choices: plan.map(|_| choices), coverage });
     }
+    let ids = jobs.iter().map(|job| job.row.id).collect();
+    [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD]
+        .into_iter()
+        .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at_table(table)))?;
     Ok(jobs)
 }
 
-fn job(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, Fault> {
+/// The row of one job, if there is such a job.
+pub(super) fn one_job(connection: &Connection, id: JobId) -> Result<Option<JobColumns>, Fault> {
+    let mut statement = select(connection, &JOB, "WHERE id = ?1")?;
+    let mut rows = statement.query([sql_integer("job", id.0)?])?;
+    rows.next()?.map(job).transpose()
+}
+
+fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
+    let id = JobId(integer(row, "id", &"a job")?);
+    let place = format!("job {id}");
+    JOB.verify(row, None, &place)?;
+    let job = job_row(row, id, &place)?;
+    let (n_crosses, digest): (Option<i64>, Option<i64>) =
+        (cell(row, "n_crosses", &place)?, cell(row, "plan_digest", &place)?);
+    if n_crosses.is_some() != digest.is_some() {
+        return Err(Fault::Damaged(format!("{place} has half a plan")));
+    }
+    Ok(JobColumns { row: job, plan: n_crosses.zip(digest) })
+}
+
+/// A job as schema version 2 has it, or a later one.
+pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
     let phase: String = cell(row, "phase", &place)?;
@@ -77,10 +147,22 @@ fn job(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, Fault> {
     })
 }
 
-fn choices(connection: &Connection, job: JobId) -> Result<Vec<Choice>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT number, image, n_subproblems, work FROM plan_cross WHERE job = ?1 ORDER BY number",
-    )?;
+/// Whether these are the choices that the job was given.
+fn check_plan(job: &JobRow, plan: Option<(i64, i64)>, choices: &[Choice]) -> Result<(), Fault> {
+    let place = format!("job {}", job.id);
+    let n_crosses = plan.map_or(0, |(n_crosses, _)| n_crosses);
+    if usize::try_from(n_crosses) != Ok(choices.len()) {
+        let expected = plan.map_or("no plan".to_owned(), |_| format!("{n_crosses} crosses"));
+        return Err(Fault::Damaged(format!("{place} has {expected}, but {} are there", choices.len())));
+    }
+    if plan.is_some_and(|(_, digest)| digest != plan_digest(Board::of(job), choices)) {
+        return Err(Fault::Damaged(format!("{place}: the digest of its plan is not that of its crosses")));
+    }
+    Ok(())
+}
+
+fn choices(connection: &Connection, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
+    let mut statement = select(connection, &PLAN_CROSS, "WHERE job = ?1 ORDER BY number")?;
     let mut rows = statement.query([sql_integer("job", job.0)?])?;
     let mut choices = Vec::new();
     while let Some(row) = rows.next()? {
@@ -89,47 +171,117 @@ fn choices(connection: &Connection, job: JobId) -> Result<Vec<Choice>, Fault> {
         if usize::try_from(number) != Ok(choices.len()) {
             return Err(Fault::Damaged(format!("{place} is missing, {number} comes next")));
         }
-        let image: i64 = cell(row, "image", &place)?;
-        let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);
-        choices.push(Choice {
-            image: symmetry.ok_or_else(|| Fault::Damaged(format!("{place}: there is no image {image}")))?,
-            n_subproblems: integer(row, "n_subproblems", &place)?,
-            work: parsed(row, "work", &place)?,
-        });
+        PLAN_CROSS.verify(row, Some(board), &place)?;
+        choices.push(choice(row, &place)?);
     }
     Ok(choices)
 }
 
-fn coverage(connection: &Connection, job: JobId, choices: &[Choice]) -> Result<Vec<(u32, Coverage)>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT cross, recorded, solutions, nodes FROM coverage WHERE job = ?1 ORDER BY cross",
-    )?;
+/// A cross of a plan as any schema version has it.
+pub(super) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
+    let image: i64 = cell(row, "image", &place)?;
+    let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);
+    Ok(Choice {
+        image: symmetry.ok_or_else(|| Fault::Damaged(format!("{place}: there is no image {image}")))?,
+        n_subproblems: integer(row, "n_subproblems", &place)?,
+        work: parsed(row, "work", &place)?,
+    })
+}
+
+fn coverage(
+    connection: &Connection,
+    job: JobId,
+    board: Board,
+    choices: &[Choice],
+) -> Result<Vec<(u32, Coverage)>, Fault> {
+    let mut ranges = ranges(connection, job, board)?.into_iter().peekable();
+    let mut statement = select(connection, &COVERAGE, "WHERE job = ?1 ORDER BY cross")?;
     let mut rows = statement.query([sql_integer("job", job.0)?])?;
     let mut coverage = Vec::new();
     while let Some(row) = rows.next()? {
         let place = format!("coverage of job {job}");
         let cross: u32 = integer(row, "cross", &place)?;
         let place = format!("{place}, cross {cross}");
+        COVERAGE.verify(row, Some(board), &place)?;
         let Some(choice) = usize::try_from(cross).ok().and_then(|cross| choices.get(cross)) else {
             return Err(Fault::Damaged(format!("{place}: the plan has {} crosses", choices.len())));
         };
-        let recorded: Intervals = parsed(row, "recorded", &place)?;
-        if recorded.ranges().last().is_some_and(|last| last.end > choice.n_subproblems) {
-            let n_subproblems = choice.n_subproblems;
+        let recorded =
+            ranges.next_if(|(of, _)| *of == cross).map(|(_, recorded)| recorded).unwrap_or_default();
+        let extent = Extent {
+            n_ranges: integer(row, "n_ranges", &place)?,
+            n_numbers: integer(row, "n_recorded", &place)?,
+            fingerprint: cell::<i64>(row, "fingerprint", &place)?.cast_unsigned(),
+        };
+        let found = recorded.extent();
+        if found != extent {
             return Err(Fault::Damaged(format!(
-                "{place}: recorded '{recorded}' goes past its {n_subproblems} subproblems"
+                "{place}: it should be {} subproblems in {} ranges, but {} in {} are there, or others",
+                extent.n_numbers, extent.n_ranges, found.n_numbers, found.n_ranges
             )));
         }
-        let solutions = parsed(row, "solutions", &place)?;
-        let nodes = parsed(row, "nodes", &place)?;
+        if let Some(last) = recorded.ranges().next_back().filter(|last| last.end > choice.n_subproblems) {
+            let n_subproblems = choice.n_subproblems;
+            return Err(Fault::Damaged(format!(
+                "{place}: {}..{} goes past its {n_subproblems} subproblems",
+                last.start, last.end
+            )));
+        }
+        let (solutions, nodes) = (parsed(row, "solutions", &place)?, parsed(row, "nodes", &place)?);
         coverage.push((cross, Coverage { recorded, solutions, nodes }));
     }
-    Ok(coverage)
+    match ranges.next() {
+        None => Ok(coverage),
+        Some((cross, _)) => {
+            Err(Fault::Damaged(format!("coverage of job {job}, cross {cross} has ranges, but no sums")))
+        }
+    }
+}
+
+/// The recorded ranges of each cross that has any, in order.
+fn ranges(connection: &Connection, job: JobId, board: Board) -> Result<Vec<(u32, Intervals)>, Fault> {
+    let mut statement = select(connection, &COVERAGE_RANGE, "WHERE job = ?1 ORDER BY cross, first")?;
+    let mut rows = statement.query([sql_integer("job", job.0)?])?;
+    let mut crosses: Vec<(u32, Intervals)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let place = format_args!("recorded ranges of job {job}");
+        let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+        let place = format_args!("recorded ranges of job {job}, cross {cross}, from {first}");
+        COVERAGE_RANGE.verify(row, Some(board), &place)?;
+        let until: u64 = integer(row, "until", &place)?;
+        if crosses.last().is_none_or(|(last, _)| *last != cross) {
+            crosses.push((cross, Intervals::default()));
+        }
+        let Some((_, recorded)) = crosses.last_mut() else { continue };
+        let before = recorded.ranges().next_back();
+        if until <= first || before.is_some_and(|before| before.end >= first) {
+            return Err(Fault::Damaged(format!("{place}: it is empty, or meets the one before it")));
+        }
+        recorded.insert(first..until);
+    }
+    Ok(crosses)
+}
+
+/// Whether all rows of a table are of jobs that are there.
+fn check_owners(connection: &Connection, table: &Table, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
+    let sql = format!("SELECT job FROM {} WHERE job > ?1 ORDER BY job LIMIT 1", table.name);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut last = i64::MIN;
+    while let Some(job) = statement.query_row([last], |row| row.get::<_, i64>(0)).optional()? {
+        if !u64::try_from(job).is_ok_and(|job| jobs.contains(&JobId(job))) {
+            return Err(Fault::Damaged(format!(
+                "table {} has rows of job {job}, which is not there",
+                table.name
+            )));
+        }
+        last = job;
+    }
+    Ok(())
 }
 
 /// An integer as SQLite keeps it.
 pub(super) fn sql_integer(what: &str, value: impl TryInto<i64> + Copy + Display) -> Result<i64, Fault> {
-    value.try_into().map_err(|_| Fault::Refused(format!("{what} {value} is over 2^63 - 1")))
+    value.try_into().map_err(|_| Fault::Impossible(format!("{what} {value} is over 2^63 - 1")))
 }
 
 /// An integer column that may not hold every integer.
@@ -139,7 +291,11 @@ pub(super) fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &dyn 
 }
 
 /// A text column that holds something else.
-fn parsed<T: FromStr<Err: Display>>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
+pub(super) fn parsed<T: FromStr<Err: Display>>(
+    row: &Row<'_>,
+    column: &str,
+    place: &dyn Display,
+) -> Result<T, Fault> {
     let text: String = cell(row, column, place)?;
     text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
 }

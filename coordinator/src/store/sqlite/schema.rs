@@ -3,15 +3,31 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::fault::Fault;
+use super::migrate::to_version_3;
 
 /// What `file queens.db` shows, and what tells our databases from others.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
 
 /// The version of the tables this program works on: that many [`STEPS`].
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 3;
 
-/// Each takes the tables one version further, beginning with none.
-pub(super) const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+/// Takes the tables one version further.
+pub(super) struct Step {
+    sql: &'static str,
+    /// What SQL can't do, in the same transaction.
+    fill: fn(&Connection) -> Result<(), Fault>,
+}
+
+/// All of them, beginning with no tables.
+pub(super) const STEPS: &[Step] = &[
+    Step { sql: include_str!("schema_1.sql"), fill: nothing },
+    Step { sql: include_str!("schema_2.sql"), fill: nothing },
+    Step { sql: include_str!("schema_3.sql"), fill: to_version_3 },
+];
+
+fn nothing(_: &Connection) -> Result<(), Fault> {
+    Ok(())
+}
 
 /// The version of the tables: how many steps have been taken.
 pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
@@ -19,7 +35,7 @@ pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
 }
 
 /// Takes the steps that have not been taken, all or none.
-pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Fault> {
+pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> Result<(), Fault> {
     let n_taken = version(connection)?;
     let rest = usize::try_from(n_taken).ok().and_then(|n_taken| steps.get(n_taken..)).unwrap_or_default();
     if rest.is_empty() {
@@ -27,7 +43,8 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(),
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (version, step) in (n_taken + 1..).zip(rest) {
-        transaction.execute_batch(step)?;
+        transaction.execute_batch(step.sql)?;
+        (step.fill)(&transaction)?;
         transaction.pragma_update(None, "user_version", version)?;
     }
     Ok(transaction.commit()?)
@@ -37,7 +54,10 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(),
 mod tests {
     use super::*;
 
-    const TWO: [&str; 2] = ["CREATE TABLE a (x); INSERT INTO a VALUES (1);", "ALTER TABLE a ADD COLUMN y;"];
+    const TWO: [Step; 2] = [
+        Step { sql: "CREATE TABLE a (x); INSERT INTO a VALUES (1);", fill: nothing },
+        Step { sql: "ALTER TABLE a ADD COLUMN y;", fill: nothing },
+    ];
 
     fn state(connection: &Connection) -> (i32, i32) {
         let columns =
@@ -64,7 +84,8 @@ mod tests {
     #[test]
     fn a_failing_step_takes_back_those_before_it() {
         let mut connection = Connection::open_in_memory().expect("memory");
-        let steps = [TWO[0], TWO[1], "ALTER TABLE b ADD COLUMN z;"];
+        let [first, second] = TWO;
+        let steps = [first, second, Step { sql: "ALTER TABLE b ADD COLUMN z;", fill: nothing }];
         migrate(&mut connection, &TWO[..1]).expect("first step");
         assert!(migrate(&mut connection, &steps).is_err());
         assert_eq!(state(&connection), (1, 1));

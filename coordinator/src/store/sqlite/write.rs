@@ -3,168 +3,246 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use queens_proto::JobId;
+use queens_proto::{JobId, Name};
 use queens_solver::Choice;
-use rusqlite::{Connection, ToSql, ffi, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, ffi};
 
+use super::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table,
+    plan_digest,
+};
 use super::fault::Fault;
-use super::read::sql_integer;
-use crate::store::{Coverage, JobRow, Record, Source, Write};
+use super::read::{self, JobColumns, sql_integer};
+use crate::store::{CoverageChange, JobRow, Record, Source, Write};
 
-/// The rows of sources that are known. Only a cache: forget it whenever a transaction is taken back, because the rows
+/// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
 /// it names may have gone with it.
-pub(super) type Sources = HashMap<Arc<Source>, i64>;
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    sources: HashMap<Arc<Source>, i64>,
+    jobs: HashMap<JobId, KnownJob>,
+}
+
+/// What of a job's row is part of others, or is no part of its [`JobRow`].
+#[derive(Clone, Copy, Debug)]
+struct KnownJob {
+    board: Board,
+    /// How many crosses its plan has, and the digest of all of them.
+    plan: Option<(i64, i64)>,
+}
 
 /// Makes one write part of the transaction that is open.
-pub(super) fn apply(connection: &Connection, sources: &mut Sources, write: &Write) -> Result<(), Fault> {
+pub(super) fn apply(connection: &Connection, known: &mut Known, write: &Write) -> Result<(), Fault> {
     match write {
-        Write::Epoch(next) => epoch(connection, *next),
-        Write::Blocked { name, blocked } => self::blocked(connection, name, *blocked),
-        Write::Job(row) => job(connection, row),
-        Write::Plan { job, choices } => plan(connection, *job, choices),
-        Write::Record { job, record: counted } => record(connection, sources, *job, counted),
-        Write::Coverage { job, cross, coverage: covered } => coverage(connection, *job, *cross, covered),
+        Write::Epoch(next) => read::epochs(connection)
+            .and_then(|(_, first)| epochs(connection, *next, first))
+            .map_err(|fault| fault.at_table(&EPOCH)),
+        Write::Blocked { name, blocked } => {
+            self::blocked(connection, name, *blocked).map_err(|fault| fault.at_table(&BLOCKED_WORKER))
+        }
+        Write::Job(row) => {
+            job(connection, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
+        }
+        Write::Plan { job, choices } => plan(connection, known, *job, choices)
+            .map_err(|fault| fault.at(format_args!("plan of job {job}"))),
+        Write::Record { job, record: counted } => record(connection, known, *job, counted)
+            .map_err(|fault| fault.at(format_args!("record of job {job}, {}", counted.span))),
+        Write::Coverage { job, cross, change } => board(connection, known, *job)
+            .and_then(|board| put_coverage(connection, board, *job, *cross, change))
+            .map_err(|fault| fault.at(format_args!("coverage of job {job}, cross {cross}"))),
     }
 }
 
-fn epoch(connection: &Connection, next: u32) -> Result<(), Fault> {
-    connection.prepare_cached("UPDATE epoch SET next = ?1")?.execute([next])?;
-    Ok(())
+/// What the next lease tokens begin with, and what the first began with.
+pub(super) fn epochs(connection: &Connection, next: u32, first: u32) -> Result<(), Fault> {
+    Ok(EPOCH.put(connection, None, &[1.into(), next.into(), first.into()])?)
 }
 
 fn blocked(connection: &Connection, name: &str, blocked: bool) -> Result<(), Fault> {
-    let sql = match blocked {
-        true => "INSERT INTO blocked_worker (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
-        false => "DELETE FROM blocked_worker WHERE name = ?1",
-    };
-    connection.prepare_cached(sql)?.execute([name])?;
-    Ok(())
-}
-
-fn job(connection: &Connection, row: &JobRow) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, n_disputed,
-                          priority, paused)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-         ON CONFLICT (id) DO UPDATE SET
-             n = excluded.n, decomposition = excluded.decomposition, phase = excluded.phase,
-             priority = excluded.priority, paused = excluded.paused,
-             created_ms = excluded.created_ms, active_ms = excluded.active_ms,
-             n_verified = excluded.n_verified, n_disputed = excluded.n_disputed",
-    )?;
-    statement.execute(params![
-        sql_integer("job", row.id.0)?,
-        row.n.get(),
-        row.decomposition,
-        row.phase.name(),
-        sql_integer("creation time", row.created_ms)?,
-        sql_integer("milliseconds", row.active.as_millis())?,
-        sql_integer("number of verified records", row.n_verified)?,
-        sql_integer("number of disputed records", row.n_disputed)?,
-        row.priority.get(),
-        row.paused,
-    ])?;
-    Ok(())
-}
-
-fn plan(connection: &Connection, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
-    let job = sql_integer("job", id.0)?;
-    let n_crosses = sql_integer("number of crosses", choices.len())?;
-    let mut update = connection.prepare_cached("UPDATE job SET n_crosses = ?2 WHERE id = ?1")?;
-    if update.execute(params![job, n_crosses])? == 0 {
-        return Err(no_job(id));
+    if blocked {
+        return Ok(BLOCKED_WORKER.put(connection, None, &[name.to_owned().into()])?);
     }
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO plan_cross (job, number, image, n_subproblems, work) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (job, number) DO UPDATE SET
-             image = excluded.image, n_subproblems = excluded.n_subproblems, work = excluded.work",
-    )?;
+    connection.prepare_cached("DELETE FROM blocked_worker WHERE name = ?1")?.execute([name])?;
+    Ok(())
+}
+
+fn job(connection: &Connection, known: &mut Known, row: &JobRow) -> Result<(), Fault> {
+    let board = Board::of(row);
+    let plan = match find_job(connection, known, row.id)? {
+        None => None,
+        Some(known) if known.board == board => known.plan,
+        Some(_) => return Err(Fault::Impossible(format!("job {} is of another board already", row.id))),
+    };
+    put_job(connection, row, plan)?;
+    known.jobs.insert(row.id, KnownJob { board, plan });
+    Ok(())
+}
+
+/// Writes the row of a job whose plan has so many crosses and this digest.
+pub(super) fn put_job(connection: &Connection, row: &JobRow, plan: Option<(i64, i64)>) -> Result<(), Fault> {
+    let values = [
+        sql_integer("job", row.id.0)?.into(),
+        row.n.get().into(),
+        row.decomposition.into(),
+        row.phase.name().to_owned().into(),
+        sql_integer("creation time", row.created_ms)?.into(),
+        sql_integer("milliseconds", row.active.as_millis())?.into(),
+        sql_integer("number of verified records", row.n_verified)?.into(),
+        sql_integer("number of disputed records", row.n_disputed)?.into(),
+        plan.map(|(n_crosses, _)| n_crosses).into(),
+        row.priority.get().into(),
+        row.paused.into(),
+        plan.map(|(_, digest)| digest).into(),
+    ];
+    Ok(JOB.put(connection, None, &values)?)
+}
+
+fn plan(connection: &Connection, known: &mut Known, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
+    let JobColumns { row, .. } = read::one_job(connection, id)?.ok_or_else(|| no_job(id))?;
+    let board = Board::of(&row);
+    let n_crosses = sql_integer("number of crosses", choices.len())?;
+    let plan = Some((n_crosses, plan_digest(board, choices)));
+    put_job(connection, &row, plan)?;
+    known.jobs.insert(id, KnownJob { board, plan });
+    let job = sql_integer("job", id.0)?;
     for (number, choice) in (0_i64..).zip(choices) {
         let n_subproblems = sql_integer("number of subproblems", choice.n_subproblems)?;
-        insert.execute(params![job, number, choice.image.index(), n_subproblems, choice.work.to_string()])?;
+        let values = [
+            job.into(),
+            number.into(),
+            choice.image.index().into(),
+            n_subproblems.into(),
+            choice.work.to_string().into(),
+        ];
+        PLAN_CROSS.put(connection, Some(board), &values)?;
     }
     let mut delete = connection.prepare_cached("DELETE FROM plan_cross WHERE job = ?1 AND number >= ?2")?;
     let problem = || format!("job {id} has records of crosses past the {n_crosses} of its plan");
-    execute_related(&mut delete, params![job, n_crosses], problem)
+    related(delete.execute([job, n_crosses]).map(drop), problem)
 }
 
-fn coverage(connection: &Connection, job: JobId, cross: u32, coverage: &Coverage) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO coverage (job, cross, recorded, solutions, nodes) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (job, cross) DO UPDATE SET
-             recorded = excluded.recorded, solutions = excluded.solutions, nodes = excluded.nodes",
-    )?;
-    let values = params![
-        sql_integer("job", job.0)?,
-        cross,
-        coverage.recorded.to_string(),
-        coverage.solutions.to_string(),
-        coverage.nodes.to_string(),
+/// Changes what is said to be recorded of a cross.
+pub(super) fn put_coverage(
+    connection: &Connection,
+    board: Board,
+    id: JobId,
+    cross: u32,
+    change: &CoverageChange,
+) -> Result<(), Fault> {
+    let job = sql_integer("job", id.0)?;
+    let values = [
+        job.into(),
+        cross.into(),
+        sql_integer("number of subproblems", change.extent.n_numbers)?.into(),
+        change.solutions.to_string().into(),
+        change.nodes.to_string().into(),
+        sql_integer("number of ranges", change.extent.n_ranges)?.into(),
+        change.extent.fingerprint.cast_signed().into(),
     ];
-    execute_related(&mut statement, values, || no_cross(job, cross))
+    put_related(&COVERAGE, connection, board, &values, || no_cross(id, cross))?;
+    for &(first, until) in &change.ranges {
+        let first = sql_integer("subproblem", first)?;
+        if let Some(until) = until {
+            let until = sql_integer("subproblem", until)?;
+            let values = [job.into(), cross.into(), first.into(), until.into()];
+            put_related(&COVERAGE_RANGE, connection, board, &values, || no_cross(id, cross))?;
+        } else {
+            let sql = "DELETE FROM coverage_range WHERE job = ?1 AND cross = ?2 AND first = ?3";
+            connection.prepare_cached(sql)?.execute((job, cross, first))?;
+        }
+    }
+    Ok(())
 }
 
-fn record(connection: &Connection, sources: &mut Sources, job: JobId, record: &Record) -> Result<(), Fault> {
-    let source = source(connection, sources, &record.source)?;
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO record (job, cross, first, until, solutions, nodes, duration_us, lease, source)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (job, cross, first) DO UPDATE SET
-             until = excluded.until, solutions = excluded.solutions, nodes = excluded.nodes,
-             duration_us = excluded.duration_us, lease = excluded.lease, source = excluded.source",
-    )?;
+fn record(connection: &Connection, known: &mut Known, job: JobId, record: &Record) -> Result<(), Fault> {
+    let board = board(connection, known, job)?;
+    let source = source(connection, known, &record.source)?;
     let span = record.span;
-    let values = params![
-        sql_integer("job", job.0)?,
-        span.cross(),
-        sql_integer("subproblem", span.from())?,
-        sql_integer("subproblem", span.to())?,
-        sql_integer("number of solutions", record.count.solutions)?,
-        sql_integer("number of nodes", record.count.nodes)?,
-        sql_integer("microseconds", record.duration.as_micros())?,
-        sql_integer("lease", record.lease.0)?,
-        source,
+    let values = [
+        sql_integer("job", job.0)?.into(),
+        span.cross().into(),
+        sql_integer("subproblem", span.from())?.into(),
+        sql_integer("subproblem", span.to())?.into(),
+        sql_integer("number of solutions", record.count.solutions)?.into(),
+        sql_integer("number of nodes", record.count.nodes)?.into(),
+        sql_integer("microseconds", record.duration.as_micros())?.into(),
+        sql_integer("lease", record.lease.0)?.into(),
+        source.into(),
     ];
-    execute_related(&mut statement, values, || no_cross(job, span.cross()))
+    put_related(&RECORD, connection, board, &values, || no_cross(job, span.cross()))
 }
 
-fn source(connection: &Connection, sources: &mut Sources, source: &Arc<Source>) -> Result<i64, Fault> {
-    if let Some(&id) = sources.get(source) {
+fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {
+    if let Some(&id) = known.sources.get(source) {
         return Ok(id);
     }
-    // An update that changes nothing makes the row that is there return its id.
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO source (worker, build, kernel) VALUES (?1, ?2, ?3)
-         ON CONFLICT (worker, build, kernel) DO UPDATE SET kernel = kernel
-         RETURNING id",
-    )?;
     let Source { worker, build, kernel } = &**source;
-    let id = statement.query_row([worker.as_str(), build.as_str(), kernel.as_str()], |row| row.get(0))?;
-    sources.insert(Arc::clone(source), id);
+    let mut find = connection.prepare_cached(
+        "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3",
+    )?;
+    let mut rows = find.query([worker.as_str(), build.as_str(), kernel.as_str()])?;
+    let id = if let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        SOURCE.verify(row, None, &format_args!("source {id}"))?;
+        id
+    } else {
+        let last =
+            connection.query_row("SELECT max(id) FROM source", [], |row| row.get::<_, Option<i64>>(0))?;
+        let id = last.unwrap_or(0).checked_add(1);
+        let id = id.ok_or_else(|| Fault::Damaged("a source has the largest number".to_owned()))?;
+        let text = |name: &Name| name.to_string().into();
+        let values = [id.into(), text(worker), text(build), text(kernel)];
+        SOURCE.put(connection, None, &values)?;
+        id
+    };
+    known.sources.insert(Arc::clone(source), id);
     Ok(id)
 }
 
-pub(super) fn no_job(job: JobId) -> Fault {
-    Fault::Refused(format!("there is no job {job}"))
+/// The board of a job, which is part of the digests of its rows.
+pub(super) fn board(connection: &Connection, known: &mut Known, id: JobId) -> Result<Board, Fault> {
+    Ok(find_job(connection, known, id)?.ok_or_else(|| no_job(id))?.board)
+}
+
+fn find_job(connection: &Connection, known: &mut Known, id: JobId) -> Result<Option<KnownJob>, Fault> {
+    if let Some(job) = known.jobs.get(&id) {
+        return Ok(Some(*job));
+    }
+    let read = read::one_job(connection, id)?;
+    let job = read.map(|JobColumns { row, plan }| KnownJob { board: Board::of(&row), plan });
+    if let Some(job) = job {
+        known.jobs.insert(id, job);
+    }
+    Ok(job)
+}
+
+fn no_job(job: JobId) -> Fault {
+    Fault::Damaged(format!("there is no job {job}"))
 }
 
 fn no_cross(job: JobId, cross: u32) -> String {
     format!("job {job} has no cross {cross}")
 }
 
-/// Executes a statement that only a missing or still needed row of another table forbids; `problem` says which.
-fn execute_related(
-    statement: &mut rusqlite::CachedStatement<'_>,
-    values: &[&dyn ToSql],
+fn put_related(
+    table: &Table,
+    connection: &Connection,
+    board: Board,
+    values: &[Value],
     problem: impl Fn() -> String,
 ) -> Result<(), Fault> {
-    match statement.execute(values) {
-        Ok(_) => Ok(()),
+    related(table.put(connection, Some(board), values), problem)
+}
+
+/// What became of a statement that only a missing or still needed row of another table forbids; `problem` says which.
+fn related(result: rusqlite::Result<()>, problem: impl Fn() -> String) -> Result<(), Fault> {
+    match result {
         Err(rusqlite::Error::SqliteFailure(error, _))
             if error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
         {
-            Err(Fault::Refused(problem()))
+            Err(Fault::Damaged(problem()))
         }
-        Err(error) => Err(error.into()),
+        result => Ok(result?),
     }
 }

@@ -1,0 +1,283 @@
+//! Digests: a row that is not what was written is found out when it is read.
+//!
+//! The last column of every table is a digest of the table's name and of all other columns of the row, its key included.
+//! In the tables that belong to a job it is also of the board and its decomposition: a row of another job's is no good
+//! even if the numbers of the two jobs are the same. So a flipped bit, a row in the place of another, and a page of
+//! another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its job, of
+//! ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
+//!
+//! They are SipHash-1-3 with a key of zeros: 64 bits, of which any change of the input changes half, so that damage
+//! passes in one case of 2^64. It is specified, so that it stays the same for ever, quick for rows of fifty bytes, and
+//! its crate is among our dependencies' anyway. A CRC would catch few flipped bits for certain, but the digests of three
+//! rows tell that of a fourth, so that there is no adding them up.
+
+use std::fmt::Display;
+
+use queens_solver::Choice;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Row, params_from_iter};
+use siphasher::sip::SipHasher13;
+
+use super::fault::Fault;
+use crate::store::JobRow;
+
+/// A table whose rows have a digest.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    /// All of its columns but the digest, which is the last, in the order in which they are declared.
+    pub(super) columns: &'static [&'static str],
+    /// How many of them, from the first on, are the primary key.
+    pub(super) n_key: usize,
+    /// Whether its rows belong to a job, which the first column says.
+    pub(super) is_of_job: bool,
+    /// Writes a row, all columns and the digest, in place of the one with the same key.
+    put: &'static str,
+}
+
+pub(super) const EPOCH: Table = Table {
+    name: "epoch",
+    columns: &["one", "next", "first"],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO epoch (one, next, first, digest) \
+          VALUES (?1, ?2, ?3, ?4) \
+          ON CONFLICT (one) DO UPDATE SET next = excluded.next, first = excluded.first, digest = \
+          excluded.digest",
+};
+pub(super) const JOB: Table = Table {
+    name: "job",
+    columns: &[
+        "id",
+        "n",
+        "decomposition",
+        "phase",
+        "created_ms",
+        "active_ms",
+        "n_verified",
+        "n_disputed",
+        "n_crosses",
+        "priority",
+        "paused",
+        "plan_digest",
+    ],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
+          n_disputed, n_crosses, priority, paused, plan_digest, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+          ON CONFLICT (id) DO UPDATE SET n = excluded.n, decomposition = excluded.decomposition, \
+          phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
+          excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
+          excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
+          paused = excluded.paused, plan_digest = excluded.plan_digest, digest = excluded.digest",
+};
+pub(super) const PLAN_CROSS: Table = Table {
+    name: "plan_cross",
+    columns: &["job", "number", "image", "n_subproblems", "work"],
+    n_key: 2,
+    is_of_job: true,
+    put: "INSERT INTO plan_cross (job, number, image, n_subproblems, work, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+          ON CONFLICT (job, number) DO UPDATE SET image = excluded.image, n_subproblems = \
+          excluded.n_subproblems, work = excluded.work, digest = excluded.digest",
+};
+pub(super) const COVERAGE: Table = Table {
+    name: "coverage",
+    columns: &["job", "cross", "n_recorded", "solutions", "nodes", "n_ranges", "fingerprint"],
+    n_key: 2,
+    is_of_job: true,
+    put: "INSERT INTO coverage (job, cross, n_recorded, solutions, nodes, n_ranges, fingerprint, \
+          digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+          ON CONFLICT (job, cross) DO UPDATE SET n_recorded = excluded.n_recorded, solutions = \
+          excluded.solutions, nodes = excluded.nodes, n_ranges = excluded.n_ranges, fingerprint \
+          = excluded.fingerprint, digest = excluded.digest",
+};
+pub(super) const COVERAGE_RANGE: Table = Table {
+    name: "coverage_range",
+    columns: &["job", "cross", "first", "until"],
+    n_key: 3,
+    is_of_job: true,
+    put: "INSERT INTO coverage_range (job, cross, first, until, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5) \
+          ON CONFLICT (job, cross, first) DO UPDATE SET until = excluded.until, digest = \
+          excluded.digest",
+};
+pub(super) const SOURCE: Table = Table {
+    name: "source",
+    columns: &["id", "worker", "build", "kernel"],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO source (id, worker, build, kernel, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5) \
+          ON CONFLICT (id) DO UPDATE SET worker = excluded.worker, build = excluded.build, \
+          kernel = excluded.kernel, digest = excluded.digest",
+};
+pub(super) const RECORD: Table = Table {
+    name: "record",
+    columns: &["job", "cross", "first", "until", "solutions", "nodes", "duration_us", "lease", "source"],
+    n_key: 3,
+    is_of_job: true,
+    put: "INSERT INTO record (job, cross, first, until, solutions, nodes, duration_us, lease, \
+          source, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+          ON CONFLICT (job, cross, first) DO UPDATE SET until = excluded.until, solutions = \
+          excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, lease \
+          = excluded.lease, source = excluded.source, digest = excluded.digest",
+};
+pub(super) const BLOCKED_WORKER: Table = Table {
+    name: "blocked_worker",
+    columns: &["name"],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO blocked_worker (name, digest) \
+          VALUES (?1, ?2) \
+          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest",
+};
+
+/// What the rows of a job are about: part of their digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Board {
+    pub(super) n: u8,
+    pub(super) decomposition: u32,
+}
+
+impl Board {
+    pub(super) fn of(job: &JobRow) -> Self {
+        Self { n: job.n.get(), decomposition: job.decomposition }
+    }
+}
+
+impl Table {
+    /// The digest of a row with these values, in the order of [`columns`](Self::columns); of a table of jobs' rows, with
+    /// the board of the job.
+    pub(super) fn digest<'a>(
+        &self,
+        board: Option<Board>,
+        values: impl IntoIterator<Item = ValueRef<'a>>,
+    ) -> i64 {
+        let mut bytes = Vec::with_capacity(128);
+        put(&mut bytes, ValueRef::Text(self.name.as_bytes()));
+        if let Some(Board { n, decomposition }) = board.filter(|_| self.is_of_job) {
+            put(&mut bytes, ValueRef::Integer(n.into()));
+            put(&mut bytes, ValueRef::Integer(decomposition.into()));
+        }
+        values.into_iter().for_each(|value| put(&mut bytes, value));
+        hash(&bytes)
+    }
+
+    /// Whether a row of all columns in order has the digest that belongs to it.
+    pub(super) fn verify(
+        &self,
+        row: &Row<'_>,
+        board: Option<Board>,
+        place: &dyn Display,
+    ) -> Result<(), Fault> {
+        let value = |i| row.get_ref(i).map_err(Fault::from);
+        let values = (0..self.columns.len()).map(value).collect::<Result<Vec<_>, _>>()?;
+        let expected = self.digest(board, values);
+        if row.get_ref(self.columns.len())? == ValueRef::Integer(expected) {
+            Ok(())
+        } else {
+            Err(Fault::Damaged(format!("{place}: its digest is not that of its content")))
+        }
+    }
+
+    /// All columns and the digest, as a list for SQL.
+    pub(super) fn all(&self) -> String {
+        self.columns.join(", ") + ", digest"
+    }
+
+    /// Writes a row with its digest, in place of the one with the same key.
+    pub(super) fn put(
+        &self,
+        connection: &Connection,
+        board: Option<Board>,
+        values: &[Value],
+    ) -> Result<(), rusqlite::Error> {
+        let digest = Value::Integer(self.digest(board, values.iter().map(ValueRef::from)));
+        let mut statement = connection.prepare_cached(self.put)?;
+        statement.execute(params_from_iter(values.iter().chain([&digest])))?;
+        Ok(())
+    }
+}
+
+/// The digest of a whole plan: of all choices, in order.
+pub(super) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
+    let mut bytes = Vec::with_capacity(32 * (choices.len() + 1));
+    bytes.extend([board.n]);
+    bytes.extend(board.decomposition.to_le_bytes());
+    for Choice { image, n_subproblems, work } in choices {
+        bytes.extend([image.index()]);
+        bytes.extend(n_subproblems.to_le_bytes());
+        bytes.extend(work.to_le_bytes());
+    }
+    hash(&bytes)
+}
+
+/// Appends a value so that no two lists of values give the same bytes.
+fn put(bytes: &mut Vec<u8>, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => bytes.push(0),
+        ValueRef::Integer(integer) => {
+            bytes.push(1);
+            bytes.extend(integer.to_le_bytes());
+        }
+        ValueRef::Real(real) => {
+            bytes.push(2);
+            bytes.extend(real.to_bits().to_le_bytes());
+        }
+        ValueRef::Text(content) | ValueRef::Blob(content) => {
+            bytes.push(if matches!(value, ValueRef::Text(_)) { 3 } else { 4 });
+            bytes.extend((content.len() as u64).to_le_bytes());
+            bytes.extend(content);
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> i64 {
+    SipHasher13::new().hash(bytes).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_solver::Symmetry;
+
+    use super::*;
+
+    /// What SipHash-1-3 by its specification makes of the bytes: other digests would make every database damaged.
+    #[test]
+    fn digests_are_what_they_were_when_they_were_stored() {
+        let board = Board { n: 17, decomposition: 2 };
+        let text = |text: &'static str| ValueRef::Text(text.as_bytes());
+        let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable")];
+        assert_eq!(SOURCE.digest(None, source), -7_811_203_514_592_929_855);
+        let range = [3, 5, 0, 20].map(ValueRef::Integer);
+        assert_eq!(COVERAGE_RANGE.digest(Some(board), range), 7_105_672_702_072_994_309);
+        let choice = |image, n_subproblems, work| Choice {
+            image: Symmetry::from_index(image).expect("one of eight"),
+            n_subproblems,
+            work,
+        };
+        let choices = [choice(1, 100, 5), choice(0, 1, 1 << 70)];
+        assert_eq!(plan_digest(board, &choices), 2_452_740_592_344_095_876);
+    }
+
+    #[test]
+    fn a_row_is_written_by_its_columns() {
+        for table in [EPOCH, JOB, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, SOURCE, RECORD, BLOCKED_WORKER] {
+            let columns = table.columns.iter().chain(&["digest"]);
+            let set = columns.clone().skip(table.n_key).map(|column| format!("{column} = excluded.{column}"));
+            let expected = format!(
+                "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) DO UPDATE SET {}",
+                table.name,
+                table.all(),
+                (1..=columns.count()).map(|i| format!("?{i}")).collect::<Vec<_>>().join(", "),
+                table.columns[..table.n_key].join(", "),
+                set.collect::<Vec<_>>().join(", "),
+            );
+            assert_eq!(table.put, expected);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! From version 2 of the schema to version 3: what can be proved of a database without digests is, and then every row
+//! gets one.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use queens_proto::JobId;
+use queens_solver::{Choice, DECOMPOSITION_VERSION, Plan};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
+
+use super::audit::{Tally, check_file};
+use super::digest::{BLOCKED_WORKER, Board, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table, plan_digest};
+use super::fault::Fault;
+use super::read::{self, integer, parsed, sql_integer};
+use super::write::put_coverage;
+use crate::intervals::Intervals;
+use crate::ledger::RestoreError;
+use crate::store::{Coverage, JobRow, Phase};
+
+/// Up to here a plan is made within a second or two, so that it is made again before it gets a digest.
+const QUICKLY_PLANNED: u8 = 26;
+
+/// Rows that are held in memory at a time.
+const BATCH: usize = 10_000;
+
+/// Fills in what the step to version 3 adds.
+pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
+    check_file(connection)?;
+    for (job, has_plan) in jobs(connection)? {
+        let (board, found) = (Board::of(&job), job.decomposition);
+        if found != DECOMPOSITION_VERSION {
+            // Left to the program that it was begun with, which does not know this version.
+            let error = RestoreError::Decomposition { job: job.id, found };
+            return Err(Fault::Version(error.to_string()));
+        }
+        if has_plan {
+            let choices = choices(connection, &job)?;
+            let digest = plan_digest(board, &choices);
+            let update = "UPDATE job SET plan_digest = ?2 WHERE id = ?1";
+            connection.execute(update, [sql_integer("job", job.id.0)?, digest])?;
+            cover(connection, &job, &choices)?;
+        }
+        for table in [&PLAN_CROSS, &RECORD] {
+            seal(connection, table, Some((job.id, board)))?;
+        }
+    }
+    for table in [&EPOCH, &JOB, &SOURCE, &BLOCKED_WORKER] {
+        seal(connection, table, None)?;
+    }
+    connection.execute_batch("DROP TABLE coverage_2")?;
+    // What is not of a job that is there has no digest, and is found now.
+    read::jobs(connection)?;
+    Ok(())
+}
+
+/// All jobs, and whether they have plans.
+fn jobs(connection: &Connection) -> Result<Vec<(JobRow, bool)>, Fault> {
+    let mut statement = connection.prepare("SELECT * FROM job ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    let mut jobs = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = JobId(integer(row, "id", &"a job")?);
+        let place = format!("job {id}");
+        let n_crosses: Option<i64> = read::cell(row, "n_crosses", &place)?;
+        let job = read::job_row(row, id, &place)?;
+        if n_crosses.is_none() && job.phase == Phase::Done {
+            return Err(Fault::Damaged(format!("{place} is done, but has no plan")));
+        }
+        jobs.push((job, n_crosses.is_some()));
+    }
+    Ok(jobs)
+}
+
+/// The plan of a job. If it can be made again quickly, it must be that, but for its estimates: those have been others.
+fn choices(connection: &Connection, job: &JobRow) -> Result<Vec<Choice>, Fault> {
+    let id = sql_integer("job", job.id.0)?;
+    let mut statement = connection.prepare("SELECT * FROM plan_cross WHERE job = ?1 ORDER BY number")?;
+    let mut rows = statement.query([id])?;
+    let mut choices = Vec::new();
+    while let Some(row) = rows.next()? {
+        choices.push(read::choice(row, &format!("plan of job {}, cross {}", job.id, choices.len()))?);
+    }
+    if job.n.get() > QUICKLY_PLANNED {
+        return Ok(choices);
+    }
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let Some(plan) = Plan::new(job.n, threads, &AtomicBool::new(false)) else { return Ok(choices) };
+    let planned: Vec<Choice> = plan.crosses().iter().map(|cross| *cross.choice()).collect();
+    let cut = |choices: &[Choice]| choices.iter().map(|c| (c.image, c.n_subproblems)).collect::<Vec<_>>();
+    if cut(&choices) != cut(&planned) {
+        return Err(Fault::Damaged(format!("the plan of job {} is not that of n = {}", job.id, job.n)));
+    }
+    for (number, choice) in (0_i64..).zip(&planned) {
+        let update = "UPDATE plan_cross SET work = ?3 WHERE job = ?1 AND number = ?2";
+        connection.prepare_cached(update)?.execute((id, number, choice.work.to_string()))?;
+    }
+    Ok(planned)
+}
+
+/// Writes what the records of each cross add up to, if it is what was added up while they were counted.
+fn cover(connection: &Connection, job: &JobRow, choices: &[Choice]) -> Result<(), Fault> {
+    for (cross, choice) in (0..).zip(choices) {
+        let found = Tally::of(connection, job.id, None, cross, choice.n_subproblems)?;
+        let claimed = old_coverage(connection, job.id, cross)?;
+        found
+            .compare(&claimed)
+            .map_err(|reason| Fault::Damaged(format!("job {}, cross {cross}: {reason}", job.id)))?;
+        if claimed.recorded.is_empty() {
+            continue;
+        }
+        let change = claimed.change(claimed.recorded.ranges().map(|range| range.start));
+        put_coverage(connection, Board::of(job), job.id, cross, &change)?;
+    }
+    Ok(())
+}
+
+/// What version 2 has of a cross.
+fn old_coverage(connection: &Connection, job: JobId, cross: u32) -> Result<Coverage, Fault> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM coverage_2 WHERE job = ?1 AND cross = ?2")?;
+    let mut rows = statement.query((sql_integer("job", job.0)?, cross))?;
+    let Some(row) = rows.next()? else { return Ok(Coverage::default()) };
+    let place = format_args!("coverage of job {job}, cross {cross}");
+    let recorded: Intervals = parsed(row, "recorded", &place)?;
+    Ok(Coverage {
+        recorded,
+        solutions: parsed(row, "solutions", &place)?,
+        nodes: parsed(row, "nodes", &place)?,
+    })
+}
+
+/// Gives rows the digests of what they say: those of a job, or all.
+pub(super) fn seal(connection: &Connection, table: &Table, job: Option<(JobId, Board)>) -> Result<(), Fault> {
+    let key = &table.columns[..table.n_key];
+    let names = key.join(", ");
+    let marks = |from: usize| (0..key.len()).map(|i| format!("?{}", from + i)).collect::<Vec<_>>();
+    let after = format!("({names}) > ({})", marks(1).join(", "));
+    let of_job = job.map_or(String::new(), |(job, _)| format!("job = {job}"));
+    let is_key: Vec<String> =
+        key.iter().zip(marks(2)).map(|(name, mark)| format!("{name} = {mark}")).collect();
+    let update = format!("UPDATE {} SET digest = ?1 WHERE {}", table.name, is_key.join(" AND "));
+    let mut last: Option<Vec<Value>> = None;
+    loop {
+        let conditions = [last.as_ref().map(|_| after.clone()), job.map(|_| of_job.clone())];
+        let conditions: Vec<String> = conditions.into_iter().flatten().collect();
+        let filter =
+            if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
+        let mut batch: Vec<Vec<Value>> = Vec::new();
+        {
+            let mut statement =
+                read::select(connection, table, &format!("{filter} ORDER BY {names} LIMIT {BATCH}"))?;
+            let mut rows = statement.query(params_from_iter(last.iter().flatten()))?;
+            while let Some(row) = rows.next()? {
+                let value = |i| Ok(row.get::<_, Value>(i)?);
+                batch.push((0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?);
+            }
+        }
+        for values in &batch {
+            let digest = table.digest(job.map(|(_, board)| board), values.iter().map(ValueRef::from));
+            let digest = Value::Integer(digest);
+            let parameters = [&digest].into_iter().chain(&values[..table.n_key]);
+            connection.prepare_cached(&update)?.execute(params_from_iter(parameters))?;
+        }
+        match batch.pop() {
+            Some(values) => last = Some(values[..table.n_key].to_vec()),
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! A new directory from what proves itself of a damaged one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use queens_proto::{JobId, Priority};
+use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION};
+use rusqlite::Connection;
+use rusqlite::types::{Value, ValueRef};
+use thiserror::Error;
+
+use super::audit::{Tally, Truth};
+use super::backup::put_in_place;
+use super::digest::{BLOCKED_WORKER, Board, JOB, PLAN_CROSS, RECORD, SOURCE, Table};
+use super::directory::{DATABASE, make_database, open_file};
+use super::fault::Fault;
+use super::read::{self, integer, sql_integer};
+use super::salvage::{Candidate, candidates};
+use super::write::{self, Known};
+use crate::journal::unix_ms;
+use crate::store::{JobRow, Phase, StoreError, Write};
+
+/// Why nothing was recovered.
+#[derive(Debug, Error)]
+pub enum RecoverError {
+    /// What is damaged can't be read at all, or is in use.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is something in the new directory.
+    #[error("'{}' is not empty: what is recovered needs a directory of its own", .0.display())]
+    Occupied(PathBuf),
+    /// No row proves itself.
+    #[error(
+        "nothing in '{}' proves itself: it is no database of this program, or one of before schema version 3, which \
+         had no digests; only a backup helps",
+        .0.display()
+    )]
+    Nothing(PathBuf),
+    /// The new directory can't be written.
+    #[error("failed to write '{}': {reason}", path.display())]
+    Unwritable {
+        /// The new directory.
+        path: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// What was recovered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Jobs in the order of their ids.
+    pub jobs: Vec<RecoveredJob>,
+    /// Names that are blocked.
+    pub blocked: BTreeSet<String>,
+    /// Pages that the system can't read.
+    pub n_unreadable: u64,
+}
+
+/// What was recovered of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveredJob {
+    /// The job as it is now.
+    pub job: JobRow,
+    /// Whether nothing but its board was known, from its records and its plan.
+    pub was_lost: bool,
+    /// The records that are kept.
+    pub n_records: u64,
+    /// The subproblems they cover.
+    pub n_recorded: u128,
+    /// The subproblems of its plan; `None` if it has no plan yet.
+    pub n_subproblems: Option<u128>,
+}
+
+/// Makes a database in `new_dir`, which must be empty or not there, from what proves itself in `damaged`, which is a
+/// directory or a database. Nothing is written to `damaged`.
+///
+/// A row is what was written if its digest says so. Plans are made again; of the records those are kept that lie in
+/// them and overlap no other; what is covered is added up from those. The new directory begins its lease tokens elsewhere.
+///
+/// # Errors
+/// If nothing proves itself, or the new directory can't be written; then there is no database in it.
+pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError> {
+    let unwritable = |reason: String| RecoverError::Unwritable { path: new_dir.to_owned(), reason };
+    let (database, log) = open_damaged(damaged)?;
+    fs::create_dir_all(new_dir).map_err(|error| unwritable(error.to_string()))?;
+    let entry = fs::read_dir(new_dir).map_err(|error| unwritable(error.to_string()))?.next();
+    if entry.is_some() {
+        return Err(RecoverError::Occupied(new_dir.to_owned()));
+    }
+    let unfinished = new_dir.join(format!("{DATABASE}.unfinished"));
+    let fill = || -> Result<Recovered, Fault> {
+        make_database(&unfinished)?;
+        let mut connection = open_file(&unfinished)?;
+        // Nobody knows of the file before it is complete.
+        connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")?;
+        let transaction = connection.transaction()?;
+        let recovered = Salvage::of(&transaction, &database, log.as_ref())?.repair()?;
+        transaction.commit()?;
+        connection.close().map_err(|(_, error)| error)?;
+        let synced = File::open(&unfinished).and_then(|file| file.sync_all());
+        synced.map(|()| recovered).map_err(|error| Fault::Unfit(error.to_string()))
+    };
+    let made = fill().map_err(|fault| unwritable(fault.of(new_dir).to_string())).and_then(|recovered| {
+        if recovered.jobs.is_empty() {
+            return Err(RecoverError::Nothing(damaged.to_owned()));
+        }
+        let placed = put_in_place(&unfinished, &new_dir.join(DATABASE));
+        placed.map(|()| recovered).map_err(|error| unwritable(error.to_string()))
+    });
+    if made.is_err() {
+        // The reason why it could not be made says more than why it can't be removed.
+        _ = fs::remove_file(&unfinished);
+    }
+    made
+}
+
+/// The files of a database that nobody uses.
+fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
+    let unusable = |reason: String| StoreError::Unusable { path: damaged.to_owned(), reason };
+    let named = if damaged.is_dir() { damaged.join(DATABASE) } else { damaged.to_owned() };
+    // The log stands beside the file itself, wherever links to it are.
+    let path = named.canonicalize().map_err(|error| unusable(format!("'{}': {error}", named.display())))?;
+    let file = File::open(&path).map_err(|error| unusable(error.to_string()))?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(damaged.to_owned())),
+        Err(TryLockError::Error(error)) => return Err(unusable(error.to_string())),
+        Ok(()) => {}
+    }
+    let mut log = path.into_os_string();
+    log.push("-wal");
+    Ok((file, File::open(log).ok()))
+}
+
+/// What is being made of a damaged database: all rows that prove themselves, as yet regardless of each other.
+struct Salvage<'a> {
+    connection: &'a Connection,
+    boards: BTreeMap<i64, Board>,
+    /// Jobs whose own rows are lost.
+    lost: BTreeSet<i64>,
+    n_unreadable: u64,
+}
+
+impl<'a> Salvage<'a> {
+    /// Takes over all rows with the right digest.
+    fn of(connection: &'a Connection, database: &File, log: Option<&File>) -> Result<Self, Fault> {
+        let mut salvage =
+            Self { connection, boards: BTreeMap::new(), lost: BTreeSet::new(), n_unreadable: 0 };
+        // Jobs first: the digests of their rows are made with their boards.
+        let n_unreadable = candidates(database, log, &mut |candidate| salvage.keep_job(&candidate))?;
+        candidates(database, log, &mut |candidate| salvage.keep_part(&candidate))?;
+        salvage.n_unreadable = n_unreadable;
+        Ok(salvage)
+    }
+
+    fn keep_job(&mut self, Candidate { values, is_latest }: &Candidate) -> Result<(), rusqlite::Error> {
+        for table in [&JOB, &SOURCE, &BLOCKED_WORKER] {
+            // A name on a page that was written since may be blocked no more.
+            if is_proved(table, None, values) && (*is_latest || table.name != BLOCKED_WORKER.name) {
+                table.put(self.connection, None, &values[..table.columns.len()])?;
+                if let (true, [Value::Integer(id), Value::Integer(n), Value::Integer(decomposition), ..]) =
+                    (table.name == JOB.name, &values[..])
+                    && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
+                {
+                    self.boards.insert(*id, Board { n, decomposition });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), rusqlite::Error> {
+        let Some(Value::Integer(job)) = values.first() else { return Ok(()) };
+        for table in
+            [&PLAN_CROSS, &RECORD].into_iter().filter(|table| table.columns.len() + 1 == values.len())
+        {
+            // Of a job whose row is lost, the board is the one that makes the digest right.
+            let known = self.boards.get(job).copied();
+            let all = (0..=BoardSize::MAX).map(|n| Board { n, decomposition: DECOMPOSITION_VERSION });
+            let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
+            if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
+                table.put(self.connection, Some(board), &values[..table.columns.len()])?;
+                if known.is_none() {
+                    self.boards.insert(*job, board);
+                    self.lost.insert(*job);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes jobs of the rows.
+    fn repair(self) -> Result<Recovered, Fault> {
+        self.replace_lost_sources()?;
+        let mut jobs = Vec::new();
+        for (&id, &board) in &self.boards {
+            let Ok(id) = u64::try_from(id).map(JobId) else { continue };
+            if board.decomposition != DECOMPOSITION_VERSION {
+                return Err(Fault::Version(format!(
+                    "job {id} is cut by decomposition {}, this program knows {DECOMPOSITION_VERSION}",
+                    board.decomposition
+                )));
+            }
+            let (row, was_planned) = match read::one_job(self.connection, id)? {
+                Some(found) => (found.row, found.plan.is_some()),
+                None => (lost_job(id, board)?, true),
+            };
+            jobs.push(self.repair_job(row, was_planned)?);
+        }
+        // Whatever was missed is not to be found out by the next coordinator.
+        read::jobs(self.connection)?;
+        let blocked = read::blocked(self.connection)?;
+        Ok(Recovered { jobs, blocked, n_unreadable: self.n_unreadable })
+    }
+
+    /// Records prove themselves, whoever counted them.
+    fn replace_lost_sources(&self) -> Result<(), Fault> {
+        let sql = "SELECT DISTINCT source FROM record WHERE source NOT IN (SELECT id FROM source)";
+        let mut statement = self.connection.prepare(sql)?;
+        let ids = statement.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
+        for id in ids {
+            let unknown = || Value::Text("unknown".to_owned());
+            let values = [id.into(), Value::Text(format!("lost-{id}")), unknown(), unknown()];
+            SOURCE.put(self.connection, None, &values)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a job its plan, if it had one, and the coverage that its records come to.
+    fn repair_job(&self, mut row: JobRow, was_planned: bool) -> Result<RecoveredJob, Fault> {
+        let (id, board) = (row.id, Board::of(&row));
+        let was_lost = self.lost.contains(&sql_integer("job", id.0)?);
+        let mut job =
+            RecoveredJob { job: row.clone(), was_lost, n_records: 0, n_recorded: 0, n_subproblems: None };
+        if !was_planned && !self.has_parts(id)? {
+            return Ok(job);
+        }
+        let truth = Truth::of(row.n).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+        let choices: Vec<Choice> = truth.plan.crosses().iter().map(|cross| *cross.choice()).collect();
+        self.drop_foreign(id, &choices)?;
+        write::put_job(self.connection, &row, None)?;
+        let plan = Write::Plan { job: id, choices: choices.clone() };
+        write::apply(self.connection, &mut Known::default(), &plan)?;
+        let mut n_subproblems = 0;
+        for (cross, choice) in (0_u32..).zip(&choices) {
+            self.drop_overlaps(id, cross, choice.n_subproblems)?;
+            let found = Tally::of(self.connection, id, None, cross, choice.n_subproblems)?;
+            if found.n_records > 0 {
+                let change = found.sum.change(found.sum.recorded.ranges().map(|range| range.start));
+                write::put_coverage(self.connection, board, id, cross, &change)?;
+            }
+            job.n_records += found.n_records;
+            job.n_recorded += u128::from(found.sum.recorded.len());
+            n_subproblems += u128::from(choice.n_subproblems);
+        }
+        job.n_subproblems = Some(n_subproblems);
+        row.phase = match row.phase {
+            Phase::Done if job.n_recorded < n_subproblems => Phase::Active,
+            Phase::Planning => Phase::Active,
+            phase => phase,
+        };
+        let plan = read::one_job(self.connection, id)?.and_then(|job| job.plan);
+        write::put_job(self.connection, &row, plan)?;
+        job.job = row;
+        Ok(job)
+    }
+
+    /// Whether there are rows of the job besides its own.
+    fn has_parts(&self, job: JobId) -> Result<bool, Fault> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM plan_cross WHERE job = ?1) OR EXISTS (SELECT 1 FROM record WHERE job = ?1)";
+        Ok(self.connection.query_row(sql, [sql_integer("job", job.0)?], |row| row.get(0))?)
+    }
+
+    /// Removes what is stored of a plan, and the records of crosses that it has not or has another image of.
+    fn drop_foreign(&self, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
+        let job = sql_integer("job", id.0)?;
+        let mut statement = read::select(self.connection, &PLAN_CROSS, "WHERE job = ?1")?;
+        let mut rows = statement.query([job])?;
+        let drop_cross = "DELETE FROM record WHERE job = ?1 AND cross = ?2";
+        while let Some(row) = rows.next()? {
+            let number: usize = integer(row, "number", &"a plan")?;
+            let stored = read::choice(row, "a plan")?;
+            if choices.get(number).is_some_and(|choice| choice.image != stored.image) {
+                self.connection.prepare_cached(drop_cross)?.execute((job, sql_integer("cross", number)?))?;
+            }
+        }
+        let n_crosses = sql_integer("number of crosses", choices.len())?;
+        self.connection.execute("DELETE FROM record WHERE job = ?1 AND cross >= ?2", (job, n_crosses))?;
+        self.connection.execute("DELETE FROM plan_cross WHERE job = ?1", [job])?;
+        Ok(())
+    }
+
+    /// Removes the records of a cross that do not lie in it, or overlap one that begins before them: a copy of a page may
+    /// be older than another.
+    fn drop_overlaps(&self, id: JobId, cross: u32, n_subproblems: u64) -> Result<(), Fault> {
+        let job = sql_integer("job", id.0)?;
+        let mut statement =
+            read::select(self.connection, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first")?;
+        let mut rows = statement.query((job, cross))?;
+        let (mut end, mut dropped) = (0, Vec::new());
+        while let Some(row) = rows.next()? {
+            let place = "a record";
+            let first: u64 = integer(row, "first", &place)?;
+            let until: u64 = integer(row, "until", &place)?;
+            if first < end || until <= first || until > n_subproblems {
+                dropped.push(sql_integer("subproblem", first)?);
+            } else {
+                end = until;
+            }
+        }
+        let sql = "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first = ?3";
+        for first in dropped {
+            self.connection.prepare_cached(sql)?.execute((job, cross, first))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether values are a row of the table with the digest that belongs to it.
+fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
+    let Some((Value::Integer(digest), row)) = values.split_last() else { return false };
+    row.len() == table.columns.len() && *digest == table.digest(board, row.iter().map(ValueRef::from))
+}
+
+/// What can be said of a job of which only the board is known.
+fn lost_job(id: JobId, Board { n, decomposition }: Board) -> Result<JobRow, Fault> {
+    let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
+    Ok(JobRow {
+        id,
+        n,
+        decomposition,
+        phase: Phase::Active,
+        priority: Priority::default(),
+        paused: false,
+        created_ms: unix_ms(),
+        active: Duration::ZERO,
+        n_verified: 0,
+        n_disputed: 0,
+    })
+}

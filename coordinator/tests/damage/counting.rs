@@ -1,0 +1,162 @@
+//! Data directories that are counted here and now: to some point, and from there to the end.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use queens_coordinator::ledger::Ledger;
+use queens_coordinator::store::sqlite::SqliteStore;
+use queens_coordinator::store::{Store, StoreError};
+use queens_proto::{Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span};
+use tempfile::TempDir;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The files of a directory, by name.
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+
+/// What a board's crosses count to, so that counting takes no time. (Their subproblems are one each.)
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub(crate) n: BoardSize,
+    plan: Plan,
+    counts: Vec<Count>,
+}
+
+/// How a directory was refused.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It was not gone on with.
+    AtStart(String),
+    /// It was, but something was found on the way.
+    Later(String),
+}
+
+impl Board {
+    pub(crate) fn new(n: u8) -> Self {
+        let n = BoardSize::new(n).expect("a board size");
+        let plan = Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it");
+        let count = |planned: &queens_solver::PlannedCross| {
+            assert!(planned.choice().n_subproblems <= 1);
+            let free = FreeRows::new(n, &planned.queens(n));
+            let mut prefixes = Prefixes::new(&free, plan.depth());
+            Kernel::best().count(&mut prefixes, u64::MAX, &NEVER).expect("nobody stops it")
+        };
+        let counts = plan.crosses().iter().map(count).collect();
+        Self { n, plan, counts }
+    }
+
+    fn count(&self, span: Span) -> Count {
+        self.counts[span.cross() as usize]
+    }
+
+    /// Goes on with the directory, like `queens count`, until a share of the board is recorded; `seen` is called after
+    /// each commit. Returns what is counted then.
+    pub(crate) fn count_on(
+        &self,
+        dir: &Path,
+        share: f64,
+        seen: &mut dyn FnMut(f64),
+    ) -> Result<JobStatus, Refused> {
+        let at_start = |error: StoreError| Refused::AtStart(error.to_string());
+        let later = |error: StoreError| {
+            // Whoever is told so tries again for ever.
+            assert!(!error.may_heal(), "damage is taken for what may heal: {error}");
+            Refused::Later(error.to_string())
+        };
+        let mut store = SqliteStore::open(dir).map_err(at_start)?;
+        let stored = store.load().map_err(at_start)?;
+        let mut ledger = Ledger::restore(stored).map_err(|error| Refused::AtStart(error.to_string()))?;
+        if let Some(other) = ledger.jobs().iter().find(|job| job.n != self.n) {
+            return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
+        }
+        let job = ledger.jobs().last().map_or_else(|| ledger.submit(self.n, 1_800_000_000_000), |job| job.id);
+        let worker = self.connect(&mut ledger);
+        let mut leases: Vec<Lease> = Vec::new();
+        for sequence in 1.. {
+            assert!(sequence < 10_000, "it does not end");
+            let effects = ledger.take_effects();
+            let status = status(&ledger, job);
+            store.commit(&effects.writes).map_err(later)?;
+            seen(status.fraction());
+            for comparison in &effects.comparisons {
+                let recorded = store.find(comparison.job, comparison.span).map_err(later)?;
+                ledger.compared(comparison, recorded.as_ref());
+            }
+            if status.state == JobState::Done || status.fraction() >= share {
+                return Ok(status);
+            }
+            for (job, _) in effects.plans {
+                ledger.planned(Duration::ZERO, job, self.plan.clone());
+            }
+            for (_, message) in effects.messages {
+                match message {
+                    ToWorker::Lease(lease) => leases.push(lease),
+                    ToWorker::Acknowledge { .. } => {}
+                    message => panic!("{message:?}"),
+                }
+            }
+            let deltas = leases.drain(..).flat_map(|lease| self.deltas(&lease)).collect();
+            let report = Report { sequence, deltas, finished: Vec::new() };
+            ledger.report(Duration::ZERO, worker, &report).expect("in order");
+        }
+        unreachable!("it ends or panics")
+    }
+
+    /// Nodes a second of a machine that is slow enough to get the board in many leases.
+    fn rate(&self) -> f64 {
+        self.plan.work() as f64 / 400.0
+    }
+
+    fn connect(&self, ledger: &mut Ledger) -> WorkerId {
+        let worker = WorkerId(1);
+        let hello = Hello {
+            worker,
+            name: Name::of_any(&format!("machine-{}", self.n)),
+            build: Name::of_any("0.1.0"),
+            kernel: Name::of_any("avx512"),
+            n_threads: 4,
+            rate: self.rate(),
+            decomposition: DECOMPOSITION_VERSION,
+            held: Vec::new(),
+        };
+        ledger.connect(Duration::ZERO, hello).expect("in order");
+        worker
+    }
+
+    fn deltas(&self, lease: &Lease) -> Vec<Delta> {
+        let delta = |span: Span| Delta {
+            job: lease.job,
+            lease: lease.id,
+            span,
+            count: self.count(span),
+            duration: Duration::from_secs_f64(self.count(span).nodes as f64 / self.rate()),
+        };
+        lease.spans.iter().map(|leased| delta(leased.span)).collect()
+    }
+}
+
+fn status(ledger: &Ledger, job: JobId) -> JobStatus {
+    ledger.jobs().into_iter().find(|status| status.id == job).expect("jobs stay")
+}
+
+/// The files of a directory, but for what SQLite makes again and the lock.
+pub(crate) fn files(dir: &Path) -> Files {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+    let files = entries.map(|path| (name(&path), fs::read(&path).expect("readable")));
+    files.filter(|(name, _)| ["queens.db", "queens.db-wal"].contains(&&name[..])).collect()
+}
+
+/// A directory of these files.
+pub(crate) fn directory(files: &Files) -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (name, bytes) in files {
+        fs::write(dir.path().join(name), bytes).expect("writes");
+    }
+    dir
+}

@@ -1,0 +1,239 @@
+//! What proves itself of a damaged directory is saved, and nothing else.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use queens_coordinator::store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
+use queens_coordinator::store::{Phase, Store, StoreError, Stored, Write};
+use queens_solver::published;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::counting::{Board, Files, directory, files};
+use crate::fuzz::Base;
+use crate::kinds::closed;
+
+const DATABASE: &str = "queens.db";
+const PAGE: usize = 4096;
+
+fn new_dir() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn load(dir: &Path) -> Stored {
+    SqliteStore::open(dir).expect("opens").load().expect("loads")
+}
+
+/// Everything in a directory, so that it can be seen to be as it was.
+fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let mut contents: Vec<_> =
+        entries.map(|path| (path.display().to_string(), fs::read(&path).expect("readable"))).collect();
+    contents.sort();
+    contents
+}
+
+/// Recovers what there is in files, sees that they stay as they are and that nothing contradicts in what comes of it.
+#[track_caller]
+fn recovered(damaged: &Files) -> (Recovered, TempDir) {
+    let (dir, new) = (directory(damaged), new_dir());
+    let before = contents(dir.path());
+    let recovered = recover(dir.path(), new.path()).expect("something proves itself");
+    assert_eq!(contents(dir.path()), before, "the damaged directory is touched");
+    let audits = audit(new.path()).expect("nothing contradicts");
+    for (audit, RecoveredJob { job, n_records, n_recorded, .. }) in audits.iter().zip(&recovered.jobs) {
+        assert_eq!((&audit.job, audit.n_records, audit.n_recorded), (job, *n_records, *n_recorded));
+    }
+    (recovered, new)
+}
+
+/// Goes on with a recovered directory to the end.
+#[track_caller]
+fn finish(board: &Board, dir: &Path) {
+    let done = board.count_on(dir, 1.0, &mut |_| ()).expect("nothing is wrong");
+    let solutions = published(board.n).map(|published| published.solutions);
+    assert_eq!(Some(done.progress.solutions), solutions);
+    audit(dir).expect("nothing contradicts");
+}
+
+#[test]
+fn all_of_a_sound_directory_is_kept() {
+    let base = Base::new(12);
+    for (share, sound) in &base.stages {
+        let original = directory(sound);
+        let before = load(original.path());
+        let (recovered, new) = recovered(sound);
+        let after = load(new.path());
+        assert_eq!(after.jobs, before.jobs, "at {share}");
+        assert_eq!(after.blocked, before.blocked);
+        assert_ne!(after.first_epoch, before.first_epoch, "tokens of the old directory are no good here");
+        assert!(!recovered.jobs[0].was_lost);
+        finish(&base.board, new.path());
+    }
+}
+
+#[test]
+fn a_damaged_page_costs_what_is_on_it() {
+    let base = Base::new(12);
+    let (_, done) = base.stages.last().expect("stages");
+    let done = closed(done);
+    let original = load(directory(&done).path());
+    let n_pages = done[DATABASE].len() / PAGE;
+    let all: u64 = recovered(&done).0.jobs[0].n_records;
+    let (mut n_lost_jobs, mut kept) = (0, 0);
+    for page in 0..n_pages {
+        let mut damaged = done.clone();
+        let bytes = damaged.get_mut(DATABASE).expect("a database");
+        bytes[page * PAGE..][..PAGE].fill(0xff);
+        let (recovered, new) = recovered(&damaged);
+        let [job] = &recovered.jobs[..] else { panic!("page {page}: {recovered:?}") };
+        assert_eq!((job.job.id, job.job.n), (original.jobs[0].row.id, base.board.n));
+        if job.was_lost {
+            n_lost_jobs += 1;
+        } else {
+            let phase = if job.n_records == all { Phase::Done } else { Phase::Active };
+            assert_eq!((job.job.phase, job.job.created_ms), (phase, original.jobs[0].row.created_ms));
+        }
+        kept += job.n_records;
+        finish(&base.board, new.path());
+    }
+    assert_eq!(n_lost_jobs, 1, "the job's row is on one page");
+    // On the average a page costs its share, and what leads to pages nothing.
+    let n_pages = n_pages as u64;
+    assert!(kept >= (n_pages - 1) * all, "{kept} of {}", n_pages * all);
+}
+
+#[test]
+fn what_is_only_in_the_log_is_kept() {
+    let base = Base::new(12);
+    let (_, live) = &base.stages[base.stages.len() - 2];
+    let before = load(directory(live).path());
+    assert!(live["queens.db-wal"].len() > PAGE);
+    let mut damaged = live.clone();
+    // Neither leads to what is in it any more.
+    damaged.get_mut(DATABASE).expect("a database")[..PAGE].fill(0);
+    let (_, new) = recovered(&damaged);
+    assert_eq!(load(new.path()).jobs[0].coverage, before.jobs[0].coverage);
+    finish(&base.board, new.path());
+}
+
+#[test]
+fn decisions_are_kept_and_what_was_changed_is_not() {
+    let base = Base::new(12);
+    let (_, done) = base.stages.last().expect("stages");
+    let dir = directory(&closed(done));
+    let mut store = SqliteStore::open(dir.path()).expect("opens");
+    let row = store.load().expect("loads").jobs.remove(0).row;
+    let other = |id, phase| {
+        Write::Job(queens_coordinator::store::JobRow {
+            id: queens_proto::JobId(id),
+            phase,
+            paused: true,
+            ..row.clone()
+        })
+    };
+    let blocked = |name: &str, blocked| Write::Blocked { name: name.to_owned(), blocked };
+    let writes =
+        [other(2, Phase::Planning), other(3, Phase::Cancelled), blocked("bert", true), blocked("anna", true)];
+    store.commit(&writes).expect("commits");
+    store.commit(&[blocked("anna", false)]).expect("commits");
+    drop(store);
+    let database = Connection::open(dir.path().join(DATABASE)).expect("opens");
+    let changes = "PRAGMA foreign_keys = OFF;
+                   UPDATE record SET solutions = solutions + 1 WHERE cross = 7;
+                   UPDATE record SET until = 2 WHERE cross = 8;
+                   DELETE FROM record WHERE cross = 9;
+                   UPDATE plan_cross SET n_subproblems = 0 WHERE number = 10;
+                   DELETE FROM coverage WHERE cross = 11;
+                   DELETE FROM source";
+    database.execute_batch(changes).expect("SQL");
+    drop(database);
+    assert!(matches!(audit(dir.path()), Err(StoreError::Damaged { .. })));
+    let (recovered, new) = recovered(&files(dir.path()));
+    let found: Vec<_> = recovered.jobs.iter().map(|job| (job.job.phase, job.job.paused)).collect();
+    assert_eq!(found, [(Phase::Active, false), (Phase::Planning, true), (Phase::Cancelled, true)]);
+    let job = &recovered.jobs[0];
+    assert_eq!(job.n_subproblems, Some(job.n_recorded + 3), "three records are not what was written");
+    assert_eq!(recovered.blocked.iter().collect::<Vec<_>>(), ["bert"]);
+    let stored = load(new.path());
+    assert_eq!(stored.blocked, recovered.blocked);
+    assert_eq!(stored.jobs[1].row.phase, Phase::Planning);
+}
+
+/// Whoever makes digests fit, so that a wrong plan is believed, does not make anybody keep what is not in the right one.
+#[test]
+fn the_plan_is_that_of_the_board_whatever_is_stored() {
+    let base = Base::new(12);
+    let (_, done) = base.stages.last().expect("stages");
+    let dir = directory(&closed(done));
+    Connection::open(dir.path().join(DATABASE))
+        .expect("opens")
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM plan_cross")
+        .expect("SQL");
+    let (recovered, new) = recovered(&files(dir.path()));
+    assert_eq!(recovered.jobs[0].n_subproblems, Some(recovered.jobs[0].n_recorded));
+    finish(&base.board, new.path());
+}
+
+#[test]
+fn recovering_overwrites_nothing_and_needs_something() {
+    #[track_caller]
+    fn check(damaged: &Path, new: &Path, expected: &str) {
+        let error = recover(damaged, new).expect_err("is refused").to_string();
+        assert!(error.contains(expected), "{expected} expected, not {error}");
+    }
+    let base = Base::new(12);
+    let sound = directory(&base.stages[0].1);
+    let new = new_dir();
+    fs::write(new.path().join("precious"), "mine").expect("writes");
+    check(sound.path(), new.path(), "is not empty");
+    assert_eq!(contents(new.path()).len(), 1);
+    check(&sound.path().join("missing"), &new_dir().path().join("new"), "No such file");
+    check(new.path(), &new_dir().path().join("new"), "No such file");
+    let garbage = new_dir();
+    for bytes in [&b""[..], b"garbage", &[0xff; 3 * PAGE]] {
+        fs::write(garbage.path().join(DATABASE), bytes).expect("writes");
+        let new = new_dir();
+        check(garbage.path(), new.path(), "nothing in");
+        assert_eq!(contents(new.path()), []);
+    }
+    let version_2 = new_dir();
+    let database = Connection::open(version_2.path().join(DATABASE)).expect("opens");
+    database.execute_batch(include_str!("../version_2.sql")).expect("SQL");
+    drop(database);
+    check(version_2.path(), new_dir().path(), "only a backup helps");
+    // A coordinator has it.
+    let store = SqliteStore::open(sound.path()).expect("opens");
+    let new = new_dir();
+    assert!(matches!(recover(sound.path(), new.path()), Err(RecoverError::Store(StoreError::InUse(_)))));
+    assert_eq!(contents(new.path()), []);
+    drop(store);
+    // A file will do, and so will a directory that is not there yet.
+    let new = new.path().join("a/b");
+    recover(&sound.path().join(DATABASE), &new).expect("something proves itself");
+    load(&new);
+}
+
+/// The command says what it kept and what to do next.
+#[test]
+fn the_command_tells_what_it_kept() {
+    let base = Base::new(12);
+    let (_, done) = base.stages.last().expect("stages");
+    let dir = directory(&closed(done));
+    let database = Connection::open(dir.path().join(DATABASE)).expect("opens");
+    database.execute_batch("UPDATE record SET nodes = nodes + 1 WHERE cross IN (3, 4)").expect("SQL");
+    drop(database);
+    let new = new_dir();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_queens-coordinator"));
+    let output = command.arg("recover").arg(dir.path()).arg(new.path()).output().expect("runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("job 1  n = 12  active"), "{said}");
+    assert!(said.contains(": 2 have to be counted again or for the first time"), "{said}");
+    assert!(
+        said.contains(&format!("go on with: queens-coordinator --data-dir '{}'", new.path().display())),
+        "{said}"
+    );
+    finish(&base.board, new.path());
+}
