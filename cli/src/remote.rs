@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::pb::jobs_client::JobsClient;
-use queens_proto::{Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
+use queens_proto::{Contribution, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
 use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
 use crate::confirm::confirm_count;
+use crate::contributions::{contributions_json, contributions_table};
 use crate::describe::{align_right, describe, job_json, line, speed, state, table, time_left, worker_json};
 use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
@@ -203,6 +204,13 @@ impl Remote {
             let n_entries = workers.len() + blocked.len();
             bounded(n_entries, n_entries - n_before)?;
         }
+    }
+
+    /// Who has counted a job, those with the most nodes first.
+    async fn contributions(&self, job: JobId) -> anyhow::Result<Vec<Contribution>> {
+        let request = pb::GetRequest { job: job.0 };
+        let answer = self.answer(self.jobs.clone().list_contributions(request)).await?;
+        Ok(answer.contributions.into_iter().map(Contribution::try_from).collect::<Result<_, _>>()?)
     }
 
     /// What has happened lately, the oldest first.
@@ -424,6 +432,17 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
             warn_if_nothing_is_recorded(Some(&job));
             describe(&job)
         }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens contributions`
+pub(crate) async fn contributions(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let contributions = Remote::connect(&args.remote.coordinator).await?.contributions(args.job).await?;
+    print(&match args.remote.output {
+        Output::Json => contributions_json(&contributions).to_string(),
+        Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
+        Output::Text => contributions_table(&contributions),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -218,6 +218,17 @@ impl Jobs for JobsService {
         Ok(Response::new(lists::workers(&self.handle.snapshot(), page)))
     }
 
+    async fn list_contributions(
+        &self,
+        request: Request<pb::GetRequest>,
+    ) -> Result<Response<pb::ListContributionsResponse>, Status> {
+        let job = find(&self.handle, JobId(request.into_inner().job))?.id;
+        let contributions = self.handle.contributions(job).await;
+        let contributions = contributions.map_err(|untold| Status::unavailable(untold.to_string()))?;
+        let contributions = contributions.iter().map(pb::Contribution::from).collect();
+        Ok(Response::new(pb::ListContributionsResponse { contributions }))
+    }
+
     async fn list_events(
         &self,
         _: Request<pb::ListEventsRequest>,

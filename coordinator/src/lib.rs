@@ -4,6 +4,7 @@
 //! workers and users.
 
 pub mod connections;
+mod contributions;
 mod coordinator;
 mod event_loop;
 pub mod grpc;
@@ -19,6 +20,7 @@ pub mod store;
 mod traces;
 mod turns;
 
+pub use contributions::Untold;
 pub use coordinator::{
     Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, TooManyJobs, WorkerChange,
     unthreaded,

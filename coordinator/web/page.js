@@ -193,6 +193,9 @@ export function jobActions(line) {
 export const subproblems = ({ from, to }) =>
   to - from === 1 ? `subproblem ${grouped(from)}` : `subproblems ${grouped(from)} to ${grouped(to - 1)}`;
 
+/** How many spans somebody has counted. */
+export const spans = ({ spans: count }) => (count === 1 ? "1 span" : `${grouped(count)} spans`);
+
 /** Shows a list of events, the latest first; leaves the list alone if nothing is new. */
 export function showEvents(list, events) {
   const newest = String(events[0]?.number ?? 0) + events[0]?.at_ms;

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use crate::pb::{self, coordinator_message, worker_message};
 use crate::{
-    Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId, JobState, JobStatus,
-    Lease, LeaseId, LeasedSpan, Name, Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId,
-    WorkerState, WorkerStatus, checksum, plain,
+    Contribution, Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId,
+    JobState, JobStatus, Lease, LeaseId, LeasedSpan, Name, Priority, Progress, Report, ToCoordinator,
+    ToWorker, WorkerId, WorkerState, WorkerStatus, checksum, plain,
 };
 
 /// The version of the protocol that this program speaks.
@@ -569,6 +569,32 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
             counting: span.map(|span| (JobId(worker.job), span)),
+        })
+    }
+}
+
+impl From<&Contribution> for pb::Contribution {
+    fn from(contribution: &Contribution) -> Self {
+        Self {
+            worker: contribution.worker.to_string(),
+            kernel: contribution.kernel.to_string(),
+            spans: contribution.n_spans,
+            nodes: contribution.nodes.to_string(),
+            time_us: u64::try_from(contribution.time.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl TryFrom<pb::Contribution> for Contribution {
+    type Error = InvalidMessage;
+
+    fn try_from(contribution: pb::Contribution) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            worker: Name::of_any(&contribution.worker),
+            kernel: Name::of_any(&contribution.kernel),
+            n_spans: contribution.spans,
+            nodes: decimal("the number of nodes", &contribution.nodes)?,
+            time: Duration::from_micros(contribution.time_us),
         })
     }
 }

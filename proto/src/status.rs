@@ -192,6 +192,21 @@ pub struct WorkerStatus {
     pub counting: Option<(JobId, Span)>,
 }
 
+/// What a worker has counted of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contribution {
+    /// The worker's name.
+    pub worker: Name,
+    /// Its kernel.
+    pub kernel: Name,
+    /// Spans that are recorded of it.
+    pub n_spans: u64,
+    /// Their nodes.
+    pub nodes: u128,
+    /// The time its threads took for them, added up.
+    pub time: Duration,
+}
+
 /// How fast workers count together, as far as that is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FleetSpeed {

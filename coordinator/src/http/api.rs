@@ -34,6 +34,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs", get(jobs).post(submit)),
         ("/api/v1/jobs/{job}", get(job)),
         ("/api/v1/jobs/{job}/history", get(live::history)),
+        ("/api/v1/jobs/{job}/contributions", get(contributions)),
         ("/api/v1/jobs/{job}/cells", get(crosses::cells)),
         ("/api/v1/jobs/{job}/crosses", get(crosses::list)),
         ("/api/v1/jobs/{job}/crosses/{cross}", get(crosses::explain)),
@@ -172,6 +173,26 @@ async fn events(State(app): State<App>, query: Ask<EventQuery>) -> Answer<Events
         |event: &&Arc<Event>| job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job;
     let events = Page { offset: 0, limit }.of(snapshot.events.iter().rev().filter(concerns));
     Ok(Json(Events { events: events.map(|event| view::Event::from(&**event)).collect() }))
+}
+
+#[derive(Debug, Serialize)]
+struct Contributions {
+    contributions: Vec<view::Contribution>,
+    total: usize,
+}
+
+/// Who has counted a job, those with the most nodes first.
+async fn contributions(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    page: Ask<Page>,
+) -> Answer<Contributions> {
+    let Query(page) = page?;
+    let job = find(&app.handle.snapshot().jobs, job_id(&id)?)?.id;
+    let contributions = app.handle.contributions(job).await;
+    let contributions = contributions.map_err(|untold| Refusal::unavailable(untold.to_string()))?;
+    let all = view::Contribution::all(&contributions);
+    Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
 }
 
 /// The order in which workers are listed.

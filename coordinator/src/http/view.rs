@@ -79,6 +79,33 @@ impl Job {
     }
 }
 
+/// What a worker has counted.
+#[derive(Debug, Serialize)]
+pub(super) struct Contribution {
+    worker: String,
+    kernel: String,
+    spans: u64,
+    nodes: String,
+    core_seconds: f64,
+    share: f64,
+}
+
+impl Contribution {
+    /// All of them, each with its share of all nodes.
+    pub(super) fn all(contributions: &[queens_proto::Contribution]) -> Vec<Self> {
+        let all: u128 = contributions.iter().map(|it| it.nodes).sum();
+        let one = |it: &queens_proto::Contribution| Self {
+            worker: it.worker.to_string(),
+            kernel: it.kernel.to_string(),
+            spans: it.n_spans,
+            nodes: it.nodes.to_string(),
+            core_seconds: it.time.as_secs_f64(),
+            share: it.nodes as f64 / all.max(1) as f64,
+        };
+        contributions.iter().map(one).collect()
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(super) struct Worker {
     worker: String,

@@ -3,12 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use queens_proto::{JobId, Name};
-use rusqlite::Connection;
+use queens_proto::JobId;
 
+use super::contributions::{Sum, by_source};
 use super::directory::{DATABASE, open_to_read};
-use super::fault::Fault;
-use super::read::{cell, integer, sql_integer};
 use crate::store::{Source, StoreError};
 
 /// What one source has counted of a job.
@@ -31,35 +29,15 @@ pub struct CountedBy {
 /// If the records can't be read or make no sense.
 pub fn counted_by(dir: &Path, job: JobId) -> Result<Vec<CountedBy>, StoreError> {
     let file = dir.join(DATABASE);
-    let read = open_to_read(&file).and_then(|connection| read(&connection, job));
-    read.map_err(|fault| fault.of_opening(dir))
-}
-
-fn read(connection: &Connection, job: JobId) -> Result<Vec<CountedBy>, Fault> {
-    // In two halves, as the sum of all nodes may pass 2^63.
-    let mut statement = connection.prepare(
-        "SELECT worker, build, kernel, count(*) AS records, sum(nodes >> 32) AS high,
-                sum(nodes & 0xffffffff) AS low, total(duration_us) AS us
-         FROM record JOIN source ON source.id = record.source WHERE job = ?1 GROUP BY source",
-    )?;
-    let mut rows = statement.query([sql_integer("job", job.0)?])?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        let place = format!("records of job {job}");
-        let name = |column| -> Result<Name, Fault> {
-            let text: String = cell(row, column, &place)?;
-            Ok(Name::of_any(&text))
-        };
-        let (high, low): (u64, u64) = (integer(row, "high", &place)?, integer(row, "low", &place)?);
-        let us: f64 = cell(row, "us", &place)?;
-        let core_time = Duration::try_from_secs_f64(us / 1e6);
-        all.push(CountedBy {
-            source: Source { worker: name("worker")?, build: name("build")?, kernel: name("kernel")? },
-            n_records: integer(row, "records", &place)?,
-            nodes: (u128::from(high) << 32) + u128::from(low),
-            core_time: core_time.map_err(|error| Fault::Damaged(format!("{place}: {error}")))?,
-        });
-    }
-    all.sort_by_key(|by| std::cmp::Reverse(by.nodes));
+    let read = open_to_read(&file).and_then(|connection| by_source(&connection, job, None));
+    let counted = |(source, sum): (Source, Sum)| CountedBy {
+        source,
+        n_records: sum.n_records,
+        nodes: sum.nodes,
+        core_time: Duration::from_micros(sum.time_us),
+    };
+    let mut all: Vec<CountedBy> =
+        read.map_err(|fault| fault.of_opening(dir))?.into_iter().map(counted).collect();
+    all.sort_by(|a, b| (b.nodes, &a.source.worker).cmp(&(a.nodes, &b.source.worker)));
     Ok(all)
 }
