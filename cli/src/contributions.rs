@@ -4,7 +4,7 @@ use queens_proto::Contribution;
 use serde_json::{Value, json};
 
 use crate::describe::{align_right, table};
-use crate::output::grouped;
+use crate::output::{grouped, two_digits};
 
 /// Contributions, in the form that scripts rely on.
 pub(crate) fn contributions_json(contributions: &[Contribution]) -> Value {
@@ -32,7 +32,7 @@ pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
             it.kernel.to_string(),
             it.n_spans.to_string(),
             grouped(it.nodes as f64),
-            format!("{:.4}", it.time.as_secs_f64() / 3600.0),
+            two_digits(it.time.as_secs_f64() / 3600.0),
             format!("{:.1} %", it.nodes as f64 / all * 100.0),
         ]);
     }

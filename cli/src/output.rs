@@ -121,7 +121,7 @@ impl TimeUnit {
 }
 
 /// A number to two digits, in thousands.
-fn two_digits(number: f64) -> String {
+pub(crate) fn two_digits(number: f64) -> String {
     if number <= 0.0 {
         return "0".to_owned();
     }

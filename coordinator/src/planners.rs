@@ -138,10 +138,12 @@ impl Planners {
         !self.making.is_empty()
     }
 
-    /// The share of this board's plan that is made, 0 to 1; `None` unless it is being made.
+    /// The share of this board's plan that is made, less than 1 as long as that is not whole; `None` unless it is being
+    /// made.
     pub(crate) fn share_made(&self, n: BoardSize) -> Option<f64> {
         let progress = &self.making.get(&n)?.progress;
-        Some(progress.n_planned() as f64 / progress.n_crosses().max(1) as f64)
+        // When all crosses are looked at, their work is still to be estimated.
+        Some((progress.n_planned() as f64 / progress.n_crosses().max(1) as f64).min(0.999))
     }
 
     /// Starts threads for the boards that are next.
