@@ -437,10 +437,13 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
 fn a_block_of_what_is_no_name_any_more_is_dropped() {
     let scratch = scratch();
     let data_dir = scratch.path().join("data");
-    Coordinator::start(&data_dir).stop();
+    // As a program has left it that did not check names.
+    fs::create_dir(&data_dir).expect("is made");
+    tamper(&data_dir, include_str!("../../coordinator/tests/version_2.sql"));
     tamper(
         &data_dir,
-        "INSERT INTO blocked_worker (name) VALUES ('good'), (''), ('a' || char(27) || '[2Jb'), ('a' || char(8238))",
+        "DELETE FROM blocked_worker;
+         INSERT INTO blocked_worker (name) VALUES ('good'), (''), ('a' || char(27) || '[2Jb'), ('a' || char(8238))",
     );
     let coordinator = Coordinator::start(&data_dir);
     let workers = coordinator.queens(["workers", "--output", "json"]).answer();
