@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use queens_process::{default_threads, threads};
-use queens_proto::{JobId, Priority};
+use queens_proto::{JobId, Name, Priority};
 use queens_solver::boards::Given;
 use queens_solver::{BoardSize, KernelChoice};
 use queens_worker::remote::endpoint;
@@ -135,7 +135,7 @@ pub(crate) enum WorkersCommand {
 pub(crate) struct WorkerArgs {
     /// Name of the workers, as 'queens workers' lists it; by default that of their machine
     #[arg(value_name = "NAME")]
-    pub(crate) name: String,
+    pub(crate) name: Name,
 
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,

@@ -1,13 +1,12 @@
 //! `queens count`: the answer, wherever it is counted.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
-use queens_process::cancel_on_signal;
+use queens_process::{cancel_on_signal, say, stdout};
 use queens_proto::{JobState, JobStatus, Priority};
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
@@ -42,6 +41,8 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         let (kernel, n_threads) = (args.kernel.kernel(), args.threads);
         return count_completions(&GivenArgs { n: args.n, given, kernel, n_threads, output: args.output });
     }
+    // Better said now than after hours.
+    stdout().context("failed to write the answer")?;
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let symmetric = Symmetric::start(args.n)?;
@@ -83,11 +84,10 @@ async fn count_remotely(
         () = stop.cancelled() => {
             progress.clear();
             let url = endpoint.uri();
-            _ = writeln!(
-                io::stderr(),
+            say(&format!(
                 "job {id} goes on: 'queens watch {id} --coordinator {url}' follows it, \
                  'queens cancel {id} --coordinator {url}' gives it up"
-            );
+            ));
             return Ok(None);
         }
     };

@@ -21,9 +21,21 @@ pub(crate) fn line(job: &JobStatus) -> String {
     }
 }
 
+/// How far the plan of a job is that has none.
+fn plan(job: &JobStatus) -> String {
+    match job.n_plans_before {
+        None => "the plan is not made yet".to_owned(),
+        Some(1) => "waiting to be planned (1 other plan before it)".to_owned(),
+        Some(n_before) => format!("waiting to be planned ({n_before} other plans before it)"),
+    }
+}
+
 /// The state, and what else keeps a job from its end.
 pub(crate) fn state(job: &JobStatus) -> String {
     let state = job.state.name();
+    if let Some(n_before) = job.n_plans_before {
+        return format!("{state}, {n_before} before it");
+    }
     match job.n_failed {
         0 => state.to_owned(),
         1 => format!("{state}, 1 span failed"),
@@ -78,7 +90,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         _ => String::new(),
     };
     let share = match progress.n_subproblems {
-        0 if job.state != JobState::Done => "the plan is not made yet".to_owned(),
+        0 if job.state != JobState::Done => plan(job),
         all => format!("{:.2} % ({} of {all} subproblems)", job.fraction() * 100.0, progress.n_recorded),
     };
     format!(
@@ -119,6 +131,7 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "given_up": job.n_given_up,
         "failure": job.failure,
         "store_error": job.store_error,
+        "plans_before": job.n_plans_before,
         "published": published.map(|counts| counts.solutions.to_string()),
         "agrees": published.map(|counts| counts.solutions == job.progress.solutions),
     })
@@ -128,10 +141,10 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
 pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
     json!({
         "worker": worker.id.to_string(),
-        "name": worker.name,
+        "name": worker.name.as_str(),
         "state": worker.state.name(),
-        "build": worker.build,
-        "kernel": worker.kernel,
+        "build": worker.build.as_str(),
+        "kernel": worker.kernel.as_str(),
         "threads": worker.n_threads,
         "connected": worker.connected,
         "seconds_silent": worker.silent.as_secs_f64(),

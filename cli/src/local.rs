@@ -1,6 +1,5 @@
 //! Counting inside this process: a coordinator and a worker, joined by a link.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -8,7 +7,8 @@ use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::{Coordinator, Handle, JobChange, WorkerChange};
-use queens_proto::{JobId, JobState, Priority, link};
+use queens_process::say;
+use queens_proto::{JobId, JobState, Name, Priority, link};
 use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
@@ -47,7 +47,7 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
             Some(_) => "run the same command again to go on",
             None => "nothing is kept; with --data-dir DIR it could go on",
         };
-        _ = writeln!(io::stderr(), "interrupted at {share:.1} % of the work: {hint}");
+        say(&format!("interrupted at {share:.1} % of the work: {hint}"));
         return Ok(None);
     }
     let kernel = args.kernel.kernel().name().to_owned();
@@ -64,13 +64,10 @@ async fn count_with(
     if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
         return Ok(id);
     }
-    _ = coordinator.change_workers(NAME.to_owned(), WorkerChange::Unblock).await?;
-    let mut worker = Worker::start(Config {
-        name: NAME.to_owned(),
-        kernel: args.kernel.kernel(),
-        n_threads: args.threads,
-    })
-    .context("failed to start counting threads")?;
+    let name = Name::of_any(NAME);
+    _ = coordinator.change_workers(name.clone(), WorkerChange::Unblock).await?;
+    let mut worker = Worker::start(Config { name, kernel: args.kernel.kernel(), n_threads: args.threads })
+        .context("failed to start counting threads")?;
     let (worker_end, coordinator_end) = link();
     let serve = coordinator.serve(coordinator_end);
     let drain = CancellationToken::new();
@@ -115,7 +112,7 @@ async fn find_or_submit(args: &CountArgs, coordinator: &Handle) -> anyhow::Resul
             coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
             Ok(job.id)
         }
-        None => Ok(coordinator.submit(args.n, Priority::default()).await?),
+        None => Ok(coordinator.submit(args.n, Priority::default()).await??),
     }
 }
 

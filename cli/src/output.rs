@@ -1,15 +1,10 @@
-//! Answers on stdout.
-
-use std::io::{self, ErrorKind, Write};
+//! Answers on stdout, and numbers in them.
 
 use anyhow::Context;
 
-/// Prints a line. A reader that has gone away is no error: it has seen what it wanted.
-pub(crate) fn print(line: &str) -> anyhow::Result<()> {
-    match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("failed to write the answer"),
-    }
+/// Prints an answer to stdout.
+pub(crate) fn print(lines: &str) -> anyhow::Result<()> {
+    queens_process::print(lines).context("failed to write the answer")
 }
 
 /// Seconds for people, in the two largest units.

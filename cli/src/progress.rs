@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use queens_proto::{JobState, JobStatus};
+use queens_process::is_screen;
+use queens_proto::{JobState, JobStatus, plain};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::describe::range_left;
@@ -31,7 +32,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// A bar if stderr is a terminal and one is `wanted`, nothing otherwise.
     pub(crate) fn new(wanted: bool) -> Self {
-        let visible = wanted && io::stderr().is_terminal();
+        let visible = wanted && is_screen(&io::stderr());
         let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
         let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{wide_msg}}"));
@@ -48,7 +49,7 @@ impl Progress {
         let parts = job.progress.work_recorded * u128::from(PARTS) / job.progress.work.max(1);
         self.bar.set_position(u64::try_from(parts).unwrap_or(PARTS));
         let message = match store_error {
-            Some(error) => format!("waiting: {error}"),
+            Some(error) => format!("waiting: {}", plain::line(error)),
             None => describe(job, rate, message_width()),
         };
         self.bar.set_message(message);
@@ -208,6 +209,7 @@ mod tests {
             n_given_up: 0,
             failure: None,
             store_error: None,
+            n_plans_before: None,
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [

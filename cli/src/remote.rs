@@ -1,14 +1,12 @@
 //! The commands that talk to a coordinator.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use queens_process::cancel_on_signal;
-use queens_proto::convert::worker_name;
+use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::pb::jobs_client::JobsClient;
-use queens_proto::{Event, JobId, JobState, JobStatus, Priority, WorkerStatus, pb};
+use queens_proto::{Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
 use queens_solver::BoardSize;
 use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};
@@ -30,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait before asking a coordinator again that has gone away.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// Entries of a list: more than any coordinator has.
+const MOST_ENTRIES: usize = 1_000_000;
+
 /// The least time between two lines of `queens watch`.
 const LINE: Duration = Duration::from_secs(1);
 
@@ -43,7 +44,7 @@ pub(crate) enum WorkerAction {
 
 impl WorkerAction {
     /// What has become of so many workers of a name.
-    pub(crate) fn describe(self, n_workers: u64, name: &str) -> String {
+    pub(crate) fn describe(self, n_workers: u64, name: &Name) -> String {
         let done = match self {
             Self::Drain => "sent home",
             Self::Block => "blocked",
@@ -149,8 +150,8 @@ impl Remote {
     }
 
     /// Does something to all workers of a name; returns how many there are.
-    pub(crate) async fn change_workers(&self, action: WorkerAction, name: &str) -> anyhow::Result<u64> {
-        let request = pb::WorkersRequest { name: name.to_owned() };
+    pub(crate) async fn change_workers(&self, action: WorkerAction, name: &Name) -> anyhow::Result<u64> {
+        let request = pb::WorkersRequest { name: name.to_string() };
         let mut jobs = self.jobs.clone();
         let answer = match action {
             WorkerAction::Drain => self.decide(jobs.drain_workers(request)).await,
@@ -161,8 +162,19 @@ impl Remote {
     }
 
     pub(crate) async fn jobs(&self) -> anyhow::Result<Vec<JobStatus>> {
-        let jobs = self.answer(self.jobs.clone().list(pb::ListRequest {})).await?.jobs;
-        Ok(jobs.into_iter().map(JobStatus::try_from).collect::<Result<_, _>>()?)
+        let (mut jobs, mut page) = (Vec::new(), String::new());
+        loop {
+            let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
+            let n_before = jobs.len();
+            for job in answer.jobs {
+                jobs.push(JobStatus::try_from(job)?);
+            }
+            page = answer.next_page;
+            if page.is_empty() {
+                return Ok(jobs);
+            }
+            bounded(jobs.len(), jobs.len() - n_before)?;
+        }
     }
 
     async fn job(&self, job: JobId) -> anyhow::Result<JobStatus> {
@@ -174,11 +186,22 @@ impl Remote {
     }
 
     /// All workers, and all names that are blocked.
-    pub(crate) async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<String>)> {
-        let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest {})).await?;
-        let workers = answer.workers.into_iter().map(WorkerStatus::try_from).collect::<Result<_, _>>()?;
-        let blocked = answer.blocked.into_iter().map(worker_name).collect::<Result<_, _>>()?;
-        Ok((workers, blocked))
+    pub(crate) async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<Name>)> {
+        let (mut workers, mut blocked, mut page) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest { page })).await?;
+            let n_before = workers.len() + blocked.len();
+            for worker in answer.workers {
+                workers.push(WorkerStatus::try_from(worker)?);
+            }
+            blocked.extend(answer.blocked.iter().map(|name| Name::of_any(name)));
+            page = answer.next_page;
+            if page.is_empty() {
+                return Ok((workers, blocked));
+            }
+            let n_entries = workers.len() + blocked.len();
+            bounded(n_entries, n_entries - n_before)?;
+        }
     }
 
     /// What has happened lately, the oldest first.
@@ -228,6 +251,17 @@ impl Remote {
         }
         Ok(None)
     }
+}
+
+/// Refuses a list that has come to so many entries, some of them on its last page, and goes on, if it can have no end.
+fn bounded(n_entries: usize, n_last: usize) -> anyhow::Result<()> {
+    if n_last == 0 {
+        bail!("the coordinator sent nonsense: a list goes on after a page with nothing on it");
+    }
+    if n_entries > MOST_ENTRIES {
+        bail!("the coordinator's list has more than {MOST_ENTRIES} entries");
+    }
+    Ok(())
 }
 
 /// Whether it comes from the network itself.
@@ -316,7 +350,7 @@ async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Resu
     let remote = Remote::connect(&args.remote.coordinator).await?;
     let n_workers = remote.change_workers(action, name).await?;
     print(&match args.remote.output {
-        Output::Json => json!({ "name": name, "workers": n_workers }).to_string(),
+        Output::Json => json!({ "name": name.as_str(), "workers": n_workers }).to_string(),
         Output::Text => action.describe(n_workers, name),
     })
 }
@@ -324,12 +358,13 @@ async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Resu
 async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
     let (mut workers, blocked) = Remote::connect(&args.coordinator).await?.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-    let is_absent = |name: &&String| workers.iter().all(|worker| worker.name != **name);
-    let absent: Vec<&String> = blocked.iter().filter(is_absent).collect();
+    let is_absent = |name: &&Name| workers.iter().all(|worker| worker.name != **name);
+    let absent: Vec<&Name> = blocked.iter().filter(is_absent).collect();
     print(&match args.output {
         Output::Json => {
-            let absent =
-                absent.iter().map(|name| json!({ "name": name, "state": "blocked", "connected": false }));
+            let absent = absent
+                .iter()
+                .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
             workers.iter().map(worker_json).chain(absent).collect::<Value>().to_string()
         }
         Output::Text if workers.is_empty() && absent.is_empty() => {
@@ -355,20 +390,20 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                 let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
                 let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
                 table.add_row([
-                    worker.name.clone(),
+                    worker.name.to_string(),
                     worker.state.name().to_owned(),
-                    worker.kernel.clone(),
+                    worker.kernel.to_string(),
                     worker.n_threads.to_string(),
                     format!("{:.0}", worker.rate / 1e6),
                     worker.n_leases.to_string(),
                     counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),
                     if worker.connected { heard } else { format!("{heard}, connection lost") },
-                    worker.build.clone(),
+                    worker.build.to_string(),
                 ]);
             }
             for name in absent {
-                table.add_row([name, "blocked", "", "", "", "", "", "", "not connected", ""]);
+                table.add_row([name.as_str(), "blocked", "", "", "", "", "", "", "not connected", ""]);
             }
             align_right(&mut table, &[3, 4, 5, 7]);
             table.trim_fmt()
@@ -445,7 +480,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let remote = Remote::connect(&args.remote.coordinator).await?;
-    let bar_instead = std::io::stdout().is_terminal() && args.remote.output == Output::Text;
+    let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
     let mut progress = Progress::new(bar_instead);
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {

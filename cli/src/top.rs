@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use queens_process::cancel_on_signal;
-use queens_proto::{JobId, JobState, JobStatus, WorkerStatus};
+use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_proto::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::widgets::TableState;
 use tokio::sync::mpsc;
@@ -30,7 +30,7 @@ const QUEUE: usize = 64;
 
 /// `queens top`
 pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
-    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+    if !is_screen(&stdout()?) || !io::stdin().is_terminal() {
         bail!("'queens top' needs a terminal; 'queens jobs' and 'queens workers' print the same once");
     }
     let stop = CancellationToken::new();
@@ -100,7 +100,7 @@ struct State {
     jobs: Vec<JobStatus>,
     workers: Vec<WorkerStatus>,
     /// Blocked names.
-    blocked: Vec<String>,
+    blocked: Vec<Name>,
     /// The oldest first.
     events: Vec<queens_proto::Event>,
 }
@@ -120,7 +120,7 @@ enum Answer {
 enum Action {
     Pause(JobId),
     Resume(JobId),
-    Workers(WorkerAction, String),
+    Workers(WorkerAction, Name),
 }
 
 /// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself.
@@ -237,12 +237,13 @@ impl Screen {
             }
             Answer::Away(reason) => {
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
-                self.away = Some((reason, since));
+                self.away = Some((plain::line(&reason).into_owned(), since));
             }
             Answer::Done(done) => {
                 self.asking = false;
                 let good = done.is_ok();
-                self.message = Some((done.unwrap_or_else(|error| error), Instant::now(), good));
+                let message = done.unwrap_or_else(|error| plain::line(&error).into_owned());
+                self.message = Some((message, Instant::now(), good));
             }
         }
     }
@@ -347,9 +348,9 @@ impl Screen {
         Some(format!("{what}? y: yes, any other key: no"))
     }
 
-    fn workers_question(&self, action: WorkerAction, name: &str) -> String {
+    fn workers_question(&self, action: WorkerAction, name: &Name) -> String {
         let workers = self.state.iter().flat_map(|state| &state.workers);
-        let n_workers = workers.filter(|worker| worker.name == name).count();
+        let n_workers = workers.filter(|worker| worker.name == *name).count();
         let workers =
             if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
         let what = match action {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use queens_proto::{
-    Event, Failure, Hello, JobId, JobStatus, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId,
+    Event, Failure, Hello, JobId, JobStatus, Link, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
     WorkerStatus,
 };
 use queens_solver::{BoardSize, Plan};
@@ -21,6 +21,7 @@ use tracing::error;
 use crate::event_loop::EventLoop;
 use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
+use crate::pulse::Pulse;
 use crate::store::{Store, StoreError};
 
 /// Commands that may wait; whoever sends more waits too.
@@ -40,7 +41,7 @@ pub struct Snapshot {
     /// All workers that are connected or may come back, as of the last second.
     pub workers: Arc<Vec<WorkerStatus>>,
     /// Names of workers that get no leases, whether or not there are any.
-    pub blocked: Vec<String>,
+    pub blocked: Vec<Name>,
     /// Why reports are not acknowledged at present, if they are not.
     pub store_error: Option<String>,
     /// Why the coordinator has ended by itself, if it has: what is stored is damaged, and what to do.
@@ -85,6 +86,15 @@ pub enum StartError {
     Thread(#[from] io::Error),
 }
 
+/// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,
+/// and what each takes in memory stays within bounds.
+pub(crate) const MOST_OPEN_JOBS: usize = 10_000;
+
+/// A job is refused, because there are too many that are not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
+pub struct TooManyJobs;
+
 /// The coordinator has stopped; nothing more will come of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the coordinator has stopped")]
@@ -104,6 +114,7 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     snapshots: watch::Receiver<Arc<Snapshot>>,
     metrics: Arc<Metrics>,
+    pulse: Pulse,
 }
 
 /// What an operator decides about a job.
@@ -132,16 +143,16 @@ type Verdict = oneshot::Sender<Result<(), Refusal>>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<JobId> },
+    Submit { n: BoardSize, priority: Priority, reply: oneshot::Sender<Result<JobId, TooManyJobs>> },
     Cancel { job: JobId, reply: oneshot::Sender<Result<(), UnknownJob>> },
     ChangeJob { job: JobId, change: JobChange, reply: oneshot::Sender<Result<(), JobRefusal>> },
-    ChangeWorkers { name: String, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
+    ChangeWorkers { name: Name, change: WorkerChange, reply: oneshot::Sender<Result<usize, UnknownWorker>> },
     Connect { hello: Hello, to_worker: mpsc::Sender<ToWorker>, reply: oneshot::Sender<Result<u64, Refusal>> },
     Report { worker: WorkerId, session: u64, report: Report, came: Instant, reply: Verdict },
     Failure { worker: WorkerId, session: u64, failure: Failure, reply: oneshot::Sender<Result<(), Refusal>> },
     Goodbye { worker: WorkerId, session: u64 },
     Disconnect { worker: WorkerId, session: u64 },
-    Planned { job: JobId, plan: Plan },
+    PlanEnded { n: BoardSize, plan: Option<Plan> },
     Look { job: JobId },
 }
 
@@ -196,18 +207,24 @@ fn prepare(
 ) -> Result<(Handle, EventLoop), StartError> {
     let (commands, queue) = mpsc::channel(QUEUE);
     let counters = Counters::new();
-    let event_loop = EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), stop)?;
+    let pulse = Pulse::new();
+    let event_loop =
+        EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), pulse.clone(), stop)?;
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(counters, snapshots.clone()));
-    Ok((Handle { commands, snapshots, metrics }, event_loop))
+    Ok((Handle { commands, snapshots, metrics, pulse }, event_loop))
 }
 
 impl Handle {
     /// Submits a job; it is durable when its id is returned.
     ///
     /// # Errors
-    /// If the coordinator has stopped.
-    pub async fn submit(&self, n: BoardSize, priority: Priority) -> Result<JobId, Stopped> {
+    /// If the coordinator has stopped; inside, if there are too many jobs.
+    pub async fn submit(
+        &self,
+        n: BoardSize,
+        priority: Priority,
+    ) -> Result<Result<JobId, TooManyJobs>, Stopped> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Submit { n, priority, reply }).await?;
         answer.await.map_err(|_| Stopped)
@@ -229,7 +246,7 @@ impl Handle {
     /// If the coordinator has stopped; inside, if there is no such worker.
     pub async fn change_workers(
         &self,
-        name: String,
+        name: Name,
         change: WorkerChange,
     ) -> Result<Result<usize, UnknownWorker>, Stopped> {
         let (reply, answer) = oneshot::channel();
@@ -262,6 +279,11 @@ impl Handle {
     /// Its numbers for Prometheus.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// For how long the coordinator has been busy with one step, if that is so long that others notice.
+    pub(crate) fn busy(&self) -> Option<Duration> {
+        self.pulse.busy()
     }
 
     /// Whether the coordinator has stopped.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{EventKind, Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{EventKind, Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -18,12 +18,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, debug_span, error, info, warn};
 
-use crate::coordinator::{Command, DETAILS_AGE, Details, JobChange, Snapshot, StartError, WorkerChange};
+use crate::coordinator::{
+    Command, DETAILS_AGE, Details, JobChange, MOST_OPEN_JOBS, Snapshot, StartError, TooManyJobs, WorkerChange,
+};
 use crate::journal::{Journal, unix_ms};
 use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
-use crate::store::{Store, StoreError, Write};
+use crate::pulse::{Pulse, SLOW};
+use crate::seldom::Seldom;
+use crate::store::{Recorded, Store, StoreError, Write};
 use crate::traces::Traces;
 
 /// Commands made durable in one transaction, at most.
@@ -43,8 +47,13 @@ const WORKERS_AGE: Duration = Duration::from_secs(1);
 /// For how long details of a job are made after somebody has looked at them.
 const INTEREST: Duration = Duration::from_secs(10);
 
-/// Whoever was not heard because the thread came so late to listen was not silent.
+/// How long a step goes on taking commands that wait.
+const STEP: Duration = Duration::from_millis(50);
+
+/// A worker that was not heard because the thread came so late to listen was not silent. That goes for a process that
+/// was stopped, not for one that is always slow: so much time passes between two such delays, or the second counts.
 const STANDSTILL: Duration = Duration::from_secs(1);
+const LISTENING: Duration = Duration::from_secs(10);
 
 /// How long to wait before writing again what could not be written, and how often to say so.
 const RETRY: Duration = Duration::from_secs(1);
@@ -70,6 +79,10 @@ pub(crate) struct EventLoop {
     ticked: Instant,
     /// When it last began to do something.
     woke: Instant,
+    pulse: Pulse,
+    /// When time was last discounted for coming late.
+    discounted: Option<Instant>,
+    slow_steps: Seldom,
     publisher: watch::Sender<Arc<Snapshot>>,
     published: Instant,
     /// What the ledger's census was then.
@@ -98,12 +111,17 @@ impl EventLoop {
         queue: mpsc::Receiver<Command>,
         commands: mpsc::WeakSender<Command>,
         counters: Counters,
+        pulse: Pulse,
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
-        let ledger = Ledger::restore(store.load()?)?;
+        let stored = store.load()?;
+        for name in stored.blocked.iter().filter(|name| name.parse::<Name>().is_err()) {
+            warn!(?name, "a block is dropped: no worker can have this name any more");
+        }
+        let ledger = Ledger::restore(stored)?;
         let mut journal = Journal::default();
         journal.add(EventKind::Store, None, "coordinator started".to_owned());
-        let blocked = ledger.blocked().map(str::to_owned).collect();
+        let blocked = ledger.blocked().cloned().collect();
         let events = journal.events();
         let census = ledger.census();
         let snapshot = Snapshot { jobs: ledger.jobs(), blocked, events, ..Snapshot::default() };
@@ -122,6 +140,9 @@ impl EventLoop {
             blocked: Duration::ZERO,
             ticked: Instant::now(),
             woke: Instant::now(),
+            pulse,
+            discounted: None,
+            slow_steps: Seldom::default(),
             publisher: watch::Sender::new(Arc::new(snapshot)),
             published: Instant::now(),
             census,
@@ -162,6 +183,7 @@ impl EventLoop {
         while self.step().await {
             self.carry_out().await?;
             self.publish();
+            self.end_step();
         }
         Ok(())
     }
@@ -171,29 +193,68 @@ impl EventLoop {
         let next_tick = self.ticked + self.tick_interval();
         let is_ticking = self.ledger.has_workers() || self.unpublished;
         let due = next_tick.max(self.woke);
-        tokio::select! {
+        let mut command = tokio::select! {
             biased;
             () = self.stop.cancelled() => return false,
-            command = self.queue.recv() => {
-                let Some(command) = command else { return false };
-                self.discount_standstill(due, is_ticking);
-                self.apply(command);
-                for _ in 1..BATCH {
-                    let Ok(command) = self.queue.try_recv() else { break };
-                    self.apply(command);
-                }
+            command = self.queue.recv() => match command {
+                Some(command) => Some(command),
+                None => return false,
+            },
+            () = self.planners.wait_for_retry() => {
+                self.planners.start();
+                None
             }
-            () = tokio::time::sleep_until(next_tick), if is_ticking => {
-                self.discount_standstill(due, is_ticking);
-                self.ticked = Instant::now();
-                for silent in self.ledger.tick(self.now()) {
-                    warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
-                    // If it lives, it is to notice: something on its connection is stuck.
-                    self.sessions.remove(&silent);
-                }
-            }
+            () = tokio::time::sleep_until(next_tick), if is_ticking => None,
+            () = std::future::ready(()), if self.planners.is_ready() => None,
+        };
+        self.pulse.begin();
+        self.discount_standstill(due, is_ticking);
+        for n_taken in 1.. {
+            let Some(taken) = command else { break };
+            self.apply(taken);
+            let goes_on = n_taken < BATCH && self.woke.elapsed() < STEP;
+            command = if goes_on { self.queue.try_recv().ok() } else { None };
         }
+        // However much there is to do, time passes; and who has said something by then was not silent.
+        if is_ticking && Instant::now() >= next_tick {
+            self.tick();
+        }
+        self.take_plan();
         true
+    }
+
+    fn tick(&mut self) {
+        self.ticked = Instant::now();
+        for silent in self.ledger.tick(self.now()) {
+            warn!(worker = %silent, "nothing was heard of the worker, its leases are free");
+            // If it lives, it is to notice: something on its connection is stuck.
+            self.sessions.remove(&silent);
+        }
+    }
+
+    /// Has people told if everybody had to wait for a step.
+    fn end_step(&mut self) {
+        let took = self.pulse.end();
+        self.counters.stepped_in(took);
+        if took >= SLOW
+            && let Some(left_out) = self.slow_steps.allows()
+        {
+            warn!(seconds = took.as_secs_f64(), left_out, "a step of the event loop was slow");
+            let text =
+                format!("busy for {:.2} s with one step: everybody else had to wait", took.as_secs_f64());
+            self.journal.add(EventKind::Store, None, text);
+        }
+    }
+
+    /// Gives a job its plan, if there is one that waits for it. One at a time: there may be many jobs, and the plan of
+    /// each is written.
+    fn take_plan(&mut self) {
+        let Some((job, plan)) = self.planners.take() else { return };
+        let (now, n_crosses) = (self.now(), plan.crosses().len());
+        info!(%job, crosses = n_crosses, work = %plan.work(), "job planned");
+        self.traces.planned(job);
+        self.note_job(job, format!("planned: {n_crosses} crosses"));
+        self.ledger.planned(now, job, plan);
     }
 
     /// Takes from the ledger's time that nobody was listened to though somebody should have been by `due`: this process
@@ -201,7 +262,9 @@ impl EventLoop {
     fn discount_standstill(&mut self, due: Instant, is_ticking: bool) {
         self.woke = Instant::now();
         let late = self.woke.saturating_duration_since(due);
-        if is_ticking && late >= STANDSTILL {
+        let has_listened = self.discounted.is_none_or(|at| at.elapsed().saturating_sub(late) >= LISTENING);
+        if is_ticking && late >= STANDSTILL && has_listened {
+            self.discounted = Some(self.woke);
             self.blocked += late;
             warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
         }
@@ -217,8 +280,8 @@ impl EventLoop {
         let now = self.now();
         match command {
             Command::Submit { n, priority, reply } => {
-                let job = self.submit(now, n, priority);
-                self.answers.push(Box::new(move || _ = reply.send(job)));
+                let result = self.submit(now, n, priority);
+                self.answers.push(Box::new(move || _ = reply.send(result)));
             }
             Command::ChangeJob { job, change, reply } => {
                 let result = self.change_job(now, job, change);
@@ -230,7 +293,7 @@ impl EventLoop {
             }
             Command::Cancel { job, reply } => {
                 let result = self.ledger.cancel(now, job);
-                self.planners.stop(job);
+                self.planners.remove(job);
                 self.answers.push(Box::new(move || _ = reply.send(result)));
             }
             Command::Connect { hello, to_worker, reply } => {
@@ -257,18 +320,15 @@ impl EventLoop {
                     warn!(%worker, "connection to worker lost");
                 }
             }
-            Command::Planned { job, plan } => {
-                info!(%job, crosses = plan.crosses().len(), work = %plan.work(), "job planned");
-                self.planners.stop(job);
-                self.traces.planned(job);
-                self.note_job(job, format!("planned: {} crosses", plan.crosses().len()));
-                self.ledger.planned(now, job, plan);
-            }
+            Command::PlanEnded { n, plan } => self.planners.ended(n, plan),
             Command::Look { job } => _ = self.looked.insert(job, Instant::now()),
         }
     }
 
-    fn submit(&mut self, now: Duration, n: BoardSize, priority: Priority) -> JobId {
+    fn submit(&mut self, now: Duration, n: BoardSize, priority: Priority) -> Result<JobId, TooManyJobs> {
+        if self.ledger.n_open() >= MOST_OPEN_JOBS {
+            return Err(TooManyJobs);
+        }
         let job = self.ledger.submit(n, unix_ms());
         info!(%job, %n, %priority, "job submitted");
         self.traces.submitted(job, n);
@@ -278,7 +338,7 @@ impl EventLoop {
         {
             error!(%error, "a new job has no priority");
         }
-        job
+        Ok(job)
     }
 
     fn change_job(&mut self, now: Duration, job: JobId, change: JobChange) -> Result<(), JobRefusal> {
@@ -326,22 +386,22 @@ impl EventLoop {
     }
 
     /// Has people told if two counts of a span contradict each other.
-    fn note_dispute(&mut self, comparison: &Comparison, recorded: Option<Count>) {
-        let &Comparison { job, span, count, worker } = comparison;
-        let Some(recorded) = recorded.filter(|recorded| *recorded != count) else { return };
-        let name = self.ledger.worker_name(worker).unwrap_or("a worker that has left").to_owned();
-        error!(%job, %span, worker = name, ?count, ?recorded, "a second count contradicts the record");
+    fn note_dispute(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
+        let Comparison { job, span, count, worker } = comparison;
+        let Some(recorded) = recorded.filter(|recorded| recorded.count != *count) else { return };
+        error!(%job, %span, %worker, ?count, ?recorded, "a second count contradicts the record");
         let text = format!(
-            "{name} counted {} solutions of {span} with {} nodes, and {} with {} are recorded: one of the two is wrong",
-            count.solutions, count.nodes, recorded.solutions, recorded.nodes
+            "{worker} counted {} solutions of {span} with {} nodes, and {} with {} are recorded of {}: one of the two \
+             is wrong",
+            count.solutions, count.nodes, recorded.count.solutions, recorded.count.nodes, recorded.worker
         );
-        self.journal.add(EventKind::Failure, Some(job), text);
+        self.journal.add(EventKind::Failure, Some(*job), text);
     }
 
     fn change_workers(
         &mut self,
         now: Duration,
-        name: &str,
+        name: &Name,
         change: WorkerChange,
     ) -> Result<usize, UnknownWorker> {
         match change {
@@ -355,7 +415,7 @@ impl EventLoop {
                 WorkerChange::Block => "blocked",
                 WorkerChange::Unblock => "unblocked",
             };
-            info!(name, workers, "workers {what}");
+            info!(%name, workers, "workers {what}");
             self.journal.add(EventKind::Worker, None, format!("all named {name} were {what}"));
         })
     }
@@ -373,7 +433,7 @@ impl EventLoop {
         let Failure { job, span, reason, .. } = failure;
         warn!(%worker, %job, %span, reason, "worker failed to count");
         self.ledger.fail(now, worker, failure)?;
-        let name = self.ledger.worker_name(worker).unwrap_or_default();
+        let name = self.ledger.worker_name(worker).map_or("", Name::as_str);
         self.journal.add(EventKind::Failure, Some(*job), format!("{name} failed on {span}: {reason}"));
         Ok(())
     }
@@ -388,7 +448,7 @@ impl EventLoop {
         self.ledger.connect(now, hello)?;
         self.n_sessions += 1;
         self.sessions.insert(worker, Session { number: self.n_sessions, to_worker });
-        info!(%worker, name, kernel, "worker connected");
+        info!(%worker, %name, %kernel, "worker connected");
         self.journal.add(EventKind::Worker, None, format!("{name} joined"));
         Ok(self.n_sessions)
     }
@@ -416,6 +476,7 @@ impl EventLoop {
                 // What becomes of it is known when it is compared.
                 Outcome::Repeated => {}
                 Outcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
+                Outcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
             }
             debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
@@ -455,13 +516,14 @@ impl EventLoop {
                 answer();
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
-            plans.into_iter().for_each(|(job, n)| self.planners.start(job, n));
+            plans.into_iter().for_each(|(job, n)| self.planners.add(job, n));
             if comparisons.is_empty() {
                 return Ok(());
             }
             for comparison in &comparisons {
                 match self.store.find(comparison.job, comparison.span) {
                     Ok(recorded) => {
+                        let recorded = recorded.as_ref();
                         self.counters.add_spans(fate(comparison.count, recorded), 1);
                         self.note_dispute(comparison, recorded);
                         self.ledger.compared(comparison, recorded);
@@ -492,10 +554,12 @@ impl EventLoop {
                 error!(%error, "nothing is acknowledged until the store can be written again");
             }
             self.say_store_error(Some(&error));
+            self.pulse.end();
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(false),
                 () = tokio::time::sleep(RETRY) => {}
             }
+            self.pulse.begin();
             match self.commit(writes) {
                 Ok(()) => break,
                 Err(again) if again.may_heal() => error = again,
@@ -564,7 +628,10 @@ impl EventLoop {
         self.published = Instant::now();
         self.census = self.ledger.census();
         self.traces.keep(|job| self.ledger.is_open(job), |lease| self.ledger.is_held(lease));
-        let jobs = self.ledger.jobs();
+        let mut jobs = self.ledger.jobs();
+        for job in jobs.iter_mut().filter(|job| job.state == JobState::Planning) {
+            job.n_plans_before = self.planners.n_before(job.n).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        }
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.unpublished = !with_workers;
         let workers = if with_workers {
@@ -581,7 +648,7 @@ impl EventLoop {
                 self.note_job(id, format!("n = {n} is {state}: {solutions} solutions{counted}"));
             }
         }
-        let blocked = self.ledger.blocked().map(str::to_owned).collect();
+        let blocked = self.ledger.blocked().cloned().collect();
         let (events, details) = (self.journal.events(), self.details(&before.details));
         let (store_error, damage) = (None, None);
         let snapshot = Snapshot { jobs, workers, blocked, store_error, damage, events, details };
@@ -605,10 +672,10 @@ impl EventLoop {
 }
 
 /// What has become of a span that lies wholly in recorded ones.
-fn fate(count: Count, recorded: Option<Count>) -> Fate {
+fn fate(count: Count, recorded: Option<&Recorded>) -> Fate {
     match recorded {
         None => Fate::Discarded,
-        Some(recorded) if recorded == count => Fate::Duplicate,
+        Some(recorded) if recorded.count == count => Fate::Duplicate,
         Some(_) => Fate::Conflict,
     }
 }

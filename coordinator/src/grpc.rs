@@ -1,57 +1,48 @@
 //! The coordinator's gRPC services: sessions of workers, and what operators ask for.
 
+mod lists;
+mod session;
+
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::{ConnectInfo, Request as HttpRequest};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response as HttpResponse;
 use queens_proto::convert::{InvalidMessage, worker_name};
+use queens_proto::page::UnknownPage;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
-use queens_proto::pb::workers_server::{Workers, WorkersServer};
-use queens_proto::{JobId, JobStatus, Priority, ToCoordinator, ToWorker, link, pb};
+use queens_proto::pb::workers_server::WorkersServer;
+use queens_proto::{JobId, JobStatus, Priority, pb};
 use queens_solver::BoardSize;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::JoinError;
+use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
 use tonic::transport::Server;
-use tonic::transport::server::{Connected, TcpIncoming};
-use tonic::{Request, Response, Status, Streaming};
+use tonic::transport::server::Connected;
+use tonic::{Code, Request, Response, Status};
 use tracing::warn;
 
-use crate::ledger::{JobRefusal, Refusal, UnknownJob, UnknownWorker};
+use self::session::WorkersService;
+use crate::connections::{Caller, REQUEST, TooLate, attend};
+use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use crate::seldom::Seldom;
 use crate::{Handle, JobChange, Snapshot, Stopped, WorkerChange};
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Messages to a worker that may wait for its connection to take them.
-const OUTGOING: usize = 64;
-
-/// How long a session whose connection is gone may take to end.
-const FAREWELL: Duration = Duration::from_secs(5);
-
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
-/// How long to wait after a connection could not be accepted: what it takes (files, above all) may be free then.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
-
-/// The connections that come to `listener`.
-pub fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
-    // Without the pause, a listener that can't accept would be asked again and again for as long as that lasts.
-    let accepted = async |accepted: io::Result<TcpStream>| {
-        if let Err(error) = &accepted {
-            warn!(%error, "cannot accept a connection");
-            tokio::time::sleep(ACCEPT_AGAIN).await;
-        }
-        accepted
-    };
-    TcpIncoming::from(listener).with_nodelay(Some(true)).then(accepted)
-}
+/// How long whoever watches a job may not read.
+const UNREAD: Duration = Duration::from_secs(20);
 
 /// Serves on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
@@ -79,102 +70,48 @@ where
             None
         }
     };
-    let workers = WorkersServer::new(WorkersService { handle: handle.clone() });
+    let refusals = Arc::new(Seldom::default());
+    let workers = WorkersService::new(handle.clone(), refusals.clone());
+    let mut routes = Routes::new(health_service)
+        .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_MESSAGE))
+        .add_service(JobsServer::new(JobsService { handle }));
+    if let Some(reflection) = reflection {
+        routes = routes.add_service(reflection);
+    }
+    let too_late: TooLate = || {
+        let limit = REQUEST.as_secs();
+        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
+            .into_http()
+    };
+    let router = routes
+        .into_axum_router()
+        .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)))
+        .layer(from_fn_with_state(too_late, attend));
     Server::builder()
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
-        .add_service(health_service)
-        .add_optional_service(reflection)
-        .add_service(workers.max_decoding_message_size(LARGEST_MESSAGE))
-        .add_service(JobsServer::new(JobsService { handle }))
+        .add_routes(Routes::from(router))
         .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
         .await
 }
 
-struct WorkersService {
-    handle: Handle,
+/// Logs requests that were refused because they are too large. Whoever sent them is told so by the server itself.
+async fn say_too_large(refusals: Arc<Seldom>, request: HttpRequest, next: Next) -> HttpResponse {
+    let caller = caller(request.extensions().get());
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    if let Some(status) = Status::from_header_map(response.headers())
+        && status.code() == Code::OutOfRange
+        && let Some(left_out) = refusals.allows()
+    {
+        warn!(caller, path, reason = status.message(), left_out, "request refused");
+    }
+    response
 }
 
-#[tonic::async_trait]
-impl Workers for WorkersService {
-    type SessionStream = ReceiverStream<Result<pb::CoordinatorMessage, Status>>;
-
-    async fn session(
-        &self,
-        request: Request<Streaming<pb::WorkerMessage>>,
-    ) -> Result<Response<Self::SessionStream>, Status> {
-        let (outgoing, stream) = mpsc::channel(OUTGOING);
-        tokio::spawn(run_session(self.handle.clone(), request.into_inner(), outgoing));
-        Ok(Response::new(ReceiverStream::new(stream)))
-    }
-}
-
-/// Carries one session between the wire and the event loop, until either side ends it.
-async fn run_session(
-    handle: Handle,
-    incoming: Streaming<pb::WorkerMessage>,
-    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
-) {
-    let (worker_end, coordinator_end) = link();
-    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end).await });
-    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
-    let mut served = None;
-    let reason = tokio::select! {
-        // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
-        invalid = receive(incoming, worker_end.sender) => invalid.map(|invalid| invalid_message(&invalid)),
-        () = outgoing.closed() => None,
-        end = &mut serving => {
-            served = Some(());
-            refusal(end)
-        }
-        // The event loop has closed the session, if it has not refused the worker, which is about to be known.
-        _ = &mut forwarding => {
-            let end = tokio::time::timeout(FAREWELL, &mut serving).await;
-            served = end.is_ok().then_some(());
-            let closed = || Status::aborted("the coordinator has closed this session");
-            Some(end.ok().and_then(refusal).unwrap_or_else(closed))
-        }
-    };
-    if let Some(status) = reason {
-        warn!(reason = status.message(), "session ended");
-        _ = outgoing.send(Err(status)).await;
-    }
-    forwarding.abort();
-    // While nothing can be recorded, it waits for its turn; sessions that were given up must not pile up meanwhile. The
-    // event loop learns it when it next sends something.
-    if served.is_none() && tokio::time::timeout(FAREWELL, &mut serving).await.is_err() {
-        serving.abort();
-    }
-}
-
-fn refusal(end: Result<Result<(), Refusal>, JoinError>) -> Option<Status> {
-    end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
-}
-
-/// Takes messages off the wire until it ends, or returns why one of them made no sense.
-async fn receive(
-    mut incoming: Streaming<pb::WorkerMessage>,
-    to_coordinator: mpsc::Sender<ToCoordinator>,
-) -> Option<InvalidMessage> {
-    while let Ok(Some(message)) = incoming.message().await {
-        match ToCoordinator::try_from(message) {
-            Ok(message) => to_coordinator.send(message).await.ok()?,
-            Err(invalid) => return Some(invalid),
-        }
-    }
-    None
-}
-
-/// Puts messages on the wire until the event loop closes the session or the wire is gone.
-async fn forward(
-    mut to_worker: mpsc::Receiver<ToWorker>,
-    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
-) {
-    while let Some(message) = to_worker.recv().await {
-        if outgoing.send(Ok(message.into())).await.is_err() {
-            return;
-        }
-    }
+/// The address of who is at the other end of a connection, for the log.
+fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
+    info.map_or_else(|| "unknown".to_owned(), |ConnectInfo(caller)| caller.peer().to_string())
 }
 
 struct JobsService {
@@ -193,14 +130,14 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::SubmitResponse>, Status> {
         let pb::SubmitRequest { n, priority } = request.into_inner();
         let n = BoardSize::try_from(n).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let job = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
+        let submitted = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
+        let job = submitted.map_err(|refusal| Status::resource_exhausted(refusal.to_string()))?;
         Ok(Response::new(pb::SubmitResponse { job: job.0 }))
     }
 
-    async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
-        let snapshot = self.handle.snapshot();
-        let jobs = snapshot.jobs.iter().map(|job| shown(job, &snapshot).into()).collect();
-        Ok(Response::new(pb::ListResponse { jobs }))
+    async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
+        let page = request.into_inner().page.parse().map_err(unknown_page)?;
+        Ok(Response::new(lists::jobs(&self.handle.snapshot(), page)))
     }
 
     async fn get(&self, request: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
@@ -271,11 +208,10 @@ impl Jobs for JobsService {
 
     async fn list_workers(
         &self,
-        _: Request<pb::ListWorkersRequest>,
+        request: Request<pb::ListWorkersRequest>,
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
-        let snapshot = self.handle.snapshot();
-        let workers = snapshot.workers.iter().cloned().map(pb::Worker::from).collect();
-        Ok(Response::new(pb::ListWorkersResponse { workers, blocked: snapshot.blocked.clone() }))
+        let page = request.into_inner().page.parse().map_err(unknown_page)?;
+        Ok(Response::new(lists::workers(&self.handle.snapshot(), page)))
     }
 
     async fn list_events(
@@ -301,7 +237,7 @@ impl JobsService {
         request: pb::WorkersRequest,
         change: WorkerChange,
     ) -> Result<Response<pb::WorkersResponse>, Status> {
-        let name = worker_name(request.name).map_err(|invalid| invalid_message(&invalid))?;
+        let name = worker_name(&request.name).map_err(|invalid| invalid_message(&invalid))?;
         let changed = self.handle.change_workers(name, change).await.map_err(stopped)?;
         let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
         Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))
@@ -320,7 +256,7 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
         let Some(job) = job else { return };
         let over = job.state.is_over();
         if sent.as_ref() != Some(&job) {
-            if sender.send(Ok(job.clone().into())).await.is_err() {
+            if sender.send_timeout(Ok(job.clone().into()), UNREAD).await.is_err() {
                 return;
             }
             sent = Some(job);
@@ -349,26 +285,16 @@ fn priority(priority: i32) -> Result<Priority, Status> {
     Priority::try_from(priority).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
+fn unknown_page(unknown: UnknownPage) -> Status {
+    Status::invalid_argument(unknown.to_string())
+}
+
 fn unknown_job(id: JobId) -> Status {
     Status::not_found(format!("there is no job {id}"))
 }
 
 fn stopped(_: Stopped) -> Status {
     Status::unavailable("the coordinator is stopping")
-}
-
-/// A refusal that trying again does not change is a failed precondition, for workers to give up on.
-fn refused(refusal: &Refusal) -> Status {
-    let message = refusal.to_string();
-    match refusal {
-        Refusal::Decomposition { .. } | Refusal::NoThreads => Status::failed_precondition(message),
-        Refusal::Unknown(_) => Status::aborted(message),
-        Refusal::NoHello
-        | Refusal::SecondHello
-        | Refusal::UnknownJob(_)
-        | Refusal::UnknownSpan { .. }
-        | Refusal::Impossible(_) => Status::invalid_argument(message),
-    }
 }
 
 fn invalid_message(invalid: &InvalidMessage) -> Status {

@@ -5,10 +5,12 @@
 
 mod api;
 mod crosses;
+mod followers;
 mod guard;
 mod history;
 mod live;
 mod metrics;
+mod object;
 mod pages;
 mod refusal;
 mod view;
@@ -19,12 +21,14 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::Handle;
+use crate::connections::{Caller, Limits, Port, TooLate, attend};
 use guard::Hosts;
 use live::Live;
 use refusal::Refusal;
@@ -57,14 +61,20 @@ impl Site {
         Ok(Self { listener, hosts: Hosts::reached_at(address) })
     }
 
-    /// Serves until `stop` is cancelled.
+    /// Serves on so many connections until `stop` is cancelled.
     ///
     /// # Errors
     /// If the server fails.
-    pub async fn serve(self, handle: Handle, stop: CancellationToken) -> io::Result<()> {
-        let live = Live::start(handle.clone(), stop.clone());
+    pub async fn serve(self, limits: Limits, handle: Handle, stop: CancellationToken) -> io::Result<()> {
+        // Half of all connections, so that the others are there for what is asked.
+        let n_followers = limits.n_connections.div_ceil(2);
+        let live = Live::start(handle.clone(), n_followers, stop.clone());
         let router = router(App { handle, live }, self.hosts);
-        axum::serve(self.listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+        let too_late: TooLate = || Refusal::too_late().into_response();
+        let router = router.layer(from_fn_with_state(too_late, attend));
+        let service = router.into_make_service_with_connect_info::<Caller>();
+        let port = Port::new("pages", self.listener, limits);
+        axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }
 
@@ -96,13 +106,17 @@ async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Whether jobs are gone on with: the event loop runs, and what it does is made durable.
+/// Whether jobs are gone on with: the event loop runs and keeps up, and what it does is made durable.
 async fn readiness(State(app): State<App>) -> Result<&'static str, (StatusCode, String)> {
     let snapshot = app.handle.snapshot();
-    let reason = match &snapshot.store_error {
-        _ if app.handle.is_stopped() => "the coordinator has stopped",
-        Some(error) => error,
-        None => return Ok("ready\n"),
+    let reason = if app.handle.is_stopped() {
+        "the coordinator has stopped".to_owned()
+    } else if let Some(error) = &snapshot.store_error {
+        error.clone()
+    } else if let Some(busy) = app.handle.busy() {
+        format!("the coordinator has been busy with one step for {:.2} s", busy.as_secs_f64())
+    } else {
+        return Ok("ready\n");
     };
     Err((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")))
 }

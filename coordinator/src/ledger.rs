@@ -11,13 +11,17 @@
 //! - leases are hints about who works on what. Losing all of them costs repeated work, never a count.
 
 mod failure;
-mod free;
+mod fleet;
+mod former;
 mod job;
+mod jobs;
 mod lease;
+mod member;
 mod operator;
 mod pace;
 mod schedule;
 mod session;
+mod spans;
 mod status;
 
 use std::cmp::Reverse;
@@ -25,42 +29,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority, ToWorker, WorkerId};
+use queens_proto::{InvalidName, JobId, LeaseId, Name, Priority, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, WrongCrosses};
 use thiserror::Error;
 
-use crate::store::{Coverage, JobRow, Phase, Record, Stored, StoredJob, Write};
+use crate::store::{Coverage, JobRow, Phase, Record, Recorded, Stored, StoredJob, Write};
+use fleet::Fleet;
+use former::Former;
 use job::{Counting, Job};
+use jobs::Jobs;
 use lease::LiveLease;
 use pace::Pace;
-use schedule::Power;
-use session::Member;
 
+pub use former::REMEMBERED;
 pub use operator::{JobRefusal, UnknownWorker};
-pub use session::{Outcome, Refusal};
+pub use session::{MOST_THREADS_IN_ALL, Outcome, Refusal};
 pub use status::CrossStatus;
 
 /// The state of all jobs, workers and leases of one coordinator.
 #[derive(Debug)]
 pub struct Ledger {
     now: Duration,
-    jobs: BTreeMap<JobId, Job>,
-    /// Jobs that are there to be counted, paused ones included, in the order they are served.
-    active: BTreeSet<Rank>,
-    workers: BTreeMap<WorkerId, Member>,
-    /// Workers that hold fewer leases than they may.
-    hungry: BTreeSet<WorkerId>,
+    jobs: Jobs,
+    fleet: Fleet,
+    /// What may still be reported of leases that have ended.
+    former: Former,
+    /// When it is to be looked whether a worker has been silent for too long. A worker may be there several times.
+    patience: BTreeSet<(Duration, WorkerId)>,
+    /// The worker that was last given a lease.
+    fed: Option<WorkerId>,
     /// Names of workers that get no leases.
-    blocked: BTreeSet<String>,
-    leases: BTreeMap<LeaseId, LiveLease>,
+    blocked: BTreeSet<Name>,
     /// The first lease ever granted of these jobs: one from `first_lease` to `next_lease` is of this ledger, or of one
     /// that was stored before it. Any other is of another coordinator, whose jobs may have the same numbers.
     first_lease: u64,
+    /// The first that this ledger could grant.
+    first_lease_here: u64,
     next_lease: u64,
     /// The epoch after this one, to be made durable before the first lease is granted.
     unclaimed_epoch: Option<u32>,
-    /// As of the last tick or arrival.
-    power: Power,
     /// When it was last looked at how fast jobs are counted.
     looked: Duration,
     changes: Changes,
@@ -88,7 +95,7 @@ pub struct Effects {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// Whether it is still there: it was heard of, but nothing came of what it held.
     pub is_there: bool,
     /// How many leases it held of each job; none, if it was given up and held nothing.
@@ -96,7 +103,7 @@ pub struct Loss {
 }
 
 /// A reported span that lies wholly in recorded ones: if it repeats a record exactly, they must agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// The job.
     pub job: JobId,
@@ -104,8 +111,8 @@ pub struct Comparison {
     pub span: Span,
     /// What it counted to this time.
     pub count: Count,
-    /// Who counted it this time.
-    pub worker: WorkerId,
+    /// The name of the worker that counted it this time.
+    pub worker: Name,
 }
 
 /// What has changed since the effects were last taken.
@@ -185,19 +192,26 @@ impl Ledger {
     pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
         let mut ledger = Self {
             now: Duration::ZERO,
-            jobs: BTreeMap::new(),
-            active: BTreeSet::new(),
-            workers: BTreeMap::new(),
-            hungry: BTreeSet::new(),
-            blocked: stored.blocked,
-            leases: BTreeMap::new(),
+            jobs: Jobs::default(),
+            fleet: Fleet::default(),
+            former: Former::default(),
+            patience: BTreeSet::new(),
+            fed: None,
+            blocked: BTreeSet::new(),
             first_lease: u64::from(stored.first_epoch) << 32,
+            first_lease_here: u64::from(stored.epoch) << 32,
             next_lease: u64::from(stored.epoch) << 32,
             unclaimed_epoch: Some(stored.epoch.saturating_add(1)),
-            power: Power::default(),
             looked: Duration::ZERO,
             changes: Changes::default(),
         };
+        for text in stored.blocked {
+            match text.parse() {
+                Ok(name) => _ = ledger.blocked.insert(name),
+                // It keeps nobody away: no worker can have it any more.
+                Err(InvalidName) => _ = ledger.changes.blocked.insert(text, false),
+            }
+        }
         for stored in stored.jobs {
             ledger.restore_job(stored)?;
         }
@@ -229,15 +243,14 @@ impl Ledger {
         if (row.phase == Phase::Planning && is_planned) || (row.phase == Phase::Active && !is_planned) {
             return Err(RestoreError::Phase { job, phase: row.phase });
         }
-        let job = Job { row, counting, leases_by_worker: BTreeMap::new(), pace: Pace::default() };
+        let job = Job { row, counting, counted_since: None, pace: Pace::default() };
         let id = job.row.id;
         match job.row.phase {
             Phase::Planning => self.changes.plans.push((id, job.row.n)),
-            Phase::Active => _ = self.active.insert(job.rank()),
             Phase::Done if !job.is_complete() => return Err(RestoreError::Incomplete { job: id }),
-            Phase::Done | Phase::Cancelled => {}
+            Phase::Active | Phase::Done | Phase::Cancelled => {}
         }
-        self.jobs.insert(id, job);
+        self.jobs.insert(job);
         // A coordinator that could not write that it is done has left it so.
         self.finish_if_complete(id);
         Ok(())
@@ -245,7 +258,7 @@ impl Ledger {
 
     /// A new job for boards of size `n`; `created_ms` is the time in milliseconds since 1970.
     pub fn submit(&mut self, n: BoardSize, created_ms: u64) -> JobId {
-        let id = JobId(self.jobs.last_key_value().map_or(1, |(last, _)| last.0 + 1));
+        let id = JobId(self.jobs.last_id().map_or(1, |last| last.0 + 1));
         let row = JobRow {
             id,
             n,
@@ -258,24 +271,25 @@ impl Ledger {
             n_verified: 0,
             n_disputed: 0,
         };
-        self.jobs.insert(
-            id,
-            Job { row, counting: None, leases_by_worker: BTreeMap::new(), pace: Pace::default() },
-        );
+        self.jobs.insert(Job { row, counting: None, counted_since: None, pace: Pace::default() });
         self.changes.rows.insert(id);
         self.changes.plans.push((id, n));
         id
     }
 
     /// A job's plan is made. Does nothing if the job is not waiting for one.
-    pub fn planned(&mut self, now: Duration, id: JobId, plan: Plan) {
+    pub fn planned(&mut self, now: Duration, id: JobId, plan: impl Into<Arc<Plan>>) {
         self.advance(now);
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.row.phase == Phase::Planning) else { return };
+        let plan = plan.into();
+        if self.jobs.get(id).is_none_or(|job| job.row.phase != Phase::Planning) {
+            return;
+        }
         let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
         let coverage = vec![Coverage::default(); plan.crosses().len()];
-        job.counting = Some(Counting::new(Arc::new(plan), coverage));
-        job.row.phase = Phase::Active;
-        self.active.insert(job.rank());
+        self.jobs.change(id, |job| {
+            job.counting = Some(Counting::new(plan, coverage));
+            job.row.phase = Phase::Active;
+        });
         self.changes.rows.insert(id);
         self.changes.choices.push((id, choices));
         self.finish_if_complete(id);
@@ -289,21 +303,25 @@ impl Ledger {
     /// If there is no such job. A job that is over stays what it is.
     pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), UnknownJob> {
         self.advance(now);
-        let job = self.jobs.get(&id).ok_or(UnknownJob(id))?;
+        let job = self.jobs.get(id).ok_or(UnknownJob(id))?;
         if matches!(job.row.phase, Phase::Planning | Phase::Active) {
             self.close(id, Phase::Cancelled);
         }
         Ok(())
     }
 
-    /// The answer to a [`Comparison`]: what the record of exactly this span counts to, if there is one.
-    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Count>) {
-        let (Some(job), Some(recorded)) = (self.jobs.get_mut(&comparison.job), recorded) else { return };
-        if recorded == comparison.count {
-            job.row.n_verified += 1;
-        } else {
-            job.row.n_disputed += 1;
+    /// The answer to a [`Comparison`]: what the record of exactly this span says, if there is one. Only another worker's
+    /// count confirms it.
+    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
+        let Some(recorded) = recorded else { return };
+        let agrees = recorded.count == comparison.count;
+        if agrees && recorded.worker == comparison.worker {
+            return;
         }
+        self.jobs.change(comparison.job, |job| {
+            let n_compared = if agrees { &mut job.row.n_verified } else { &mut job.row.n_disputed };
+            *n_compared = n_compared.saturating_add(1);
+        });
         self.changes.rows.insert(comparison.job);
     }
 
@@ -313,7 +331,7 @@ impl Ledger {
     pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
         self.advance(now);
         let silent = self.give_up_silent_workers();
-        self.power = Power::of(self.workers.values());
+        self.former.forget_old(self.now);
         self.take_back_overdue();
         self.feed();
         self.preempt();
@@ -325,82 +343,94 @@ impl Ledger {
     /// Whether there are workers: if not, nothing happens without an event, and there is no need to tick.
     #[must_use]
     pub fn has_workers(&self) -> bool {
-        !self.workers.is_empty()
+        self.fleet.n_members() > 0
     }
 
     /// Whether something is being counted.
     #[must_use]
     pub fn has_leases(&self) -> bool {
-        !self.leases.is_empty()
+        self.fleet.has_leases()
     }
 
     /// Whether something may still come of a job by itself.
     #[must_use]
     pub fn is_open(&self, job: JobId) -> bool {
-        self.jobs.get(&job).is_some_and(|job| matches!(job.row.phase, Phase::Planning | Phase::Active))
+        self.jobs.get(job).is_some_and(|job| matches!(job.row.phase, Phase::Planning | Phase::Active))
     }
 
     /// Whether a worker holds this lease.
     #[must_use]
     pub fn is_held(&self, lease: LeaseId) -> bool {
-        self.leases.contains_key(&lease)
+        self.fleet.lease(lease).is_some()
     }
 
     /// What is to be done since the last call.
     pub fn take_effects(&mut self) -> Effects {
         let changes = std::mem::take(&mut self.changes);
+        for &id in &changes.rows {
+            self.jobs.change(id, |job| job.settle_active(self.now));
+        }
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
         writes.extend(changes.blocked.into_iter().map(|(name, blocked)| Write::Blocked { name, blocked }));
         writes.extend(
-            changes.rows.iter().filter_map(|id| self.jobs.get(id)).map(|job| Write::Job(job.row.clone())),
+            changes.rows.iter().filter_map(|id| self.jobs.get(*id)).map(|job| Write::Job(job.row.clone())),
         );
         writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));
         writes.extend(changes.records.into_iter().map(|((job, ..), record)| Write::Record { job, record }));
         writes.extend(changes.coverage.into_iter().filter_map(|(id, cross)| {
-            let change = self.jobs.get_mut(&id)?.counting.as_mut()?.take_change(cross)?;
+            let change = self.jobs.change(id, |job| job.counting.as_mut()?.take_change(cross))??;
             Some(Write::Coverage { job: id, cross, change })
         }));
         let Changes { comparisons, messages, plans, losses, .. } = changes;
         Effects { writes, comparisons, messages, plans, losses }
     }
 
-    /// Moves the clock and counts the time in which jobs are being worked on.
+    /// Moves the clock, never back.
     fn advance(&mut self, now: Duration) {
-        let passed = now.saturating_sub(self.now);
         self.now = self.now.max(now);
-        for (_, id) in &self.active {
-            let is_counted = |job: &&mut Job| !job.leases_by_worker.is_empty() && !job.row.paused;
-            if let Some(job) = self.jobs.get_mut(id).filter(is_counted) {
-                job.row.active += passed;
+    }
+
+    /// Somebody counts a job from now on, if it is not paused.
+    fn start_counting(&mut self, id: JobId) {
+        let now = self.now;
+        self.jobs.change(id, |job| {
+            if !job.row.paused && job.counted_since.is_none() {
+                job.counted_since = Some(now);
             }
-        }
+        });
+    }
+
+    /// Nobody counts a job any more.
+    fn stop_counting(&mut self, id: JobId) {
+        let now = self.now;
+        self.jobs.change(id, |job| {
+            job.settle_active(now);
+            job.counted_since = None;
+        });
     }
 
     fn is_active(&self, id: JobId) -> bool {
-        self.jobs.get(&id).is_some_and(|job| job.row.phase == Phase::Active)
+        self.jobs.get(id).is_some_and(|job| job.row.phase == Phase::Active)
     }
 
     fn finish_if_complete(&mut self, id: JobId) {
-        if self.is_active(id) && self.jobs.get(&id).is_some_and(Job::is_complete) {
+        if self.is_active(id) && self.jobs.get(id).is_some_and(Job::is_complete) {
             self.close(id, Phase::Done);
         }
     }
 
     /// Ends a job and all its leases.
     fn close(&mut self, id: JobId, phase: Phase) {
-        if let Some(job) = self.jobs.get_mut(&id) {
+        self.jobs.change(id, |job| {
             job.row.phase = phase;
             job.row.paused = false;
-            self.active.remove(&job.rank());
-        }
+        });
         self.changes.rows.insert(id);
-        let held: Vec<LeaseId> =
-            self.leases.values().filter(|lease| lease.job == id).map(|lease| lease.id).collect();
-        for lease in held {
-            if let Some(lease) = self.end_lease(lease) {
-                self.changes.messages.push((lease.worker, ToWorker::Cancel(lease.id)));
-            }
+        for lease in self.fleet.leases_of_job(id) {
+            let worker = self.fleet.lease(lease).map(|lease| lease.worker);
+            self.end_lease(lease);
+            self.changes.messages.extend(worker.map(|worker| (worker, ToWorker::Cancel(lease))));
         }
         self.feed();
     }

@@ -3,6 +3,7 @@
 //! [`ledger`] decides and [`store`] keeps; [`Coordinator`] runs the two on a thread of their own and connects them to
 //! workers and users.
 
+pub mod connections;
 mod coordinator;
 mod event_loop;
 pub mod grpc;
@@ -12,9 +13,12 @@ mod journal;
 pub mod ledger;
 mod metrics;
 mod planners;
+mod pulse;
+mod seldom;
 pub mod store;
 mod traces;
 
 pub use coordinator::{
-    Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, WorkerChange, unthreaded,
+    Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, TooManyJobs, WorkerChange,
+    unthreaded,
 };

@@ -1,12 +1,12 @@
 //! `queens-coordinator`: keeps jobs in a data directory and hands them to workers.
 
-use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::sqlite::{
     JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, recover,
 };
@@ -102,6 +102,9 @@ struct DataArgs {
 /// How long sessions may take to end after a signal.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// Open files that are counted on if nobody can say how many are allowed.
+const USUAL_FILES: u64 = 1024;
+
 fn main() -> ExitCode {
     let args = match arguments::<Args>() {
         Ok(args) => args,
@@ -118,10 +121,6 @@ fn main() -> ExitCode {
 
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
-    // Each worker is a connection.
-    if let Err(error) = allow_many_files() {
-        warn!(%error, "the limit of open files stays as it is");
-    }
     match &args.command {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
@@ -197,13 +196,8 @@ fn describe_recovered(recovered: &RecoveredJob) -> String {
         ),
     }
 }
-
-/// Prints a line. A reader that has gone away is no error: it has seen what it wanted.
 fn print(line: &str) -> anyhow::Result<()> {
-    match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("failed to write the answer"),
-    }
+    queens_process::print(line).context("failed to write the answer")
 }
 
 fn run(args: &Args) -> anyhow::Result<()> {
@@ -230,11 +224,18 @@ async fn serve(
     site: Option<http::Site>,
     coordinator: Coordinator,
 ) -> anyhow::Result<()> {
+    // Each connection is one.
+    let n_files = allow_many_files().unwrap_or_else(|error| {
+        warn!(%error, "the limit of open files stays as it is");
+        USUAL_FILES
+    });
+    let (for_workers, for_pages) = Limits::share(n_files, site.is_some());
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
-    let server = tokio::spawn(grpc::serve(grpc::incoming(listener), coordinator.handle(), stop.clone()));
-    let site = site.map(|site| tokio::spawn(site.serve(coordinator.handle(), stop.clone())));
+    let port = Port::new("workers and operators", listener, for_workers);
+    let server = tokio::spawn(grpc::serve(port, coordinator.handle(), stop.clone()));
+    let site = site.map(|site| tokio::spawn(site.serve(for_pages, coordinator.handle(), stop.clone())));
     let failed = tokio::select! {
         () = stop.cancelled() => None,
         () = coordinator.stopped() => {

@@ -36,6 +36,7 @@ pub(crate) struct Counters {
     report: Histogram,
     commit: Histogram,
     publishing: Counter<f64, AtomicU64>,
+    step: Histogram,
 }
 
 /// What became of a reported span.
@@ -49,6 +50,8 @@ pub(crate) enum Fate {
     Discarded,
     /// It repeats a record, and counts to something else.
     Conflict,
+    /// It was not granted to the worker that reported it.
+    Unleased,
 }
 
 /// All numbers, to be written when somebody asks.
@@ -68,9 +71,10 @@ impl Counters {
             report: latency(),
             commit: latency(),
             publishing: Counter::default(),
+            step: latency(),
         };
         // All are there from the start, for rates to begin at 0.
-        for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict] {
+        for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict, Fate::Unleased] {
             counters.add_spans(fate, 0);
         }
         counters
@@ -96,6 +100,11 @@ impl Counters {
         self.commit.observe(time.as_secs_f64());
     }
 
+    /// A step of the event loop took this long.
+    pub(crate) fn stepped_in(&self, time: Duration) {
+        self.step.observe(time.as_secs_f64());
+    }
+
     /// It took this long to make a snapshot, or of one what all pages are told.
     pub(crate) fn published_in(&self, time: Duration) {
         self.publishing.inc_by(time.as_secs_f64());
@@ -105,7 +114,7 @@ impl Counters {
 impl Metrics {
     pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
-        let Counters { nodes, reported, report, commit, publishing } = counters.clone();
+        let Counters { nodes, reported, report, commit, publishing, step } = counters.clone();
         let build = Build { version: env!("CARGO_PKG_VERSION"), decomposition: DECOMPOSITION_VERSION };
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
@@ -114,7 +123,7 @@ impl Metrics {
         registry.register(
             "reports",
             "Reported spans since the coordinator started: new, the same as recorded, overlapping or unwanted, or \
-             contradicting the record",
+             contradicting the record, or not granted to the worker that reported them",
             reported,
         );
         registry.register_with_unit(
@@ -129,6 +138,12 @@ impl Metrics {
             "Time spent on making snapshots and what all pages are told",
             Unit::Seconds,
             publishing,
+        );
+        registry.register_with_unit(
+            "step",
+            "Time of a step of the event loop, in which all others have to wait",
+            Unit::Seconds,
+            step,
         );
         registry.register_collector(Box::new(State(snapshots)));
         Self { registry, counters }
@@ -163,6 +178,7 @@ impl EncodeLabelValue for Fate {
             Self::Duplicate => "duplicate",
             Self::Discarded => "discarded",
             Self::Conflict => "conflict",
+            Self::Unleased => "unleased",
         };
         name.encode(encoder)
     }

@@ -1,59 +1,207 @@
 //! Threads that make plans, so that planning a large n keeps nobody waiting.
+//!
+//! A plan depends on its board alone, so that each is made once and then kept: 33 at most, however many jobs there are.
+//! Boards that are planned in about the same time wait for each other, the smallest first; those that take seconds never
+//! wait for one that takes hours ([`lane`]). So at most [`LANES`] plans are being made at a time, and a board is planned
+//! after those that are smaller, never after a larger one that has not been begun.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use queens_proto::JobId;
 use queens_solver::{BoardSize, Plan};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tracing::error;
 
 use crate::coordinator::Command;
 
-/// The plans that are being made.
+/// How many plans are made at the same time, at most.
+const LANES: usize = 3;
+
+/// When to try again what could not be started.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Boards of the same lane are planned one after the other: those that take seconds, minutes, and hours.
+fn lane(n: BoardSize) -> usize {
+    match n.get() {
+        0..=27 => 0,
+        28..=29 => 1,
+        _ => LANES - 1,
+    }
+}
+
+/// The plans that are made, are being made, and are still to be made.
 pub(crate) struct Planners {
     n_threads: NonZeroUsize,
     commands: mpsc::WeakSender<Command>,
-    stops: HashMap<JobId, Arc<AtomicBool>>,
+    /// The jobs without a plan, by their boards.
+    waiting: BTreeMap<BoardSize, BTreeSet<JobId>>,
+    /// What stops the threads that make the plans of these boards.
+    making: BTreeMap<BoardSize, Arc<AtomicBool>>,
+    made: BTreeMap<BoardSize, Arc<Plan>>,
+    /// When to start threads again, if one could not be started.
+    retry: Option<Instant>,
 }
 
 impl Planners {
     pub(crate) fn new(n_threads: NonZeroUsize, commands: mpsc::WeakSender<Command>) -> Self {
-        Self { n_threads, commands, stops: HashMap::new() }
-    }
-
-    /// Makes a plan on a thread of its own, which sends it as a command when it is done.
-    pub(crate) fn start(&mut self, job: JobId, n: BoardSize) {
-        let stop = Arc::new(AtomicBool::new(false));
-        self.stops.insert(job, stop.clone());
-        let (n_threads, commands) = (self.n_threads, self.commands.clone());
-        let make = move || {
-            if let Some(plan) = Plan::new(n, n_threads, &stop)
-                && let Some(commands) = commands.upgrade()
-            {
-                // An error means that the coordinator has stopped: it plans again when it is started again.
-                _ = commands.blocking_send(Command::Planned { job, plan });
-            }
-        };
-        if let Err(error) = thread::Builder::new().name(format!("plan-{job}")).spawn(make) {
-            error!(%job, %error, "failed to start a thread that makes the plan");
+        Self {
+            n_threads,
+            commands,
+            waiting: BTreeMap::new(),
+            making: BTreeMap::new(),
+            made: BTreeMap::new(),
+            retry: None,
         }
     }
 
-    /// Stops making a plan, if it is being made.
-    pub(crate) fn stop(&mut self, job: JobId) {
-        if let Some(stop) = self.stops.remove(&job) {
-            stop.store(true, Ordering::Relaxed);
+    /// Has a job wait for the plan of its board.
+    pub(crate) fn add(&mut self, job: JobId, n: BoardSize) {
+        self.waiting.entry(n).or_default().insert(job);
+        self.start();
+    }
+
+    /// The job waits no more, if it did. A plan that nobody waits for is not made to its end.
+    pub(crate) fn remove(&mut self, job: JobId) {
+        let Some((&n, jobs)) = self.waiting.iter_mut().find(|(_, jobs)| jobs.contains(&job)) else { return };
+        jobs.remove(&job);
+        if jobs.is_empty() {
+            self.waiting.remove(&n);
+            if let Some(stop) = self.making.get(&n) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A thread has ended, with its plan if it was not stopped.
+    pub(crate) fn ended(&mut self, n: BoardSize, plan: Option<Plan>) {
+        let stop = self.making.remove(&n);
+        match plan {
+            Some(plan) => _ = self.made.insert(n, Arc::new(plan)),
+            None if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => {}
+            None => {
+                error!(%n, "a thread that makes a plan has failed; it is tried again");
+                self.retry = Some(Instant::now() + RETRY);
+            }
+        }
+        self.start();
+    }
+
+    /// Starts again what could not be started, when it is time to.
+    pub(crate) async fn wait_for_retry(&self) {
+        match self.retry {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether there is a job for [`take`](Self::take).
+    pub(crate) fn is_ready(&self) -> bool {
+        self.waiting.keys().any(|n| self.made.contains_key(n))
+    }
+
+    /// A job whose plan is made. It waits no more.
+    pub(crate) fn take(&mut self) -> Option<(JobId, Arc<Plan>)> {
+        let (n, plan) = self.made.iter().find(|(n, _)| self.waiting.contains_key(n))?;
+        let (n, plan) = (*n, plan.clone());
+        let job = self.waiting.get_mut(&n).and_then(BTreeSet::pop_first)?;
+        self.waiting.retain(|_, jobs| !jobs.is_empty());
+        Some((job, plan))
+    }
+
+    /// How many plans are to be made before the one of this board; `None` if it is being made, or made already.
+    pub(crate) fn n_before(&self, n: BoardSize) -> Option<usize> {
+        let is_begun = |n: &BoardSize| self.made.contains_key(n) || self.making.contains_key(n);
+        if is_begun(&n) {
+            return None;
+        }
+        let in_lane = |other: &&BoardSize| lane(**other) == lane(n);
+        let smaller = self.waiting.keys().filter(in_lane).filter(|other| **other < n && !is_begun(other));
+        Some(smaller.count() + self.making.keys().filter(in_lane).count())
+    }
+
+    /// Starts threads for the boards that are next.
+    pub(crate) fn start(&mut self) {
+        if self.retry.is_some_and(|at| Instant::now() < at) {
+            return;
+        }
+        self.retry = None;
+        for lane in 0..LANES {
+            let in_lane = |n: &&BoardSize| self::lane(**n) == lane;
+            let is_busy = self.making.keys().any(|n| in_lane(&n));
+            let next = self.waiting.keys().filter(in_lane).find(|n| !self.made.contains_key(n));
+            if let Some(&n) = next.filter(|_| !is_busy) {
+                self.make(n);
+            }
+        }
+    }
+
+    /// Makes a plan on a thread of its own, which sends it as a command when it is done.
+    fn make(&mut self, n: BoardSize) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (n_threads, commands, stopped) = (self.n_threads, self.commands.clone(), stop.clone());
+        let make = move || {
+            // That it has panicked, if it has, is in the log; nothing of it is used.
+            let plan = catch_unwind(AssertUnwindSafe(|| Plan::new(n, n_threads, &stopped))).unwrap_or(None);
+            if let Some(commands) = commands.upgrade() {
+                // An error means that the coordinator has stopped: it plans again when it is started again.
+                _ = commands.blocking_send(Command::PlanEnded { n, plan });
+            }
+        };
+        match thread::Builder::new().name(format!("plan-{n}")).spawn(make) {
+            Ok(_) => _ = self.making.insert(n, stop),
+            Err(error) => {
+                error!(%n, %error, "failed to start a thread that makes a plan; it is tried again");
+                self.retry = Some(Instant::now() + RETRY);
+            }
         }
     }
 
     /// Stops making any plans.
     pub(crate) fn stop_all(&mut self) {
-        for stop in self.stops.values() {
+        for stop in self.making.values() {
             stop.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ended(commands: &mut mpsc::Receiver<Command>) -> (BoardSize, Option<Plan>) {
+        match commands.recv().await {
+            Some(Command::PlanEnded { n, plan }) => (n, plan),
+            other => panic!("{other:?} instead of a plan"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plan_that_failed_is_made_later() {
+        let (sender, mut commands) = mpsc::channel(1);
+        let mut planners = Planners::new(NonZeroUsize::MIN, sender.downgrade());
+        let n = BoardSize::new(8).expect("a board size");
+        planners.add(JobId(1), n);
+        let (_, plan) = ended(&mut commands).await;
+        assert!(plan.is_some());
+        // As if its thread had not been there, or had panicked.
+        planners.ended(n, None);
+        planners.add(JobId(2), n);
+        assert!(planners.making.is_empty() && planners.n_before(n) == Some(0), "not at once");
+        planners.wait_for_retry().await;
+        planners.start();
+        let (n, plan) = ended(&mut commands).await;
+        planners.ended(n, plan);
+        assert_eq!(
+            [planners.take(), planners.take()].map(|taken| taken.map(|(job, _)| job.0)),
+            [Some(1), Some(2)]
+        );
+        assert!(planners.take().is_none() && !planners.is_ready());
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority};
+use queens_proto::{JobId, LeaseId, Name, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
@@ -29,11 +29,20 @@ pub trait Store: Send {
     /// If the writes could not be made durable: [`StoreError::Failed`] if trying again may help (the disk is full, say).
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
 
-    /// What the record of exactly this span counts to, if there is such a record.
+    /// The record of exactly this span, if there is one.
     ///
     /// # Errors
     /// If the records can't be read.
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError>;
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
+}
+
+/// What the record of a span says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// What was counted.
+    pub count: Count,
+    /// The name of the worker that counted it.
+    pub worker: Name,
 }
 
 /// Why a store can't be used or didn't do what it was asked for.
@@ -95,7 +104,7 @@ pub struct Stored {
     /// What the first lease tokens of all began with: a token below was given out by another coordinator, whose jobs
     /// have the same numbers and may be others.
     pub first_epoch: u32,
-    /// Names of workers that get no leases.
+    /// Names of workers that get no leases. They were written by programs that took other texts for names too.
     pub blocked: BTreeSet<String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
@@ -238,11 +247,11 @@ pub const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The worker's name.
-    pub worker: String,
+    pub worker: Name,
     /// The version of its program.
-    pub build: String,
+    pub build: Name,
     /// Its kernel.
-    pub kernel: String,
+    pub kernel: Name,
 }
 
 /// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::{Store, StoreError, Stored, Write};
+use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_coordinator::{Handle, unthreaded};
 use queens_proto::{
-    Delta, Hello, JobId, JobState, Lease, Link, Priority, Report, ToCoordinator, ToWorker, WorkerId, link,
+    Delta, Held, Hello, JobId, JobState, Lease, Link, Name, Priority, Report, ToCoordinator, ToWorker,
+    WorkerId, link,
 };
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
 
@@ -56,7 +57,7 @@ impl Store for Disk {
         self.store().commit(writes)
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         if self.comparing_fails.load(Ordering::SeqCst) {
             self.is_damaged.store(true, Ordering::SeqCst);
         }
@@ -70,26 +71,41 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(12).expect("a board size");
-    let job = handle.submit(n, Priority::default()).await.expect("it runs");
+    let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
     let is_planned =
         |job: Option<&queens_proto::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
     handle.snapshots().wait_for(|snapshot| is_planned(snapshot.job(job))).await.expect("it runs");
+    let (worker, lease) = connect(&handle, 1, Vec::new()).await;
+    (handle, worker, lease)
+}
+
+/// A worker that has its first lease.
+async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
     let (mut worker, coordinator_end) = link();
     let serving = handle.clone();
     tokio::spawn(async move { serving.serve(coordinator_end).await });
     let hello = Hello {
-        worker: WorkerId(1),
-        name: "only".to_owned(),
-        build: "0".to_owned(),
-        kernel: "none".to_owned(),
+        worker: WorkerId(id),
+        name: Name::of_any(&format!("worker {id}")),
+        build: Name::of_any("0"),
+        kernel: Name::of_any("none"),
         n_threads: 1,
         rate: 1.0,
         decomposition: DECOMPOSITION_VERSION,
-        held: Vec::new(),
+        held,
     };
     worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
-    let Some(ToWorker::Lease(lease)) = worker.receiver.recv().await else { panic!("there is work") };
-    (handle, worker, lease)
+    let lease = loop {
+        match worker.receiver.recv().await.expect("there is work") {
+            ToWorker::Lease(lease) => break lease,
+            _ => {}
+        }
+    };
+    (worker, lease)
+}
+
+async fn acknowledged(worker: &mut Link<ToCoordinator, ToWorker>) {
+    while !matches!(worker.receiver.recv().await.expect("it goes on"), ToWorker::Acknowledge { .. }) {}
 }
 
 fn report(lease: &Lease) -> (Span, Report) {
@@ -167,12 +183,20 @@ async fn damage_ends_the_coordinator() {
 #[tokio::test(start_paused = true)]
 async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let disk = Disk::default();
-    let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
-    let (_, first) = report(&lease);
-    worker.sender.send(ToCoordinator::Report(first.clone())).await.expect("it listens");
-    while !matches!(worker.receiver.recv().await, Some(ToWorker::Acknowledge { .. })) {}
+    let (handle, worker, lease) = coordinator_and_worker(&disk).await;
+    let (span, counted) = report(&lease);
+    // It is given up, another worker counts the same, and it comes back.
+    handle.snapshots().wait_for(|snapshot| !snapshot.workers.is_empty()).await.expect("it runs");
+    drop(worker);
+    handle.snapshots().wait_for(|snapshot| snapshot.workers.is_empty()).await.expect("it runs");
+    let (mut second, again) = connect(&handle, 2, Vec::new()).await;
+    assert_eq!(report(&again).0, span);
+    second.sender.send(ToCoordinator::Report(report(&again).1)).await.expect("it listens");
+    acknowledged(&mut second).await;
     disk.comparing_fails.store(true, Ordering::SeqCst);
-    worker.sender.send(ToCoordinator::Report(Report { sequence: 2, ..first })).await.expect("it listens");
+    let held = Held { lease: lease.id, job: lease.job, spans: vec![span] };
+    let (worker, _) = connect(&handle, 1, vec![held]).await;
+    worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
     let mut snapshots = handle.snapshots();
     snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await.expect("it says so first");
 }

@@ -47,7 +47,8 @@ fn choices(n_crosses: usize) -> Vec<Choice> {
 }
 
 fn record(span: (u32, u64, u64), count: (u64, u64), worker: &str) -> Record {
-    let source = Source { worker: worker.into(), build: "0.1.0".into(), kernel: "portable".into() };
+    let name = |text: &str| text.parse().expect("a name");
+    let source = Source { worker: name(worker), build: name("0.1.0"), kernel: name("portable") };
     Record {
         span: Span::new(span.0, span.1, span.2).expect("not empty"),
         count: Count { solutions: count.0, nodes: count.1 },
@@ -138,12 +139,13 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
     let rows = statement.query_map([i64::try_from(job).expect("small")], |row| {
         let number =
             |column| row.get::<_, i64>(column).map(|value| u64::try_from(value).expect("not negative"));
+        let name = |column| row.get::<_, String>(column).map(|name| name.parse().expect("a name"));
         Ok(Record {
             span: Span::new(row.get(0)?, number(1)?, number(2)?).expect("not empty"),
             count: Count { solutions: number(3)?, nodes: number(4)? },
             duration: Duration::from_micros(number(5)?),
             lease: LeaseId(number(6)?),
-            source: Arc::new(Source { worker: row.get(7)?, build: row.get(8)?, kernel: row.get(9)? }),
+            source: Arc::new(Source { worker: name(7)?, build: name(8)?, kernel: name(9)? }),
         })
     });
     rows.expect("readable").map(|row| row.expect("a record")).collect()
@@ -535,7 +537,7 @@ fn failing_commits_change_nothing() {
         store.commit(&[record_of(1, (3, 0, 1), (1, 1), "dora"), carol]).expect("commits");
         let workers: Vec<_> =
             records(dir.path(), 1).iter().map(|record| record.source.worker.clone()).collect();
-        assert_eq!(workers, ["anna", "bert", "anna", "anna", "dora", "carol"]);
+        assert_eq!(workers.iter().collect::<Vec<_>>(), ["anna", "bert", "anna", "anna", "dora", "carol"]);
     }
     let huge = MAX_COUNT + 1;
     check(Write::Plan { job: JobId(2), choices: choices(3) }, "there is no job 2");

@@ -70,7 +70,8 @@ export function agreement(job) {
 
 export function stateText(job) {
   const failed = job.failed ? `, ${job.failed} ${job.failed === 1 ? "span" : "spans"} failed` : "";
-  return job.state + failed;
+  const waiting = job.plans_before === null ? "" : `, ${job.plans_before} before it`;
+  return job.state + failed + waiting;
 }
 
 async function answer(response) {

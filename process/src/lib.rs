@@ -2,9 +2,10 @@
 
 pub mod logs;
 pub mod metrics;
+mod output;
 
 use std::env;
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::process::{self, ExitCode};
 use std::thread;
@@ -16,6 +17,8 @@ use clap::{Arg, Command, Parser};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+pub use output::{complain, is_colourful, is_screen, print, say, stdout};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
 /// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as
@@ -39,11 +42,14 @@ fn usage(error: &clap::Error, program: &str) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            _ = io::stdout().write_all(text.as_bytes());
+            if let Err(error) = print(text.trim_end()) {
+                complain(&format!("failed to write the help: {error}"));
+                return ExitCode::FAILURE;
+            }
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            _ = io::stderr().write_all(text.as_bytes());
+            text.trim_end().lines().for_each(say);
             ExitCode::from(2)
         }
         _ => {
@@ -54,11 +60,6 @@ fn usage(error: &clap::Error, program: &str) -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Prints one line that says what went wrong to stderr.
-pub fn complain(what: &str) {
-    _ = writeln!(io::stderr(), "error: {}", what.replace('\n', " "));
 }
 
 /// Signals that come sooner after the first are taken for the same: what stops a process may tell it and its group.
@@ -119,8 +120,9 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
 }
 
-/// One thread for each processor.
+/// One thread for each processor, as long as one worker can have as many.
 #[must_use]
 pub fn default_threads() -> NonZeroUsize {
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    let most = NonZeroUsize::new(MOST_THREADS).unwrap_or(NonZeroUsize::MIN);
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(most)
 }

@@ -3,7 +3,7 @@
 //! Logs are lines for people, or JSON objects. Traces go to a collector by OTLP, if one is named: spans of the level
 //! `debug` and above of the project's own crates.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fmt};
@@ -14,17 +14,21 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
+use queens_proto::plain;
 use thiserror::Error;
 use tokio::runtime::Runtime;
+use tracing::field::Field;
 use tracing::level_filters::LevelFilter;
 use tracing::{info, warn};
 use tracing_subscriber::Layer;
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::complain;
+use crate::{complain, is_colourful};
 
 /// How long the last spans may take to reach the collector.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -78,10 +82,14 @@ impl LogArgs {
                 .with_threads(false)
                 .with_filter(Targets::new().with_targets(own))
         });
-        let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
+        let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
         let lines = match self.log_format {
-            LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).boxed(),
-            LogFormat::Json => lines.with_ansi(false).json().flatten_event(true).with_target(true).boxed(),
+            LogFormat::Text => lines
+                .with_target(false)
+                .with_ansi(is_colourful(&io::stderr()))
+                .fmt_fields(debug_fn(field).delimited(" "))
+                .boxed(),
+            LogFormat::Json => lines.with_ansi(false).json().flatten_event(true).boxed(),
         };
         tracing_subscriber::registry().with(lines.with_filter(filter(LevelFilter::INFO))).with(traces).init();
         Ok(Logs(sending))
@@ -161,9 +169,20 @@ where
 {
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
-        .with_ansi(io::stderr().is_terminal())
-        .with_target(false);
+        .with_ansi(is_colourful(&io::stderr()))
+        .with_target(false)
+        .fmt_fields(debug_fn(field).delimited(" "));
     tracing_subscriber::registry().with(lines.with_filter(filter(default))).init();
+}
+
+/// Writes a field of a line for people.
+fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let value = format!("{value:?}");
+    let value = plain::line(&value);
+    match field.name() {
+        "message" => writer.write_str(&value),
+        name => write!(writer, "{name}={value}"),
+    }
 }
 
 /// What the environment variable `QUEENS_LOG` lets through (`warn`, `info`, `debug`, or levels of modules), or else

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use crate::pb::{self, coordinator_message, worker_message};
 use crate::{
-    Delta, Event, EventKind, Failure, Held, Hello, InvalidPriority, JobId, JobState, JobStatus, Lease,
-    LeaseId, LeasedSpan, Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId, WorkerState,
-    WorkerStatus, checksum,
+    Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId, JobState, JobStatus,
+    Lease, LeaseId, LeasedSpan, Name, Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId,
+    WorkerState, WorkerStatus, checksum, plain,
 };
 
 /// The version of the protocol that this program speaks.
@@ -21,20 +21,17 @@ pub const PROTOCOL: u32 = 1;
 /// The oldest version it understands.
 pub const OLDEST_PROTOCOL: u32 = 1;
 
-/// The longest name, build or kernel, in characters.
-const LONGEST_NAME: usize = 100;
-
 /// The longest text that is passed on to people, in characters.
 const LONGEST_TEXT: usize = 500;
 
 /// The most threads of a worker.
-const MOST_THREADS: u32 = 65_536;
+pub const MOST_THREADS: u32 = 4096;
 
 /// The most spans or deltas in one message.
 const MOST_SPANS: usize = 8192;
 
-/// The most leases a worker can say it holds.
-const MOST_HELD: usize = 2 * MOST_THREADS as usize;
+/// The most leases a worker can say it holds; those count that are done and not acknowledged.
+const MOST_HELD: usize = 65_536;
 
 /// A message that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -72,9 +69,14 @@ pub enum InvalidMessage {
     /// It was changed on its way.
     #[error("{0} does not match its checksum")]
     Garbled(&'static str),
-    /// A text can't be shown.
-    #[error("{0} has to be 1 to {LONGEST_NAME} printable characters")]
-    Text(&'static str),
+    /// A text is no name.
+    #[error("{what} is no name: {reason}")]
+    Name {
+        /// What should have been named by it.
+        what: &'static str,
+        /// What a name is.
+        reason: InvalidName,
+    },
 }
 
 /// A whole number in `range`, or an error that names it.
@@ -96,15 +98,14 @@ fn at_most(what: &'static str, found: usize, most: usize) -> Result<(), InvalidM
     in_range(what, found as u64, most as u64).map(|_| ())
 }
 
-fn text(what: &'static str, text: String) -> Result<String, InvalidMessage> {
-    let length = text.chars().take(LONGEST_NAME + 1).count();
-    let fits = (1..=LONGEST_NAME).contains(&length) && !text.chars().any(char::is_control);
-    if fits { Ok(text) } else { Err(InvalidMessage::Text(what)) }
+fn name(what: &'static str, text: &str) -> Result<Name, InvalidMessage> {
+    text.parse().map_err(|reason| InvalidMessage::Name { what, reason })
 }
 
 /// What can be shown of a text in one line.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_TEXT).collect()
+    let start: String = text.chars().take(LONGEST_TEXT).collect();
+    plain::line(&start).chars().take(LONGEST_TEXT).collect()
 }
 
 /// The same, of a text that is empty if there is none.
@@ -188,9 +189,9 @@ impl From<Hello> for pb::Hello {
             protocol: PROTOCOL,
             decomposition: hello.decomposition,
             worker: hello.worker.0,
-            name: hello.name,
-            build: hello.build,
-            kernel: hello.kernel,
+            name: hello.name.to_string(),
+            build: hello.build.to_string(),
+            kernel: hello.kernel.to_string(),
             threads: hello.n_threads,
             nodes_per_second: hello.rate,
             held: hello.held.into_iter().map(held).collect(),
@@ -211,9 +212,9 @@ impl TryFrom<pb::Hello> for Hello {
         };
         Ok(Self {
             worker: WorkerId(hello.worker),
-            name: worker_name(hello.name)?,
-            build: text("the worker's build", hello.build)?,
-            kernel: text("the worker's kernel", hello.kernel)?,
+            name: worker_name(&hello.name)?,
+            build: name("the worker's build", &hello.build)?,
+            kernel: name("the worker's kernel", &hello.kernel)?,
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
             rate: amount("the worker's rate", hello.nodes_per_second)?,
             decomposition: hello.decomposition,
@@ -435,6 +436,7 @@ impl From<JobStatus> for pb::Job {
             given_up_spans: job.n_given_up,
             failure: job.failure.unwrap_or_default(),
             store_error: job.store_error.unwrap_or_default(),
+            plans_before: job.n_plans_before,
             seconds_left_low: job.seconds_left_low,
             seconds_left_high: job.seconds_left_high,
         }
@@ -473,6 +475,7 @@ impl TryFrom<pb::Job> for JobStatus {
             n_given_up: job.given_up_spans,
             failure: some_line(&job.failure),
             store_error: some_line(&job.store_error),
+            n_plans_before: job.plans_before,
         })
     }
 }
@@ -504,8 +507,8 @@ fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
 ///
 /// # Errors
 /// If no worker can have it.
-pub fn worker_name(name: String) -> Result<String, InvalidMessage> {
-    text("the worker's name", name)
+pub fn worker_name(text: &str) -> Result<Name, InvalidMessage> {
+    name("the worker's name", text)
 }
 
 impl From<WorkerStatus> for pb::Worker {
@@ -513,9 +516,9 @@ impl From<WorkerStatus> for pb::Worker {
         let (job, span) = worker.counting.unzip();
         Self {
             worker: worker.id.0,
-            name: worker.name,
-            build: worker.build,
-            kernel: worker.kernel,
+            name: worker.name.to_string(),
+            build: worker.build.to_string(),
+            kernel: worker.kernel.to_string(),
             threads: worker.n_threads,
             connected: worker.connected,
             silent_ms: millis(worker.silent),
@@ -537,9 +540,10 @@ impl TryFrom<pb::Worker> for WorkerStatus {
         let span = worker.span.map(Span::try_from).transpose()?;
         Ok(Self {
             id: WorkerId(worker.worker),
-            name: worker_name(worker.name)?,
-            build: text("the worker's build", worker.build)?,
-            kernel: text("the worker's kernel", worker.kernel)?,
+            // Whatever a coordinator holds for a name, one must not keep all others from being listed.
+            name: Name::of_any(&worker.name),
+            build: Name::of_any(&worker.build),
+            kernel: Name::of_any(&worker.kernel),
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),

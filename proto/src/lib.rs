@@ -9,12 +9,16 @@ pub mod convert;
 mod id;
 mod link;
 mod message;
+mod name;
+pub mod page;
 pub mod pb;
+pub mod plain;
 mod priority;
 mod status;
 
 pub use id::{JobId, LeaseId, WorkerId};
 pub use link::{Link, link};
 pub use message::{Delta, Failure, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};
+pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
 pub use status::{Event, EventKind, JobState, JobStatus, Progress, WorkerState, WorkerStatus};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Count, Span, Symmetry};
 
-use crate::{JobId, LeaseId, WorkerId};
+use crate::{JobId, LeaseId, Name, WorkerId};
 
 /// What a worker says.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,11 +25,11 @@ pub struct Hello {
     /// The run of the worker process.
     pub worker: WorkerId,
     /// The name people know it by, and drain and block it by; need not be unique.
-    pub name: String,
+    pub name: Name,
     /// Version of the worker's program.
-    pub build: String,
+    pub build: Name,
     /// Name of the kernel it counts with.
-    pub kernel: String,
+    pub kernel: Name,
     /// How many leases it counts at a time, at least 1.
     pub n_threads: u32,
     /// What one of its threads is expected to count, in nodes per second; a first guess will do.

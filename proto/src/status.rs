@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Span};
 
-use crate::{JobId, Priority, WorkerId};
+use crate::{JobId, Name, Priority, WorkerId};
 
 /// Sums over all crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub struct JobStatus {
     pub failure: Option<String>,
     /// Why the coordinator can't record anything at present.
     pub store_error: Option<String>,
+    /// How many other plans are made before this job's; `None` if that is made, or being made.
+    pub n_plans_before: Option<u32>,
 }
 
 impl JobStatus {
@@ -151,11 +153,11 @@ pub struct WorkerStatus {
     /// Its run.
     pub id: WorkerId,
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// The version of its program.
-    pub build: String,
+    pub build: Name,
     /// Its kernel.
-    pub kernel: String,
+    pub kernel: Name,
     /// Its counting threads.
     pub n_threads: u32,
     /// Whether its connection is open.
@@ -200,7 +202,7 @@ pub enum EventKind {
     Lease,
     /// A worker could not count a span.
     Failure,
-    /// The store can't be written, or can again.
+    /// About the coordinator itself: it has started, it can't write its store or can again, it was slow.
     Store,
     /// A worker has joined or left, or an operator has decided something about it.
     Worker,

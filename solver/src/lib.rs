@@ -30,6 +30,7 @@ mod cross;
 mod free_rows;
 mod fundamental;
 mod kernel;
+mod placements;
 mod plan;
 mod prefix;
 mod pruning;
@@ -46,7 +47,8 @@ pub use free_rows::{FreeRow, FreeRows, State};
 pub use fundamental::fundamental;
 pub use kernel::{InvalidKernel, Kernel, KernelChoice};
 pub use plan::{
-    Choice, DECOMPOSITION_VERSION, Plan, PlannedCross, WrongCrosses, crosses_in_counting_order, depth,
+    Choice, DECOMPOSITION_VERSION, Plan, PlanProgress, PlannedCross, WrongCrosses, crosses_in_counting_order,
+    depth,
 };
 pub use prefix::Prefixes;
 pub use published::{Published, published};

@@ -17,7 +17,7 @@ pub const DECOMPOSITION_VERSION: u32 = 2;
 /// Rows placed below the cross to make a prefix, for each n.
 ///
 /// The mean subproblem takes 0.01 to 0.19 s of one AVX-512 thread for n = 21 to 30, less below. (At 31 and 32 it
-/// takes about 1 and 0.5 s: one row more would make planning a matter of core-days.)
+/// takes about 1 and 0.5 s: one row more would make planning n = 32 a matter of core-hours.)
 const DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 20
     1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, // 21 to 32
@@ -53,6 +53,13 @@ pub struct Choice {
     pub work: u128,
 }
 
+/// How far a plan is that is being made: for other threads to look at.
+#[derive(Debug, Default)]
+pub struct PlanProgress {
+    n_crosses: AtomicUsize,
+    n_planned: AtomicUsize,
+}
+
 /// Stored choices that can't belong to a plan of this n.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("a plan for n = {n} has {expected} crosses, not {found}")]
@@ -85,13 +92,29 @@ pub const fn depth(n: BoardSize) -> u8 {
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
-    /// Takes milliseconds up to n = 17, a hundredth of a second at 18, some core-seconds at 27, core-minutes at 28 and
-    /// core-hours from 30 on, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
+    /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a core-minute at 31 and
+    /// less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
     /// end.
     #[must_use]
     pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
+        Self::with_progress(n, n_threads, stop, &PlanProgress::default())
+    }
+
+    /// The same, and says all the time in `progress` how far it is.
+    #[must_use]
+    pub fn with_progress(
+        n: BoardSize,
+        n_threads: NonZeroUsize,
+        stop: &AtomicBool,
+        progress: &PlanProgress,
+    ) -> Option<Self> {
         let crosses = crosses_in_counting_order(n);
-        let probes = parallel_map(&crosses, n, n_threads, stop, |cross| Probe::new(n, cross))?;
+        progress.n_crosses.store(crosses.len(), Ordering::Relaxed);
+        let probes = parallel_map(&crosses, n, n_threads, stop, |cross| {
+            let probe = Probe::new(n, cross);
+            progress.n_planned.fetch_add(1, Ordering::Relaxed);
+            probe
+        })?;
         let works = works(n, &crosses, &probes);
         let planned = crosses.iter().zip(&probes).zip(works).map(|((&cross, probe), work)| {
             let choice = Choice { image: probe.image, n_subproblems: probe.n_subproblems, work };
@@ -141,6 +164,20 @@ impl Plan {
     #[must_use]
     pub fn work(&self) -> u128 {
         self.crosses.iter().map(|cross| cross.choice.work).sum()
+    }
+}
+
+impl PlanProgress {
+    /// The crosses of the plan; 0 before they are listed, which takes a fraction of a second.
+    #[must_use]
+    pub fn n_crosses(&self) -> usize {
+        self.n_crosses.load(Ordering::Relaxed)
+    }
+
+    /// How many of them are planned. Their order is scattered, so this grows evenly with time.
+    #[must_use]
+    pub fn n_planned(&self) -> usize {
+        self.n_planned.load(Ordering::Relaxed)
     }
 }
 

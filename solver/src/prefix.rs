@@ -1,7 +1,7 @@
 //! The numbering of subproblems, and the way from a number to its prefix.
 
-use crate::Square;
 use crate::free_rows::{FreeRow, FreeRows, State, bits};
+use crate::{Square, placements};
 
 /// A walk through the subproblems of one cross, in the order of their numbers.
 ///
@@ -43,7 +43,7 @@ impl<'a> Prefixes<'a> {
     #[must_use]
     pub fn count(free: &FreeRows, depth: u8) -> u64 {
         let depth = usize::from(depth).min(free.len());
-        count_below(&free.as_slice()[..depth], State::EMPTY)
+        placements::count(&free.as_slice()[..depth], State::EMPTY)
     }
 
     /// The free rows the walk is about.
@@ -100,7 +100,7 @@ impl<'a> Prefixes<'a> {
             for queen in bits(untried) {
                 untried ^= queen;
                 let child = state.with(queen).down(row.step);
-                let below = count_below(&rows[i + 1..], child);
+                let below = placements::count(&rows[i + 1..], child);
                 if skip < below {
                     entered = Some(child);
                     break;
@@ -152,19 +152,6 @@ impl Iterator for Prefixes<'_> {
         self.advance();
         self.position += 1;
         Some(prefix)
-    }
-}
-
-/// The number of non-attacking placements in `rows` below a state, by popcount in the last of them.
-///
-/// Saturates instead of wrapping; plans stay far below that (a cross has at most some 10^10 subproblems).
-fn count_below(rows: &[FreeRow], state: State) -> u64 {
-    match rows {
-        [] => 1,
-        [last] => u64::from(state.free(last.allowed).count_ones()),
-        [row, below @ ..] => bits(state.free(row.allowed))
-            .map(|queen| count_below(below, state.with(queen).down(row.step)))
-            .fold(0, u64::saturating_add),
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use queens_solver::classic::Method;
-use queens_solver::{BoardSize, Count, Cross, FreeRows, Kernel, Plan, Prefixes, Square, Symmetry, published};
+use queens_solver::{
+    BoardSize, Count, Cross, FreeRows, Kernel, Plan, PlanProgress, Prefixes, Square, Symmetry, published,
+};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -104,6 +106,25 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The number of subproblems, for which most prefixes are not gone to, is that of the prefixes that a walk meets.
+    #[test]
+    fn as_many_subproblems_are_counted_as_a_walk_meets(
+        n in 4_u8..=32,
+        depth in 0_u8..=6,
+        cross in any::<prop::sample::Index>(),
+        image in prop::sample::select(Symmetry::ALL.to_vec()),
+    ) {
+        let crosses = Cross::all(size(n));
+        let free = FreeRows::new(size(n), &cross.get(&crosses).image(size(n), image));
+        // A walk to some hundred thousands of prefixes takes milliseconds.
+        let depth = depth.min(if n > 14 { 4 } else { 6 });
+        prop_assert_eq!(Prefixes::count(&free, depth), Prefixes::new(&free, depth).count() as u64);
+    }
+}
+
 /// The largest boards: masks use every bit of their words. Deep prefixes leave little enough to count, and an
 /// independent count over squares says what is right.
 #[test]
@@ -164,6 +185,57 @@ fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
                 || choices.is_empty()
         );
     }
+}
+
+/// The plan of every n, summed up in [`PLANS`], is what it was when it was first made.
+const PLANS: &str = include_str!("plans.csv");
+
+/// Up to here all plans together take a second.
+const LARGEST_PLAN: u8 = 26;
+
+#[test]
+fn plans_are_what_they_were() {
+    let rows = PLANS.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let mut n_checked = 0;
+    for row in rows {
+        let n = row.split(',').next().and_then(|n| n.parse().ok()).expect("n");
+        if n > LARGEST_PLAN {
+            continue;
+        }
+        assert_eq!(summary(&plan(n)), row);
+        n_checked += 1;
+    }
+    assert_eq!(n_checked, 23);
+}
+
+/// A plan's row in the table.
+fn summary(plan: &Plan) -> String {
+    let choices = || plan.crosses().iter().map(|planned| planned.choice());
+    let image = |image| Symmetry::UP_TO_MIRROR.iter().position(|&one| one == image).expect("up to mirroring");
+    let bytes = choices().flat_map(|choice| {
+        let image = [u8::try_from(image(choice.image)).expect("one of four")];
+        let numbers = (choice.n_subproblems.to_le_bytes(), choice.work.to_le_bytes());
+        image.into_iter().chain(numbers.0).chain(numbers.1)
+    });
+    let digest = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let n_subproblems: u128 = choices().map(|choice| u128::from(choice.n_subproblems)).sum();
+    let (n, n_crosses, depth, work) = (plan.n(), plan.crosses().len(), plan.depth(), plan.work());
+    format!("{n},{n_crosses},{depth},{n_subproblems},{work},{digest:016x}")
+}
+
+#[test]
+fn the_progress_of_a_plan_goes_from_nothing_to_all_of_its_crosses() {
+    let progress = PlanProgress::default();
+    assert_eq!((progress.n_planned(), progress.n_crosses()), (0, 0));
+    let stop = AtomicBool::new(true);
+    assert!(Plan::with_progress(size(14), NonZeroUsize::MIN, &stop, &progress).is_none());
+    assert_eq!((progress.n_planned(), progress.n_crosses()), (0, 849));
+    let progress = PlanProgress::default();
+    let planned = Plan::with_progress(size(21), NonZeroUsize::new(2).expect("not zero"), &NEVER, &progress);
+    assert_eq!(planned, Some(plan(21)));
+    assert_eq!((progress.n_planned(), progress.n_crosses()), (8038, 8038));
 }
 
 /// The estimates are good enough to plan with: the whole within a quarter, parts of the job evenly so.

@@ -191,11 +191,12 @@ fn empty_variables_are_none() {
 #[track_caller]
 fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
     let mut script = clean(Command::new("script"));
-    let command = format!("{} count 14 {args}", binary("queens").display());
+    // Long enough for a bar to be drawn while it is counted.
+    let command = format!("{} count 15 --threads 1 --kernel portable {args}", binary("queens").display());
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
     let outcome = run(with_env(script, env));
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-    assert!(outcome.stdout.contains("Q(14) = 365596"), "{outcome:?}");
+    assert!(outcome.stdout.contains("Q(15) = 2279184"), "{outcome:?}");
     assert_eq!(outcome.stdout.contains("nodes/s"), expected, "{env:?} {outcome:?}");
 }
 

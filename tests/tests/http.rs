@@ -80,7 +80,10 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         ("{}", "missing field `n`"),
         ("{\"n\":8,\"m\":1}", "unknown field `m`"),
         ("{\"n\":8,\"priority\":1001}", "from -1000 to 1000"),
-        ("[]", "invalid"),
+        ("[]", "invalid type: sequence, expected an object"),
+        ("[8,0]", "invalid type: sequence, expected an object"),
+        ("8", "expected an object"),
+        ("{\"n\":8,\"n\":8}", "duplicate field `n`"),
     ] {
         let reason = refused(&site.post("/api/v1/jobs", body), 400);
         assert!(reason.contains(says), "{body}: {reason}");
@@ -91,7 +94,44 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     refused(&site.get("/api/v1/jobs?limit=-1"), 400);
     refused(&site.post("/api/v1/workers/drain", r#"{"name":"nobody"}"#), 404);
     refused(&site.post("/api/v1/jobs/7/pause", "{}"), 404);
+    refused(&site.post("/api/v1/jobs/7/pause", "[]"), 400);
+    refused(&site.post("/api/v1/workers/block", r#"["a"]"#), 400);
+    for path in ["/api/v1/jobs/%ff", "/api/v1/jobs/1/crosses/%C3%28/board.svg", "/jobs/%80", "/%f8"] {
+        let reason = refused(&site.get(path), 400);
+        assert!(reason.contains("not UTF-8"), "{reason}");
+    }
+    for path in ["/api/v1/jobs/%", "/api/v1/jobs/%zz", "/api/v1/jobs/%c3%a9"] {
+        refused(&site.get(path), 404);
+    }
     assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
+}
+
+#[test]
+fn what_is_no_name_is_neither_blocked_nor_drained() {
+    let site = Site::start();
+    for name in [
+        "",
+        " ",
+        "a\u{1b}[2Jb",
+        "a\0b",
+        "a\nb",
+        "a\u{202e}b",
+        "a\u{200b}b",
+        "a\u{2028}b",
+        &"a".repeat(10_000),
+    ] {
+        for what in ["block", "drain", "unblock"] {
+            let reason = refused(
+                &site.post(&format!("/api/v1/workers/{what}"), &json!({ "name": name }).to_string()),
+                400,
+            );
+            assert!(reason.contains("visible characters"), "{name:?}: {reason}");
+        }
+    }
+    assert_eq!(site.get("/api/v1/workers").json()["blocked"], json!([]));
+    assert_eq!(site.coordinator.queens(["workers", "--output", "json"]).answer(), json!([]));
+    let odd = site.coordinator.queens(["workers", "block", "a\u{202e}b"]);
+    assert!(odd.complaint(2).contains("visible characters"), "{odd:?}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn sigterm_is_said_and_gone_on_from() {
 
 #[test]
 fn without_a_data_directory_nothing_is_kept_and_that_is_said() {
-    // The plan for 32 takes hours, that for 17 is long made when the signal comes.
+    // The plan for 32 takes core-minutes, that for 17 is long made when the signal comes.
     for n in [N, 32] {
         let mut running = Running::start(&mut count(n, None));
         running.wait_for_signal_handlers();

@@ -75,7 +75,7 @@ fn bad_arguments_are_refused_in_one_line() {
     }
     assert!(worker(&["--threads", "0"]).complaint(2).contains("from 1 to 4096"));
     assert!(worker(&["--kernel", "abacus"]).complaint(2).contains("expected auto, avx512, avx2 or portable"));
-    assert!(worker(&["--name", ""]).complaint(2).contains("printable characters"));
+    assert!(worker(&["--name", ""]).complaint(2).contains("visible characters"));
     let scratch = TempDir::new().expect("a temporary directory");
     let outcome = run(coordinator_command("nowhere", scratch.path()));
     assert!(outcome.complaint(2).contains("'nowhere'"), "{outcome:?}");
@@ -149,8 +149,21 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     check_refused(&fixture, nobody, Code::FailedPrecondition, "no threads");
     let nan = vec![Message::Hello(pb::Hello { nodes_per_second: f64::NAN, ..hello.clone() })];
     check_refused(&fixture, nan, Code::InvalidArgument, "rate is NaN");
-    let bell = vec![Message::Hello(pb::Hello { name: "\u{7}".to_owned(), ..hello.clone() })];
-    check_refused(&fixture, bell, Code::InvalidArgument, "name has to be");
+    for odd in ["\u{7}", "", "a\u{202e}b", "a\u{200b}b", "a\u{2028}b", " a", "a ", &"a".repeat(101)]
+        .map(str::to_owned)
+    {
+        let name = vec![Message::Hello(pb::Hello { name: odd.clone(), ..hello.clone() })];
+        check_refused(
+            &fixture,
+            name,
+            Code::InvalidArgument,
+            "the worker's name is no name: expected 1 to 100",
+        );
+        let build = vec![Message::Hello(pb::Hello { build: odd.clone(), ..hello.clone() })];
+        check_refused(&fixture, build, Code::InvalidArgument, "the worker's build is no name");
+        let kernel = vec![Message::Hello(pb::Hello { kernel: odd, ..hello.clone() })];
+        check_refused(&fixture, kernel, Code::InvalidArgument, "the worker's kernel is no name");
+    }
     check_refused(&fixture, vec![Message::Goodbye(pb::Goodbye {})], Code::InvalidArgument, "hello");
     let twice = vec![Message::Hello(hello.clone()), Message::Hello(hello)];
     check_refused(&fixture, twice, Code::InvalidArgument, "second hello");

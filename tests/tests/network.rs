@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::{Store, StoreError, Stored, Write};
+use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_coordinator::{Handle, grpc, unthreaded};
 use queens_proto::{JobId, JobState, JobStatus, Priority};
-use queens_solver::{BoardSize, Count, Kernel, Span, published};
+use queens_solver::{BoardSize, Kernel, Span, published};
 use queens_tests::chance::Chance;
 use queens_tests::say;
 use queens_worker::{Config, Worker, remote};
@@ -85,7 +85,7 @@ impl Store for Disk {
         self.store().commit(writes)
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         self.store().find(job, span)
     }
 }
@@ -133,7 +133,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
     let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
     tokio::spawn(running);
     if handle.snapshots().borrow().jobs.is_empty() {
-        handle.submit(BoardSize::new(N)?, Priority::default()).await?;
+        handle.submit(BoardSize::new(N)?, Priority::default()).await??;
     }
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
     let (sender, incoming) = tokio::sync::mpsc::channel(16);
@@ -149,7 +149,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
 }
 
 async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
-    let config = Config { name: name.to_owned(), kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
+    let config = Config { name: name.parse()?, kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
     let mut worker = Worker::start(config)?;
     let endpoint = remote::endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
     let address: SocketAddr = (turmoil::lookup(COORDINATOR), PORT).into();

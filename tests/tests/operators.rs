@@ -13,9 +13,9 @@ use queens_proto::pb::{self, coordinator_message};
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
 use queens_tests::binary;
 use queens_tests::cluster::Coordinator;
-use queens_tests::data_dir::records;
+use queens_tests::data_dir::{records, tamper};
 use queens_tests::process::{Outcome, Running, clean, run, wait_at_most, wait_until};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -344,7 +344,7 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     // What was counted since the backup.
     let since = &epochs(&restored) - &epochs(&data_dir);
     assert_eq!(since.len(), 1, "tokens of the one are none of the other");
-    queens_tests::data_dir::tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE cross = 7");
+    tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE cross = 7");
     assert!(maintain(&["check"], &restored).complaint(1).contains("cross 7"));
 }
 
@@ -411,4 +411,41 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
         assert!(complaint(args, &pages).contains("the address of its --http"));
     }
     coordinator.stop();
+}
+
+#[test]
+fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let [first, second] = [coordinator.submit(32), coordinator.submit(31)];
+    assert_eq!(coordinator.status(&first)["plans_before"], Value::Null);
+    assert_eq!(coordinator.status(&second)["plans_before"], 1);
+    let status = coordinator.queens(["status", &second]).stdout;
+    assert!(status.contains("waiting to be planned (1 other plan before it)"), "{status}");
+    let jobs = coordinator.queens(["jobs"]).stdout;
+    assert!(jobs.contains("planning, 1 before it"), "{jobs}");
+    check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled");
+    wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
+    check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled");
+    coordinator.stop();
+}
+
+#[test]
+fn a_block_of_what_is_no_name_any_more_is_dropped() {
+    let scratch = scratch();
+    let data_dir = scratch.path().join("data");
+    Coordinator::start(&data_dir).stop();
+    tamper(
+        &data_dir,
+        "INSERT INTO blocked_worker (name) VALUES ('good'), (''), ('a' || char(27) || '[2Jb'), ('a' || char(8238))",
+    );
+    let coordinator = Coordinator::start(&data_dir);
+    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+    assert_eq!(workers, json!([{ "name": "good", "state": "blocked", "connected": false }]));
+    let log = coordinator.log();
+    assert_eq!(log.matches("a block is dropped").count(), 3, "{log}");
+    assert!(!log.contains('\u{1b}') && !log.contains('\u{202e}'), "{log:?}");
+    coordinator.stop();
+    let coordinator = Coordinator::start(&data_dir);
+    assert!(!coordinator.log().contains("a block is dropped"), "it is gone");
 }

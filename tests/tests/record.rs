@@ -65,8 +65,9 @@ fn bytes_a_record(plan: &Plan) -> f64 {
 
     let sources: Vec<Arc<Source>> = (0..1000)
         .map(|worker| {
-            let (build, kernel) = ("0.1.0".to_owned(), "avx512".to_owned());
-            Arc::new(Source { worker: format!("machine-{worker}"), build, kernel })
+            let name = |text: &str| text.parse().expect("a name");
+            let worker = name(&format!("machine-{worker}"));
+            Arc::new(Source { worker, build: name("0.1.0"), kernel: name("avx512") })
         })
         .collect();
     let per_cross = N_RECORDS / 800;

@@ -17,7 +17,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use queens_proto::{Link, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_proto::{Link, Name, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_solver::Kernel;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
@@ -31,7 +31,7 @@ pub use metrics::Metrics;
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The name people know it by.
-    pub name: String,
+    pub name: Name,
     /// What it counts with.
     pub kernel: Kernel,
     /// How many threads count.

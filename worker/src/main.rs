@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Parser;
 use queens_process::logs::LogArgs;
 use queens_process::{arguments, cancel_on_signal, complain, default_threads, threads};
+use queens_proto::Name;
 use queens_solver::KernelChoice;
 use queens_worker::{Config, Worker, http, remote};
 use tokio::net::TcpListener;
@@ -38,8 +39,8 @@ struct Args {
     kernel: KernelChoice,
 
     /// Name to be known by [default: this machine's name]
-    #[arg(long, env = "QUEENS_NAME", value_name = "NAME", value_parser = name)]
-    name: Option<String>,
+    #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
+    name: Option<Name>,
 
     /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none, they are not served]
     #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS", value_parser = address)]
@@ -67,7 +68,7 @@ fn run(args: Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
     let name = args.name.unwrap_or_else(machine_name);
     let kernel = args.kernel.kernel();
-    info!(name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");
+    info!(%name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = args.http.as_deref().map(|address| {
         let bound = runtime.block_on(TcpListener::bind(address));
@@ -92,9 +93,9 @@ fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// The machine's name, as far as it can be used as a worker's.
-fn machine_name() -> String {
+fn machine_name() -> Name {
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name(hostname.trim()).unwrap_or_else(|_| "worker".to_owned())
+    Name::of_any(Some(hostname.trim()).filter(|name| !name.is_empty()).unwrap_or("worker"))
 }
 
 /// An address and a port; whether there is such a host is found out when it is listened on.
@@ -104,9 +105,4 @@ fn address(text: &str) -> Result<String, String> {
         Some(_) => Ok(text.to_owned()),
         None => Err("expected an address and a port, such as 127.0.0.1:8081".to_owned()),
     }
-}
-
-fn name(text: &str) -> Result<String, String> {
-    let fits = (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err("expected 1 to 100 printable characters".to_owned()) }
 }

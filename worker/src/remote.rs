@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{ToWorker, link, pb};
+use queens_proto::{ToWorker, link, pb, plain};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -144,7 +144,7 @@ impl From<Status> for Lost {
                           --coordinator wants the one of its --listen";
             return Self::Connection(reason.to_owned());
         }
-        let reason = status.message().to_owned();
+        let reason = plain::line(status.message()).into_owned();
         match status.code() {
             Code::FailedPrecondition | Code::InvalidArgument | Code::Unimplemented => Self::Refused(reason),
             _ => Self::Connection(reason),

@@ -1,9 +1,10 @@
 //! One session with a coordinator.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use queens_proto::{Delta, Held, Hello, LeaseId, Link, Report, ToCoordinator, ToWorker};
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Link, Name, Report, ToCoordinator, ToWorker};
+use queens_solver::{DECOMPOSITION_VERSION, Span};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
@@ -87,8 +88,8 @@ impl Session<'_> {
         let hello = Hello {
             worker: worker.id,
             name: config.name.clone(),
-            build: env!("CARGO_PKG_VERSION").to_owned(),
-            kernel: config.kernel.name().to_owned(),
+            build: Name::of_any(env!("CARGO_PKG_VERSION")),
+            kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
             rate: config.kernel.typical_rate(),
             decomposition: DECOMPOSITION_VERSION,
@@ -212,15 +213,13 @@ impl Session<'_> {
 
 /// What a worker holds together with what it has reported but not seen acknowledged: a coordinator that was
 /// restarted may know neither.
-fn with_unacknowledged<'a>(
-    mut held: Vec<Held>,
-    unacknowledged: impl Iterator<Item = &'a Delta>,
-) -> Vec<Held> {
+fn with_unacknowledged<'a>(held: Vec<Held>, unacknowledged: impl Iterator<Item = &'a Delta>) -> Vec<Held> {
+    let mut spans: BTreeMap<(LeaseId, JobId), Vec<Span>> = BTreeMap::new();
     for delta in unacknowledged {
-        match held.iter_mut().find(|held| held.lease == delta.lease) {
-            Some(held) => held.spans.insert(0, delta.span),
-            None => held.push(Held { lease: delta.lease, job: delta.job, spans: vec![delta.span] }),
-        }
+        spans.entry((delta.lease, delta.job)).or_default().push(delta.span);
     }
-    held
+    for mut held in held {
+        spans.entry((held.lease, held.job)).or_default().append(&mut held.spans);
+    }
+    spans.into_iter().map(|((lease, job), spans)| Held { lease, job, spans }).collect()
 }

@@ -1,7 +1,7 @@
 //! `queens animate`: the backtracking search as it goes on.
 
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use console::{Term, style};
-use queens_process::cancel_on_signal;
+use queens_process::{cancel_on_signal, is_screen, say, stdout};
 use queens_solver::BoardSize;
 use queens_solver::boards::Queen;
 use queens_solver::boards::animation::{self, Frame, Frames, Pace};
@@ -99,7 +99,7 @@ pub(crate) async fn animate(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
 /// Says that the search goes on where the pictures end, if it does.
 fn tell_cut(is_cut: bool) {
     if is_cut {
-        _ = writeln!(io::stderr(), "the search goes on: only its first {MOST_FRAMES} pictures are shown");
+        say(&format!("the search goes on: only its first {MOST_FRAMES} pictures are shown"));
     }
 }
 
@@ -123,9 +123,10 @@ const LINES_BELOW: usize = 1;
 /// Shows the pictures one after the other in the same place of the terminal. Where there is none, as in a pipe, all are
 /// written below each other at once. Returns whether all were seen: nobody interrupted, and no reader went away.
 async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow::Result<bool> {
+    let is_screen = is_screen(&stdout().context("failed to write to stdout")?);
     let terminal = Term::buffered_stdout();
     let height = n as usize + LINES_BELOW;
-    if terminal.is_term() {
+    if is_screen {
         let (rows, columns) = terminal.size();
         let (rows, columns) = (usize::from(rows), usize::from(columns));
         ensure!(
@@ -138,11 +139,11 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let shown = async {
-        if !terminal.is_term() {
-            return play(&terminal, n, frames, pace, &stop).await;
+        if !is_screen {
+            return play(&terminal, is_screen, n, frames, pace, &stop).await;
         }
         terminal.hide_cursor()?;
-        let result = play(&terminal, n, frames, pace, &stop).await;
+        let result = play(&terminal, is_screen, n, frames, pace, &stop).await;
         terminal.show_cursor()?;
         terminal.flush()?;
         result
@@ -156,6 +157,7 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow
 
 async fn play(
     terminal: &Term,
+    is_screen: bool,
     n: u32,
     frames: impl Iterator<Item = Frame>,
     pace: Pace,
@@ -170,13 +172,13 @@ async fn play(
         n_solutions += u64::from(frame.solved);
         let is_try = |&(_, look): &(Queen, Look)| matches!(look, Look::Safe | Look::Attacked);
         n_tried += u64::from(!frame.solved && frame.changes.iter().any(is_try));
-        if i > 0 && terminal.is_term() {
+        if i > 0 && is_screen {
             terminal.clear_last_lines(n as usize + LINES_BELOW)?;
         }
         terminal.write_str(&picture(n, &looks))?;
         let solutions = if n_solutions == 1 { "solution" } else { "solutions" };
         terminal.write_line(&format!("{n_tried} squares tried, {n_solutions} {solutions}"))?;
-        if !terminal.is_term() {
+        if !is_screen {
             terminal.write_line("")?;
             terminal.flush()?;
             continue;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use queens_process::cancel_on_signal;
+use queens_process::{cancel_on_signal, stdout};
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
@@ -52,10 +52,12 @@ impl Target {
     /// Writes everything. A file appears when it is whole, or stays as it was.
     pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
         match self {
-            Self::Stdout => match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-                written => written.context("failed to write the picture"),
-            },
+            Self::Stdout => {
+                match stdout().and_then(|mut out| out.write_all(bytes).and_then(|()| out.flush())) {
+                    Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+                    written => written.context("failed to write the picture"),
+                }
+            }
             Self::Special(path) => fs::write(path, bytes).with_context(|| failed(path)),
             Self::File(path) => {
                 // A signal that comes from here on waits, so that no temporary file is left.

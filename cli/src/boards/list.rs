@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use queens_process::stdout;
 use queens_solver::BoardSize;
 use queens_solver::boards::{Notation, Solutions};
 
@@ -38,7 +39,7 @@ pub(crate) struct ListArgs {
 
 /// Runs the command to its exit status.
 pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    match write(args, &mut BufWriter::new(io::stdout().lock())) {
+    match stdout().and_then(|out| write(args, &mut BufWriter::new(out.lock()))) {
         // The reader has seen what it wanted.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("failed to write the solutions")?,

@@ -1,12 +1,12 @@
 //! `queens solve`: one solution.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
 use clap::ValueEnum;
+use queens_process::say;
 use queens_solver::boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Outcome, Placement, Tried, complete, construction,
     local_search,
@@ -106,7 +106,7 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
                     "time ran out: no solution for n = {n} found in {seconds} s, but there may be one"
                 ),
             };
-            _ = writeln!(io::stderr(), "{what}");
+            say(&what);
             Ok(ExitCode::FAILURE)
         }
     }
@@ -142,7 +142,7 @@ fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
 fn at_random(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
     let seed = args.seed.unwrap_or_else(|| {
         let seed = RandomState::new().hash_one(0) >> 32;
-        _ = writeln!(io::stderr(), "--seed {seed}");
+        say(&format!("--seed {seed}"));
         seed
     });
     match &args.given {
@@ -155,8 +155,5 @@ fn at_random(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGive
 fn tell(name: &str, tried: Tried) {
     let Tried { squares, placed, taken_back, pruned } = tried;
     let pruned = if pruned > 0 { format!(", {pruned} squares pruned") } else { String::new() };
-    _ = writeln!(
-        io::stderr(),
-        "{name}: {squares} squares tried, {placed} queens placed, {taken_back} taken back{pruned}"
-    );
+    say(&format!("{name}: {squares} squares tried, {placed} queens placed, {taken_back} taken back{pruned}"));
 }

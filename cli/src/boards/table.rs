@@ -1,7 +1,6 @@
 //! `queens table`: the methods of counting side by side.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use queens_process::say;
 use queens_solver::boards::plot::{Labels, Line, log_plot};
 use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, FreeRows, Kernel, Plan, Prefixes, fundamental, half_turn, quarter_turn};
@@ -128,7 +128,7 @@ pub(crate) fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
         let row = Row::new(n, &methods, rows.last(), args.time_limit)?;
         if row.cells.iter().all(|cell| *cell == Cell::NotCounted) {
             let limit = args.time_limit.as_secs_f64();
-            _ = writeln!(io::stderr(), "no method is left for n = {n}: --time-limit {limit} is over");
+            say(&format!("no method is left for n = {n}: --time-limit {limit} is over"));
             break;
         }
         if print_table {

@@ -192,9 +192,9 @@ fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
     };
     let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
     [
-        worker.name.clone(),
+        worker.name.to_string(),
         worker.state.name().to_owned(),
-        worker.kernel.clone(),
+        worker.kernel.to_string(),
         worker.n_threads.to_string(),
         format!("{:.0}", worker.rate / 1e6),
         worker.n_leases.to_string(),

@@ -10,10 +10,12 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
-use queens_proto::{Event, JobId, JobStatus, Priority, WorkerState, WorkerStatus};
+use queens_proto::convert::worker_name;
+use queens_proto::{Event, JobId, JobStatus, Name, Priority, WorkerState, WorkerStatus};
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
 
+use super::object::Object;
 use super::{App, Refusal, crosses, live, view};
 use crate::{JobChange, Stopped, WorkerChange};
 
@@ -48,7 +50,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
     ]
 }
 
-pub(super) type Body<T> = Result<Json<T>, JsonRejection>;
+pub(super) type Body<T> = Result<Json<Object<T>>, JsonRejection>;
 pub(super) type Ask<T> = Result<Query<T>, QueryRejection>;
 pub(super) type Answer<T> = Result<Json<T>, Refusal>;
 
@@ -96,10 +98,10 @@ struct Submission {
 }
 
 async fn submit(State(app): State<App>, body: Body<Submission>) -> Result<impl IntoResponse, Refusal> {
-    let Json(Submission { n, priority }) = body?;
+    let Json(Object(Submission { n, priority })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| Refusal::bad_request(error.to_string()))?;
     let priority = self::priority(priority)?;
-    let job = carried_out(&app, app.handle.submit(n, priority)).await?;
+    let job = carried_out(&app, app.handle.submit(n, priority)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], shown(&app, job)?))
 }
 
@@ -110,17 +112,17 @@ async fn submit(State(app): State<App>, body: Body<Submission>) -> Result<impl I
 struct Nothing {}
 
 async fn pause(State(app): State<App>, Path(id): Path<String>, body: Body<Nothing>) -> Answer<view::Job> {
-    let Json(Nothing {}) = body?;
+    let Json(Object(Nothing {})) = body?;
     change(&app, &id, JobChange::Pause).await
 }
 
 async fn resume(State(app): State<App>, Path(id): Path<String>, body: Body<Nothing>) -> Answer<view::Job> {
-    let Json(Nothing {}) = body?;
+    let Json(Object(Nothing {})) = body?;
     change(&app, &id, JobChange::Resume).await
 }
 
 async fn cancel(State(app): State<App>, Path(id): Path<String>, body: Body<Nothing>) -> Answer<view::Job> {
-    let Json(Nothing {}) = body?;
+    let Json(Object(Nothing {})) = body?;
     let job = job_id(&id)?;
     carried_out(&app, app.handle.cancel(job)).await??;
     shown(&app, job)
@@ -137,7 +139,7 @@ async fn set_priority(
     Path(id): Path<String>,
     body: Body<Urgency>,
 ) -> Answer<view::Job> {
-    let Json(Urgency { priority }) = body?;
+    let Json(Object(Urgency { priority })) = body?;
     change(&app, &id, JobChange::Priority(self::priority(priority)?)).await
 }
 
@@ -218,7 +220,8 @@ async fn workers(State(app): State<App>, query: Ask<WorkerQuery>) -> Answer<Work
     });
     let total = workers.len();
     let workers = Page { offset, limit }.of(workers.into_iter()).map(view::Worker::from).collect();
-    Ok(Json(Workers { workers, total, blocked: snapshot.blocked.clone() }))
+    let blocked = snapshot.blocked.iter().map(Name::to_string).collect();
+    Ok(Json(Workers { workers, total, blocked }))
 }
 
 /// Sorts workers that are not connected first, then those that get no leases.
@@ -251,7 +254,8 @@ async fn unblock(State(app): State<App>, body: Body<Named>) -> Answer<Meant> {
 }
 
 async fn change_workers(app: &App, body: Body<Named>, change: WorkerChange) -> Answer<Meant> {
-    let Json(Named { name }) = body?;
+    let Json(Object(Named { name })) = body?;
+    let name = worker_name(&name).map_err(|invalid| Refusal::bad_request(invalid.to_string()))?;
     let workers = carried_out(app, app.handle.change_workers(name, change)).await??;
     Ok(Json(Meant { workers }))
 }

@@ -250,7 +250,7 @@ pub(super) async fn explain(
     let snapshot = app.handle.snapshot();
     let holder = |worker: &queens_proto::WorkerStatus| {
         let (_, span) = worker.counting.filter(|(of, span)| *of == job.id && span.cross() == number)?;
-        Some(Holder { name: worker.name.clone(), span: span.into() })
+        Some(Holder { name: worker.name.to_string(), span: span.into() })
     };
     Ok(Json(Explanation {
         job: job.id.to_string(),

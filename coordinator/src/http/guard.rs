@@ -66,6 +66,9 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), Refusal> {
     if ["/healthz", "/readyz", "/metrics"].contains(&request.uri().path()) {
         return Ok(());
     }
+    if !is_text(request.uri().path()) {
+        return Err(Refusal::bad_request("the path is not UTF-8"));
+    }
     let host = text(request.headers(), &HOST).and_then(|host| host.parse::<Authority>().ok());
     let Some(host) = host.or_else(|| request.uri().authority().cloned()) else {
         return Err(Refusal::bad_request("the request does not say to which host"));
@@ -90,6 +93,19 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), Refusal> {
         return Err(Refusal::new(StatusCode::FORBIDDEN, "this was sent by a page of another site"));
     }
     Ok(())
+}
+
+/// Whether a path is UTF-8 when it is decoded.
+fn is_text(path: &str) -> bool {
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(decoded).is_ok()
 }
 
 /// Whether pages of `origin` are pages of `host`.

@@ -6,19 +6,22 @@ use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::header::CONNECTION;
+use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
 use queens_proto::{JobId, JobStatus, WorkerState};
 use serde::Serialize;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::WatchStream;
-use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use super::api::{Answer, find, job_id};
+use super::followers::Followers;
 use super::history::{Histories, LevelView, Pace};
-use super::{App, Refusal, view};
+use super::{App, view};
 use crate::{Handle, Snapshot};
 
 /// How often.
@@ -27,7 +30,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Jobs in a summary: all others are in lists.
 const MOST_JOBS: usize = 50;
 
-/// How many may look at the same time.
+/// How many may look at the same time, at most.
 const MOST_FOLLOWERS: usize = 256;
 
 /// A way to follow the summaries.
@@ -35,17 +38,17 @@ const MOST_FOLLOWERS: usize = 256;
 pub(super) struct Live {
     summaries: watch::Receiver<Arc<str>>,
     histories: Arc<Mutex<Histories>>,
-    followers: Arc<Semaphore>,
+    followers: Arc<Followers>,
 }
 
 impl Live {
-    /// Makes summaries until `stop` is cancelled.
-    pub(super) fn start(handle: Handle, stop: CancellationToken) -> Self {
+    /// Makes summaries until `stop` is cancelled, for so many followers or [`MOST_FOLLOWERS`].
+    pub(super) fn start(handle: Handle, n_followers: usize, stop: CancellationToken) -> Self {
         let histories = Arc::new(Mutex::new(Histories::default()));
         let live = Self {
             summaries: watch::channel("".into()).1,
             histories,
-            followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
+            followers: Arc::new(Followers::new(n_followers.min(MOST_FOLLOWERS))),
         };
         let (sender, summaries) = watch::channel(live.summary(&handle.snapshot()));
         let maker = live.clone();
@@ -114,20 +117,16 @@ pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> A
     Ok(Json(HistoryView { levels }))
 }
 
-/// The stream of summaries. It ends when the coordinator does: the sender goes with it.
-pub(super) async fn follow(
-    State(app): State<App>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
-    let place = app.live.followers.clone().try_acquire_owned();
-    let place = place.map_err(|_| {
-        Refusal::unavailable(format!("{MOST_FOLLOWERS} pages are open already: close some, or ask the API"))
-    })?;
-    let events = WatchStream::new(app.live.summaries.clone()).map(move |summary| {
-        // Held as long as the stream is.
-        let _ = &place;
-        Ok(Event::default().event("summary").data(&*summary))
+/// The stream of summaries. It ends when the coordinator does, as the sender goes with it, or when others need the place:
+/// pages come back by themselves.
+pub(super) async fn follow(State(app): State<App>) -> impl IntoResponse {
+    let follower = app.live.followers.admit();
+    let events = WatchStream::new(app.live.summaries.clone()).map_while(move |summary| {
+        let event = Event::default().event("summary").data(&*summary);
+        follower.reads().then_some(Ok::<_, Infallible>(event))
     });
-    Ok(Sse::new(events))
+    // The connection ends with the stream, so that its place is free too.
+    ([(CONNECTION, "close")], Sse::new(events))
 }
 
 #[derive(Debug, Serialize)]

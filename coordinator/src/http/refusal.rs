@@ -7,8 +7,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::LARGEST_BODY;
-use crate::Stopped;
+use crate::connections::REQUEST;
 use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use crate::{Stopped, TooManyJobs};
 
 /// A status and a reason, which is sent as `{"error": reason}`.
 #[derive(Debug)]
@@ -32,6 +33,11 @@ impl Refusal {
 
     pub(super) fn unavailable(reason: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, reason)
+    }
+
+    pub(super) fn too_late() -> Self {
+        let reason = format!("the request was not there or not answered after {} s", REQUEST.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, reason)
     }
 
     pub(super) fn method() -> Self {
@@ -75,6 +81,12 @@ impl From<QueryRejection> for Refusal {
 impl From<Stopped> for Refusal {
     fn from(_: Stopped) -> Self {
         Self::unavailable("the coordinator is stopping")
+    }
+}
+
+impl From<TooManyJobs> for Refusal {
+    fn from(refusal: TooManyJobs) -> Self {
+        Self::unavailable(refusal.to_string())
     }
 }
 

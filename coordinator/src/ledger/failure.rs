@@ -1,11 +1,12 @@
 //! Spans that workers can't count: they are tried by other workers, and set aside when three have failed.
 //!
-//! A failure is a hint like a lease: it is not stored, so that all is tried again after a restart.
+//! A failure is a hint like a lease: it is not stored, so that all is tried again after a restart. It counts as long as
+//! the worker that failed is there and not blocked: nobody can keep a span from the others by failing and leaving.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_proto::{Failure, WorkerId};
+use queens_proto::{Failure, JobId, ToWorker, WorkerId};
 use queens_solver::Span;
 
 use super::{Ledger, Refusal};
@@ -13,25 +14,39 @@ use super::{Ledger, Refusal};
 /// Workers that try a span before it is set aside.
 const MOST_TRIES: usize = 3;
 
-/// Failed spans of one job. If there are more, it is not the spans: the job gets no more leases until it is resumed.
-const MOST_SPANS: usize = 1000;
-
 /// Failures of a worker in a row, after which it gets no more leases.
 const MOST_IN_A_ROW: u32 = 8;
+
+/// Spans of one job that a worker has failed on and nobody has counted since, after which it gets no more leases: one
+/// that reports something now and then must not fail on all the rest.
+const MOST_OF_A_WORKER: usize = 32;
 
 /// The spans of a job that workers failed to count. Nobody holds them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailedSpans {
-    /// By cross and first subproblem: where they end, and who has tried.
-    spans: BTreeMap<(u32, u64), (u64, BTreeSet<WorkerId>)>,
+    spans: BTreeMap<Key, FailedSpan>,
+    /// Those that some worker may still try.
+    to_try: BTreeSet<Key>,
+    /// Those that each worker has tried.
+    by_worker: BTreeMap<WorkerId, BTreeSet<Key>>,
     /// What the worker that failed last had to say.
     pub(crate) reason: Option<String>,
+}
+
+/// A span's cross and its first subproblem.
+type Key = (u32, u64);
+
+#[derive(Clone, Debug)]
+struct FailedSpan {
+    to: u64,
+    tried: BTreeSet<WorkerId>,
 }
 
 /// How often a worker has failed, and what it had to say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures {
     in_a_row: u32,
+    too_many_spans: bool,
     pub(crate) reason: Option<String>,
 }
 
@@ -46,57 +61,96 @@ impl FailedSpans {
 
     /// How many are set aside.
     pub(crate) fn n_given_up(&self) -> usize {
-        self.spans.values().filter(|(_, tried)| tried.len() >= MOST_TRIES).count()
-    }
-
-    pub(crate) fn are_too_many(&self) -> bool {
-        self.spans.len() > MOST_SPANS
+        self.spans.len() - self.to_try.len()
     }
 
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
-        self.spans.iter().filter_map(|(&(cross, from), &(to, _))| Span::new(cross, from, to).ok())
+        self.spans.iter().filter_map(|(&(cross, from), failed)| Span::new(cross, from, failed.to).ok())
     }
 
     /// Adds a span, none of which may be there already.
     pub(crate) fn insert(&mut self, span: Span, tried: BTreeSet<WorkerId>) {
-        self.spans.insert((span.cross(), span.from()), (span.to(), tried));
+        let key = (span.cross(), span.from());
+        for &worker in &tried {
+            self.by_worker.entry(worker).or_default().insert(key);
+        }
+        if tried.len() < MOST_TRIES {
+            self.to_try.insert(key);
+        }
+        self.spans.insert(key, FailedSpan { to: span.to(), tried });
     }
 
     /// Takes out what of `span` is there: it is recorded.
     pub(crate) fn take(&mut self, span: Span) {
-        if self.is_empty() {
-            return;
-        }
-        for failed in self.spans().filter(|failed| failed.intersection(span).is_some()).collect::<Vec<_>>() {
-            let Some((_, tried)) = self.spans.remove(&(failed.cross(), failed.from())) else { continue };
-            let (before, rest) = failed.split_at(span.from());
+        let key = (span.cross(), span.from());
+        let before = self.spans.range((span.cross(), 0)..key).next_back().map(|(&key, _)| key);
+        let inside = self.spans.range(key..(span.cross(), span.to())).map(|(&key, _)| key);
+        for key in before.into_iter().chain(inside).collect::<Vec<_>>() {
+            let Some(failed) = self.remove(key) else { continue };
+            let Ok(held) = Span::new(key.0, key.1, failed.to) else { continue };
+            let (before, rest) = held.split_at(span.from());
             let after = rest.and_then(|rest| rest.split_at(span.to()).1);
-            before.into_iter().chain(after).for_each(|left| self.insert(left, tried.clone()));
+            before.into_iter().chain(after).for_each(|left| self.insert(left, failed.tried.clone()));
+        }
+    }
+
+    fn remove(&mut self, key: Key) -> Option<FailedSpan> {
+        let failed = self.spans.remove(&key)?;
+        self.to_try.remove(&key);
+        for worker in &failed.tried {
+            self.forget_try(*worker, key);
+        }
+        Some(failed)
+    }
+
+    fn forget_try(&mut self, worker: WorkerId, key: Key) {
+        if let Some(keys) = self.by_worker.get_mut(&worker) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                self.by_worker.remove(&worker);
+            }
         }
     }
 
     /// Whether there are spans that some worker may still try.
     pub(crate) fn are_there_to_try(&self) -> bool {
-        self.spans.values().any(|(_, tried)| tried.len() < MOST_TRIES)
+        !self.to_try.is_empty()
     }
 
-    /// A span that this worker may still try.
+    /// A span that this worker may still try. A worker has few that it may not.
     pub(crate) fn to_try(&self, worker: WorkerId) -> Option<Span> {
-        let may_try = |tried: &BTreeSet<WorkerId>| tried.len() < MOST_TRIES && !tried.contains(&worker);
-        let (&(cross, from), &(to, _)) = self.spans.iter().find(|(_, (_, tried))| may_try(tried))?;
-        Span::new(cross, from, to).ok()
+        let tried = self.by_worker.get(&worker);
+        let mut may_try = self.to_try.iter().filter(|key| tried.is_none_or(|tried| !tried.contains(key)));
+        let &(cross, from) = may_try.next()?;
+        Span::new(cross, from, self.spans.get(&(cross, from))?.to).ok()
     }
 
     /// Takes out a whole span to have it tried again, and returns who has tried before.
     pub(crate) fn begin(&mut self, span: Span) -> BTreeSet<WorkerId> {
-        self.spans.remove(&(span.cross(), span.from())).map(|(_, tried)| tried).unwrap_or_default()
+        self.remove((span.cross(), span.from())).map(|failed| failed.tried).unwrap_or_default()
+    }
+
+    /// What this worker has failed on is as if it had not tried. Returns spans that nobody has tried then.
+    pub(crate) fn forget_worker(&mut self, worker: WorkerId) -> Vec<Span> {
+        let mut untried = Vec::new();
+        for key in self.by_worker.remove(&worker).unwrap_or_default() {
+            let Some(mut failed) = self.remove(key) else { continue };
+            failed.tried.remove(&worker);
+            let Ok(span) = Span::new(key.0, key.1, failed.to) else { continue };
+            if failed.tried.is_empty() { untried.push(span) } else { self.insert(span, failed.tried) }
+        }
+        untried
+    }
+
+    fn n_tried_by(&self, worker: WorkerId) -> usize {
+        self.by_worker.get(&worker).map_or(0, BTreeSet::len)
     }
 }
 
 impl Failures {
     /// Whether its worker gets no more leases.
     pub(crate) fn are_too_many(&self) -> bool {
-        self.in_a_row >= MOST_IN_A_ROW
+        self.in_a_row >= MOST_IN_A_ROW || self.too_many_spans
     }
 }
 
@@ -107,34 +161,88 @@ impl Ledger {
     /// If it makes no sense; then nothing changes.
     pub fn fail(&mut self, now: Duration, worker: WorkerId, failure: &Failure) -> Result<(), Refusal> {
         self.advance(now);
-        let member = self.workers.get_mut(&worker).ok_or(Refusal::Unknown(worker))?;
-        member.heard = self.now;
+        let now = self.now;
+        let heard = self.fleet.change_member(now, worker, |member| {
+            member.heard = now;
+            member.source.worker.clone()
+        });
+        let name = heard.ok_or(Refusal::Unknown(worker))?;
         if !self.is_ours(failure.lease) {
             return Ok(());
         }
         self.check_span(failure.job, failure.span)?;
-        let lease = self.leases.get_mut(&failure.lease).filter(|lease| lease.is_of(worker, failure.job));
-        let counting = self.jobs.get_mut(&failure.job).and_then(|job| job.counting.as_mut());
-        let (Some(lease), Some(counting), Some(member)) = (lease, counting, self.workers.get_mut(&worker))
-        else {
+        let is_its = |lease: &super::LiveLease| lease.is_of(worker, failure.job);
+        let Some(lease) = self.fleet.lease(failure.lease).filter(|lease| is_its(lease)) else {
             return Ok(());
         };
-        let failed = lease.remove(failure.span);
+        let mut tried = self.still_there(&lease.tried);
+        tried.insert(worker);
+        let Some(counting) = self.jobs.get(failure.job).and_then(|job| job.counting.as_ref()) else {
+            return Ok(());
+        };
+        let failed = self.fleet.change_lease(now, failure.lease, |lease| {
+            let failed = lease.spans.take(failure.span);
+            let work = failed.iter().map(|&span| counting.work(span)).sum();
+            lease.work = lease.work.saturating_sub(work);
+            lease.heard = now;
+            failed.iter().for_each(|&span| lease.cut.insert(span));
+            failed
+        });
+        let failed = failed.unwrap_or_default();
         if failed.is_empty() {
             return Ok(());
         }
-        let work: u128 = failed.iter().map(|&span| counting.work(span)).sum();
-        lease.work = lease.work.saturating_sub(work);
-        lease.heard = self.now;
-        let mut tried = lease.tried.clone();
-        tried.insert(worker);
-        failed.into_iter().for_each(|span| counting.fail(span, &tried));
-        let (name, Failure { span, reason, .. }) = (&member.source.worker, failure);
-        counting.failed.reason = Some(format!("{name} failed on {span}: {reason}"));
-        member.failures.in_a_row = member.failures.in_a_row.saturating_add(1);
-        member.failures.reason = Some(reason.clone());
+        let too_many_spans = self.jobs.change(failure.job, |job| {
+            let counting = job.counting.as_mut()?;
+            let too_many = counting.failed.n_tried_by(worker) + failed.len() > MOST_OF_A_WORKER;
+            let Failure { span, reason, .. } = failure;
+            counting.failed.reason = Some(format!("{name} failed on {span}: {reason}"));
+            for span in failed {
+                if too_many { counting.release(span) } else { counting.fail(span, &tried) }
+            }
+            Some(too_many)
+        });
+        let too_many_spans = too_many_spans.flatten().unwrap_or(false);
+        let is_useless = self.fleet.change_member(now, worker, |member| {
+            let failures = &mut member.failures;
+            failures.in_a_row = failures.in_a_row.saturating_add(1);
+            failures.too_many_spans |= too_many_spans;
+            failures.reason = Some(failure.reason.clone());
+            failures.are_too_many()
+        });
+        if is_useless == Some(true) {
+            self.take_back_all(worker);
+        }
         self.feed();
         Ok(())
+    }
+
+    /// Takes all leases from a worker that is there: others count them.
+    pub(super) fn take_back_all(&mut self, worker: WorkerId) {
+        for id in self.fleet.leases_of(worker) {
+            if let Some(spans) = self.end_lease(id) {
+                self.changes.messages.push((worker, ToWorker::Shorten { lease: id, spans }));
+            }
+        }
+    }
+
+    /// Those of the workers that are there and not blocked: only their failures count.
+    pub(super) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> BTreeSet<WorkerId> {
+        let counts = |worker: &WorkerId| self.fleet.member(*worker).is_some_and(|member| !member.blocked);
+        tried.iter().copied().filter(counts).collect()
+    }
+
+    /// What a worker has failed on, which has left or is blocked, is as if it had not tried.
+    pub(super) fn forget_failures_of(&mut self, worker: WorkerId) {
+        let jobs: Vec<JobId> = self.jobs.with_failed().collect();
+        for job in jobs {
+            self.jobs.change(job, |job| {
+                let Some(counting) = job.counting.as_mut() else { return };
+                for span in counting.failed.forget_worker(worker) {
+                    counting.release(span);
+                }
+            });
+        }
     }
 }
 

@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use queens_proto::{Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use super::Rank;
 use super::failure::FailedSpans;
-use super::free::FreeSpans;
 use super::pace::Pace;
+use super::spans::SpanSet;
 use crate::store::{Coverage, CoverageChange, JobRow};
 
 /// A job with its plan.
@@ -21,8 +22,8 @@ use crate::store::{Coverage, CoverageChange, JobRow};
 pub(crate) struct Job {
     pub(crate) row: JobRow,
     pub(crate) counting: Option<Counting>,
-    /// How many leases of the job each worker holds; workers without any are absent.
-    pub(crate) leases_by_worker: BTreeMap<WorkerId, usize>,
+    /// Since when it is counted, if it is; the time before that is in `row`.
+    pub(crate) counted_since: Option<Duration>,
     pub(crate) pace: Pace,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Counting {
     pub(crate) coverage: Vec<Coverage>,
     /// By cross: where ranges of the coverage begin, or began, that have changed since they were last written.
     changed: BTreeMap<u32, BTreeSet<u64>>,
-    pub(crate) free: FreeSpans,
+    pub(crate) free: SpanSet,
     pub(crate) failed: FailedSpans,
     pub(crate) progress: Progress,
 }
@@ -50,7 +51,18 @@ impl Job {
 
     /// Its plan, if there is one and workers may get leases of it.
     pub(crate) fn servable(&self) -> Option<&Counting> {
-        self.counting.as_ref().filter(|counting| !self.row.paused && !counting.failed.are_too_many())
+        self.counting.as_ref().filter(|_| !self.row.paused)
+    }
+
+    /// For how long it has been counted, restarts left out.
+    pub(crate) fn active(&self, now: Duration) -> Duration {
+        self.row.active + self.counted_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+    }
+
+    /// Makes that part of what is stored.
+    pub(crate) fn settle_active(&mut self, now: Duration) {
+        self.row.active = self.active(now);
+        self.counted_since = self.counted_since.map(|_| now);
     }
 }
 
@@ -65,7 +77,7 @@ pub(crate) enum Overlap {
 impl Counting {
     /// A job of which `coverage` is recorded and all else free.
     pub(crate) fn new(plan: Arc<Plan>, coverage: Vec<Coverage>) -> Self {
-        let (free, failed) = (FreeSpans::default(), FailedSpans::default());
+        let (free, failed) = (SpanSet::default(), FailedSpans::default());
         let (changed, progress) = (BTreeMap::new(), Progress::default());
         let mut counting = Self { plan, coverage, changed, free, failed, progress };
         for (number, planned) in (0..).zip(counting.plan.crosses()) {
@@ -175,11 +187,6 @@ impl Counting {
             let all = u128::from(planned.choice().n_subproblems);
             u64::try_from(work.saturating_mul(all) / planned.choice().work.max(1)).unwrap_or(u64::MAX)
         })
-    }
-
-    /// Whether there is something that this worker can be given.
-    pub(crate) fn has_work_for(&self, worker: WorkerId) -> bool {
-        !self.free.is_empty() || self.failed.to_try(worker).is_some()
     }
 
     pub(crate) fn is_complete(&self) -> bool {

@@ -1,12 +1,13 @@
 //! A live lease: what a worker holds and has not reported yet.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_proto::{JobId, LeaseId, WorkerId};
 use queens_solver::Span;
 
 use super::job::Counting;
+use super::spans::SpanSet;
 use crate::store::Record;
 
 /// A lease that is being counted or waits at its worker to be counted.
@@ -15,18 +16,22 @@ pub(crate) struct LiveLease {
     pub(crate) id: LeaseId,
     pub(crate) job: JobId,
     pub(crate) worker: WorkerId,
-    /// What is not reported yet, in the order it is counted in.
-    pub(crate) spans: VecDeque<Span>,
+    /// What is not reported yet. It is counted in this order.
+    pub(crate) spans: SpanSet,
+    /// What was taken off the lease: its worker may have begun it, and may report it still.
+    pub(crate) cut: SpanSet,
     /// The estimated work of `spans`.
     pub(crate) work: u128,
     /// The record its next report extends, if that goes on where the last one ended.
-    pub(crate) open: Option<Record>,
+    pub(crate) open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
     pub(crate) tried: BTreeSet<WorkerId>,
     /// Whether its worker was told to give back all that it has not begun.
     pub(crate) recalled: bool,
     /// When its last report came, or else when it was granted or, if it had to wait, begun.
     pub(crate) heard: Duration,
+    /// Whether its tail could not be cut since it was last heard of.
+    pub(crate) indivisible: bool,
 }
 
 impl LiveLease {
@@ -35,34 +40,34 @@ impl LiveLease {
         self.worker == worker && self.job == job
     }
 
-    /// Takes out of the lease what of `span` it still has, and returns that.
-    pub(crate) fn remove(&mut self, span: Span) -> Vec<Span> {
-        let mut removed = Vec::new();
-        let overlap = |held: &Span| held.intersection(span);
-        while let Some((at, inside)) =
-            (0..).zip(&self.spans).find_map(|(at, held)| Some((at, overlap(held)?)))
-            && let Some(held) = self.spans.remove(at)
-        {
-            let (before, rest) = held.split_at(inside.from());
-            let after = rest.and_then(|rest| rest.split_at(inside.to()).1);
-            for left in [after, before].into_iter().flatten() {
-                self.spans.insert(at, left);
-            }
-            removed.push(inside);
+    /// Whether all of `span` was granted under this lease and is not reported yet.
+    pub(crate) fn may_report(&self, span: Span) -> bool {
+        // A chunk that was begun before its end was taken off lies in both.
+        let mut at = span.from();
+        while at < span.to() {
+            let end = self.spans.end_of(span.cross(), at).or_else(|| self.cut.end_of(span.cross(), at));
+            let Some(end) = end else { return false };
+            at = end;
         }
-        removed
+        true
+    }
+
+    /// Whether its tail may go to somebody else: what is on its way back needs no cutting, and what has failed is for
+    /// few.
+    pub(crate) fn can_be_cut(&self) -> bool {
+        !self.recalled && self.tried.is_empty() && !self.indivisible
     }
 
     /// Takes whole subproblems that come to at most `work` off the end.
-    pub(crate) fn cut(&mut self, counting: &Counting, work: u128) -> Vec<Span> {
+    pub(crate) fn cut_off(&mut self, counting: &Counting, work: u128) -> Vec<Span> {
         let (mut tail, mut left) = (Vec::new(), work);
-        while let Some(span) = self.spans.pop_back() {
+        while let Some(span) = self.spans.pop_last() {
             let fits = counting.n_subproblems_of(span.cross(), left).min(span.n_subproblems());
             let (kept, taken) = span.split_at(span.to() - fits);
             left = left.saturating_sub(taken.map_or(0, |taken| counting.work(taken)));
             tail.extend(taken);
             if let Some(kept) = kept {
-                self.spans.push_back(kept);
+                self.spans.insert(kept);
                 break;
             }
         }

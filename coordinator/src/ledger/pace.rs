@@ -15,9 +15,9 @@ use queens_proto::JobId;
 use super::Ledger;
 use super::job::Counting;
 
-/// Time between two looks: the least, and what each thread of the cluster adds to it.
+/// Time between two looks: the least, and what each worker of the cluster adds to it.
 const LOOK_SECONDS: f64 = 0.2;
-const LOOK_SECONDS_PER_THREAD: f64 = 50e-6;
+const LOOK_SECONDS_PER_WORKER: f64 = 50e-6;
 
 /// Periods of which it is kept what was counted in them, how long the first are, and how long they get: when there are
 /// too many, each two become one.
@@ -83,32 +83,36 @@ impl Ledger {
     /// Looks at what was counted since the last look, if that is long enough ago.
     pub(super) fn look_at_paces(&mut self) {
         let seconds = self.now.saturating_sub(self.looked).as_secs_f64();
-        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_THREAD * self.power.n_threads() {
+        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * self.fleet.n_members() as f64 {
             return;
         }
         self.looked = self.now;
         let teams = self.teams();
-        for (_, id) in &self.active {
-            let Some(job) = self.jobs.get_mut(id) else { continue };
-            let Some(counting) = job.counting.as_ref() else { continue };
-            match teams.get(id) {
-                Some(team) => job.pace.look(seconds, *team, counting),
-                None => job.pace.pause(),
-            }
+        let is_going = |id: &JobId| self.jobs.get(*id).is_some_and(|job| job.pace.is_going());
+        let looked_at = |id: &JobId| teams.contains_key(id) || is_going(id);
+        let looked_at: Vec<JobId> = self.jobs.active().filter(looked_at).collect();
+        for id in looked_at {
+            self.jobs.change(id, |job| {
+                let Some(counting) = job.counting.as_ref() else { return };
+                match teams.get(&id) {
+                    Some(team) => job.pace.look(seconds, *team, counting),
+                    None => job.pace.pause(),
+                }
+            });
         }
     }
 
     fn teams(&self) -> BTreeMap<JobId, Team> {
         let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
-        for member in self.workers.values().filter(|member| member.connected) {
+        for (_, member) in self.fleet.members().filter(|(_, member)| member.connected) {
             let speed = member.speed.get();
-            for lease in member.leases.iter().take(member.n_threads as usize) {
-                let Some(lease) = self.leases.get(lease) else { continue };
-                let team = teams.entry(lease.job).or_default();
-                let silent = self.now.saturating_sub(lease.heard).as_secs_f64();
-                team.speed += speed;
-                team.guessed += if member.speed.is_guess() { speed } else { 0.0 };
-                team.in_hand += (speed * silent.min(LONGEST_SILENCE_SECONDS)).min(lease.work as f64);
+            for (&job, share) in member.shares.iter().filter(|(_, share)| share.n_running > 0) {
+                let team = teams.entry(job).or_default();
+                let n_threads = f64::from(share.n_running);
+                let silent = share.silent_seconds(self.now).min(LONGEST_SILENCE_SECONDS * n_threads);
+                team.speed += speed * n_threads;
+                team.guessed += if member.speed.is_guess() { speed * n_threads } else { 0.0 };
+                team.in_hand += (speed * silent).min(share.running_work as f64);
             }
         }
         teams
@@ -119,6 +123,11 @@ impl Pace {
     /// How long the job should still take; `None` if nobody counts it.
     pub(crate) fn time_left(&self) -> Option<TimeLeft> {
         self.left
+    }
+
+    /// Whether somebody counted the job at the last look.
+    fn is_going(&self) -> bool {
+        self.before.is_some()
     }
 
     /// Nobody counts the job.

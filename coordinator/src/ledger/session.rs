@@ -1,19 +1,21 @@
 //! Workers: who is connected, what they report, and what becomes of their leases when they go.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use queens_proto::convert::MOST_THREADS;
 use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 
 use super::failure::Failures;
 use super::job::Overlap;
+use super::lease::LiveLease;
+use super::member::{Member, Share};
 use super::operator::blocked_notice;
-use super::schedule::{Power, is_running};
-use super::{Comparison, Ledger, LiveLease, Loss};
+use super::spans::SpanSet;
+use super::{Comparison, Ledger, Loss};
 use crate::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Source};
 
 /// A worker not heard of for this long has its leases taken back.
@@ -22,85 +24,21 @@ pub(super) const SILENCE: Duration = Duration::from_secs(15);
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// How much of a thread's past its rate for sizing leases, and its speed for telling time, go by.
-const RATE_SECONDS: f64 = 30.0;
-const SPEED_SECONDS: f64 = 300.0;
-
-/// A worker of this coordinator.
-#[derive(Clone, Debug)]
-pub(crate) struct Member {
-    pub(crate) source: Arc<Source>,
-    pub(crate) n_threads: u32,
-    pub(crate) connected: bool,
-    /// When its last message came, or when its connection was lost.
-    pub(crate) heard: Duration,
-    /// In the order it counts them: the first `n_threads` are running.
-    pub(crate) leases: BTreeSet<LeaseId>,
-    /// In estimated nodes, because that is what leases are sized in.
-    pub(crate) rate: Rate,
-    /// In counted nodes, and of the last minutes.
-    pub(crate) speed: Rate,
-    /// Spans recorded from its reports.
-    pub(crate) n_recorded: u64,
-    /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
-    pub(crate) stuck: bool,
-    /// Whether an operator has sent it home.
-    pub(crate) draining: bool,
-    /// What it failed at since it last reported anything.
-    pub(crate) failures: Failures,
-}
-
-/// The speed of one thread of a worker lately: nodes over time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rate {
-    work: f64,
-    seconds: f64,
-    memory_seconds: f64,
-}
-
-impl Rate {
-    /// A guess to start from, which the first second of measurement outweighs; later `memory_seconds` of each thread
-    /// count.
-    pub(crate) fn guess(nodes_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {
-        let usable = nodes_per_second.is_finite() && nodes_per_second >= 1.0;
-        let nodes_per_second = if usable { nodes_per_second } else { 1e7 };
-        Self {
-            work: nodes_per_second * 0.1,
-            seconds: 0.1,
-            memory_seconds: memory_seconds * f64::from(n_threads),
-        }
-    }
-
-    fn add(&mut self, nodes: f64, duration: Duration) {
-        self.work += nodes;
-        self.seconds += duration.as_secs_f64();
-        if self.seconds > self.memory_seconds {
-            self.work /= 2.0;
-            self.seconds /= 2.0;
-        }
-    }
-
-    /// Whether there is hardly a measurement yet.
-    pub(crate) fn is_guess(self) -> bool {
-        self.seconds < 0.12
-    }
-
-    /// Nodes per second.
-    pub(crate) fn get(self) -> f64 {
-        (self.work / self.seconds).max(1.0)
-    }
-}
+/// The most threads of all workers together. Each may hold two leases, of about a kilobyte each.
+pub const MOST_THREADS_IN_ALL: u64 = 500_000;
 
 /// What became of a reported span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// It was new and is part of the total.
     Recorded,
-    /// All of it was recorded before; it is compared, should it repeat a record exactly. The total is unchanged.
+    /// It was granted to two workers, and the other one was faster; the two are compared, should it repeat a record
+    /// exactly. The total is unchanged.
     Repeated,
-    /// It overlapped what is recorded, or its job is given up, or its lease is of another coordinator: it was
-    /// dropped.
+    /// It overlapped what is recorded, or its job is given up: it was dropped.
     Discarded,
+    /// It was not granted to this worker under this lease: it was dropped.
+    Unleased,
 }
 
 /// Why a worker is not listened to. Its session is to be closed with this reason; nothing it said was recorded.
@@ -117,6 +55,20 @@ pub enum Refusal {
     /// It can't count.
     #[error("worker offers no threads")]
     NoThreads,
+    /// It has more threads than one worker can be given work for.
+    #[error("worker offers {found} threads, and {MOST_THREADS} are the most: start several workers")]
+    TooManyThreads {
+        /// Its threads.
+        found: u32,
+    },
+    /// There are too many workers.
+    #[error(
+        "there is no room for {found} more threads: this coordinator serves {MOST_THREADS_IN_ALL} in all"
+    )]
+    Full {
+        /// Its threads.
+        found: u32,
+    },
     /// It began with something else.
     #[error("the first message of a session has to be a hello")]
     NoHello,
@@ -151,94 +103,121 @@ impl Ledger {
         if hello.decomposition != DECOMPOSITION_VERSION {
             return Err(Refusal::Decomposition { found: hello.decomposition });
         }
-        if hello.n_threads == 0 {
+        let (worker, found) = (hello.worker, hello.n_threads);
+        if found == 0 {
             return Err(Refusal::NoThreads);
         }
+        if found > MOST_THREADS {
+            return Err(Refusal::TooManyThreads { found });
+        }
+        let before = self.fleet.member(worker).map_or(0, |known| u64::from(known.n_threads));
+        if self.fleet.n_threads() - before + u64::from(found) > MOST_THREADS_IN_ALL {
+            return Err(Refusal::Full { found });
+        }
         self.advance(now);
-        let worker = hello.worker;
         // What was to be sent in its last session, leases above all, must not arrive in this one.
         self.changes.messages.retain(|(to, _)| *to != worker);
-        let known = self.workers.remove(&worker);
-        let guess = |memory_seconds| Rate::guess(hello.rate, hello.n_threads, memory_seconds);
-        let member = Member {
-            source: Arc::new(Source { worker: hello.name, build: hello.build, kernel: hello.kernel }),
-            n_threads: hello.n_threads,
-            connected: true,
-            heard: self.now,
-            leases: BTreeSet::new(),
-            rate: known.as_ref().map_or(guess(RATE_SECONDS), |known| known.rate),
-            speed: known.as_ref().map_or(guess(SPEED_SECONDS), |known| known.speed),
-            n_recorded: known.as_ref().map_or(0, |known| known.n_recorded),
-            stuck: false,
-            draining: known.as_ref().is_some_and(|known| known.draining),
-            failures: Failures::default(),
-        };
-        let (name, draining) = (member.source.worker.clone(), member.draining);
-        self.workers.insert(worker, member);
         // What it held and holds no more is free; what it holds and should not, it is told to give up.
-        for lease in known.map(|known| known.leases).unwrap_or_default() {
+        for lease in self.fleet.leases_of(worker) {
             self.end_lease(lease);
         }
+        let known = self.fleet.remove_member(worker);
+        let blocked = self.blocked.contains(&hello.name);
+        let mut member = Member::new(&hello, known.as_ref(), self.now);
+        member.blocked = blocked;
+        let draining = member.draining;
+        self.fleet.add_member(self.now, worker, member);
+        self.patience.insert((self.now + SILENCE, worker));
         for held in hello.held {
             self.adopt(worker, held);
         }
-        if self.blocked.contains(&name) {
-            self.changes.messages.push((worker, blocked_notice(&name)));
+        self.recall_what_is_in_the_way(worker);
+        if blocked {
+            self.changes.messages.push((worker, blocked_notice(&hello.name)));
         }
         if draining {
             self.changes.messages.push((worker, ToWorker::Drain));
         }
-        self.hungry.insert(worker);
-        self.power = Power::of(self.workers.values());
         self.feed();
         Ok(())
     }
 
-    /// Lets a worker go on with what is still free of a lease it holds.
+    /// Lets a worker go on with what is still free of a lease it holds. What it may report of it besides is remembered.
     fn adopt(&mut self, worker: WorkerId, held: Held) {
-        let is_free = self.is_ours(held.lease) && !self.leases.contains_key(&held.lease);
-        let is_wanted = self.workers.get(&worker).is_some_and(|member| !self.is_held_back(member));
-        let job = self.jobs.get_mut(&held.job).filter(|job| job.row.phase == Phase::Active && is_free);
-        let is_wanted = is_wanted && job.as_ref().is_some_and(|job| !job.row.paused);
-        let Some(counting) = job.and_then(|job| job.counting.as_mut()) else {
+        let now = self.now;
+        if !self.is_active(held.job) {
+            return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
+        }
+        let granted = self.granted(worker, &held);
+        let is_held_back = self.fleet.member(worker).is_none_or(Member::is_held_back);
+        let adopted = self.jobs.change(held.job, |job| {
+            let is_wanted = !is_held_back && !job.row.paused;
+            let counting = job.counting.as_mut()?;
+            let (mut kept, mut cut) = (SpanSet::default(), SpanSet::default());
+            for span in granted.iter() {
+                let mut at = span.from();
+                for free in counting.free.take(span) {
+                    if let Ok(lost) = Span::new(span.cross(), at, free.from()) {
+                        cut.insert(lost);
+                    }
+                    at = free.to();
+                    kept.insert(free);
+                }
+                if let Ok(lost) = Span::new(span.cross(), at, span.to()) {
+                    cut.insert(lost);
+                }
+            }
+            let work = kept.iter().map(|span| counting.work(span)).sum();
+            Some((kept, cut, work, is_wanted))
+        });
+        let Some((spans, cut, work, is_wanted)) = adopted.flatten() else {
             return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
         };
-        let (mut kept, mut lost) = (VecDeque::new(), Vec::new());
-        for span in held.spans {
-            if !counting.has(span) {
-                lost.push(span);
-                continue;
-            }
-            let mut at = span.from();
-            for free in counting.free.take(span) {
-                lost.extend(Span::new(span.cross(), at, free.from()));
-                at = free.to();
-                kept.push_back(free);
-            }
-            lost.extend(Span::new(span.cross(), at, span.to()));
-        }
-        if kept.is_empty() {
+        if spans.is_empty() {
+            self.former.add(now, held.lease, worker, held.job, cut);
             return self.changes.messages.push((worker, ToWorker::Cancel(held.lease)));
         }
-        let work = kept.iter().map(|&span| counting.work(span)).sum();
+        let lost = held.spans.into_iter().collect::<SpanSet>().without(&spans);
         if !lost.is_empty() {
-            self.changes.messages.push((worker, ToWorker::Shorten { lease: held.lease, spans: lost }));
+            let shorten = ToWorker::Shorten { lease: held.lease, spans: lost.iter().collect() };
+            self.changes.messages.push((worker, shorten));
         }
         let lease = LiveLease {
             id: held.lease,
             job: held.job,
             worker,
-            spans: kept,
+            spans,
+            cut,
             work,
             open: None,
             tried: BTreeSet::new(),
             recalled: false,
-            heard: self.now,
+            heard: now,
+            indivisible: false,
         };
         self.hold(lease);
         if !is_wanted {
             self.recall(held.lease);
         }
+    }
+
+    /// What a worker was granted of what it says it holds: of a lease of this ledger's, that is remembered; of an
+    /// earlier one's, which stored no leases, the worker is believed if nobody else has named the token since.
+    fn granted(&mut self, worker: WorkerId, held: &Held) -> SpanSet {
+        let Held { lease, job, spans } = held;
+        if self.fleet.lease(*lease).is_some() {
+            return SpanSet::default();
+        }
+        if let Some(granted) = self.former.take(*lease, worker, *job) {
+            // It has no more to say of what it does not name.
+            return granted.intersection(&spans.iter().copied().collect());
+        }
+        if !self.is_of_an_earlier_ledger(*lease) || self.former.has(*lease) {
+            return SpanSet::default();
+        }
+        let counting = self.jobs.get(*job).and_then(|job| job.counting.as_ref());
+        let is_there = |span: &Span| counting.is_some_and(|counting| counting.has(*span));
+        spans.iter().copied().filter(is_there).collect()
     }
 
     /// A worker reports. All of it is acknowledged, whatever became of its parts; a mere sign of life is not.
@@ -252,33 +231,35 @@ impl Ledger {
         report: &Report,
     ) -> Result<Vec<Outcome>, Refusal> {
         self.advance(now);
-        let member = self.workers.get_mut(&worker).ok_or(Refusal::Unknown(worker))?;
-        member.heard = self.now;
-        let source = member.source.clone();
-        if !report.deltas.is_empty() {
-            member.stuck = false;
-            member.failures = Failures::default();
-            self.hungry.insert(worker);
-        }
-        for delta in report.deltas.iter().filter(|delta| self.is_ours(delta.lease)) {
-            self.check(delta)?;
-        }
+        let now = self.now;
+        let heard = self.fleet.change_member(now, worker, |member| {
+            member.heard = now;
+            member.stuck &= report.deltas.is_empty();
+            member.source.clone()
+        });
+        let source = heard.ok_or(Refusal::Unknown(worker))?;
+        report.deltas.iter().try_for_each(|delta| self.check(delta))?;
         let mut outcomes = Vec::with_capacity(report.deltas.len());
         let mut touched = BTreeSet::new();
         for delta in &report.deltas {
-            if !self.is_ours(delta.lease) {
-                outcomes.push(Outcome::Discarded);
-                continue;
-            }
             outcomes.push(self.record(worker, delta, &source));
             touched.insert(delta.job);
         }
-        let reported = report.deltas.iter().map(|delta| delta.lease);
-        let emptied = reported.filter(|id| self.leases.get(id).is_some_and(|lease| lease.spans.is_empty()));
-        for id in emptied.chain(report.finished.iter().copied()).collect::<Vec<_>>() {
-            if self.leases.get(&id).is_some_and(|lease| lease.worker == worker) {
+        if outcomes.contains(&Outcome::Recorded) {
+            self.fleet.change_member(now, worker, |member| member.failures = Failures::default());
+        }
+        for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
+            let is_its = |lease: &&LiveLease| lease.worker == worker && lease.spans.is_empty();
+            if self.fleet.lease(id).filter(is_its).is_some() {
                 self.end_lease(id);
             }
+        }
+        for &id in &report.finished {
+            if self.fleet.lease(id).is_some_and(|lease| lease.worker == worker) {
+                self.end_lease(id);
+            }
+            // All that was counted of it is reported.
+            self.former.finish(id, worker);
         }
         if !report.is_empty() {
             self.changes.messages.push((worker, ToWorker::Acknowledge { sequence: report.sequence }));
@@ -289,62 +270,97 @@ impl Ledger {
     }
 
     fn check(&self, delta: &Delta) -> Result<(), Refusal> {
+        if !self.is_ours(delta.lease) {
+            // Nobody listens to what it says, and its job may be another coordinator's.
+            return Ok(());
+        }
         self.check_span(delta.job, delta.span)?;
         let possible = can_be_recorded(delta.count, delta.duration);
         if possible { Ok(()) } else { Err(Refusal::Impossible(delta.span)) }
     }
 
     pub(super) fn check_span(&self, id: JobId, span: Span) -> Result<(), Refusal> {
-        let job = self.jobs.get(&id).ok_or(Refusal::UnknownJob(id))?;
+        let job = self.jobs.get(id).ok_or(Refusal::UnknownJob(id))?;
         // A job without a plan has had no leases, so that there can be no honest report on it.
         let is_there = job.counting.as_ref().is_some_and(|counting| counting.has(span));
         if is_there { Ok(()) } else { Err(Refusal::UnknownSpan { job: id, span }) }
     }
 
-    /// Whether a lease was granted here or by a coordinator that this one follows. What is counted under any other
-    /// may be of another board: a worker outlives the coordinator that it began with, and whoever answers at its
-    /// address later may know other jobs by the same numbers.
+    /// Whether a token was given out here or by a ledger that this one follows. What is counted under any other may be
+    /// of another board: a worker outlives the coordinator that it began with, and whoever answers at its address later
+    /// may know other jobs by the same numbers.
     pub(super) fn is_ours(&self, lease: LeaseId) -> bool {
         (self.first_lease..self.next_lease).contains(&lease.0)
     }
 
+    fn is_of_an_earlier_ledger(&self, lease: LeaseId) -> bool {
+        (self.first_lease..self.first_lease_here).contains(&lease.0)
+    }
+
     /// Records one delta that was checked.
     fn record(&mut self, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> Outcome {
-        let Some(job) = self.jobs.get_mut(&delta.job) else { return Outcome::Discarded };
-        let Some(counting) = job.counting.as_mut() else { return Outcome::Discarded };
-        let work = counting.work(delta.span);
-        let mut given_back = Vec::new();
-        if let Some(lease) = self.leases.get_mut(&delta.lease).filter(|lease| lease.is_of(worker, delta.job))
-        {
-            given_back = lease.remove(delta.span);
-            lease.work = lease.work.saturating_sub(work);
-            lease.heard = self.now;
+        let &Delta { job: id, lease, span, .. } = delta;
+        let Some(job) = self.jobs.get(id) else { return Outcome::Unleased };
+        let (phase, Some(counting)) = (job.row.phase, job.counting.as_ref()) else {
+            return Outcome::Unleased;
+        };
+        if !self.is_ours(lease) {
+            return Outcome::Unleased;
         }
-        if job.row.phase == Phase::Cancelled {
+        let (overlap, work) = (counting.overlap(span), counting.work(span));
+        let is_granted = self.report_on(worker, delta, work);
+        if phase == Phase::Cancelled {
             return Outcome::Discarded;
         }
-        match counting.overlap(delta.span) {
-            Overlap::Partial => {
+        match (is_granted, overlap) {
+            // Most often a report that came twice.
+            (None, Overlap::Whole) => Outcome::Discarded,
+            (None, _) => Outcome::Unleased,
+            (Some(given_back), Overlap::Partial) => {
                 // The worker won't count it again: what is not recorded of it is for somebody else.
-                given_back.into_iter().for_each(|span| counting.release(span));
+                self.jobs.change(id, |job| {
+                    let Some(counting) = job.counting.as_mut() else { return };
+                    given_back.into_iter().for_each(|span| counting.release(span));
+                });
                 Outcome::Discarded
             }
-            Overlap::Whole => {
-                let comparison = Comparison { job: delta.job, span: delta.span, count: delta.count, worker };
+            (Some(_), Overlap::Whole) => {
+                let comparison =
+                    Comparison { job: id, span, count: delta.count, worker: source.worker.clone() };
                 self.changes.comparisons.push(comparison);
                 Outcome::Repeated
             }
-            Overlap::None => {
-                counting.record(delta.span, delta.count);
-                if let Some(member) = self.workers.get_mut(&worker) {
+            (Some(_), Overlap::None) => {
+                self.jobs.change(id, |job| job.counting.as_mut().map(|it| it.record(span, delta.count)));
+                self.fleet.change_member(self.now, worker, |member| {
                     member.rate.add(work as f64, delta.duration);
                     member.speed.add(delta.count.nodes as f64, delta.duration);
                     member.n_recorded += 1;
-                }
+                });
                 self.write_record(worker, delta, source);
                 Outcome::Recorded
             }
         }
+    }
+
+    /// Notes that a span is reported: what was still held of it, or nothing at all if it was not granted to this worker
+    /// under this lease, or was reported before.
+    fn report_on(&mut self, worker: WorkerId, delta: &Delta, work: u128) -> Option<Vec<Span>> {
+        let &Delta { job, lease: id, span, .. } = delta;
+        let now = self.now;
+        let Some(lease) = self.fleet.lease(id) else {
+            return self.former.report(id, worker, job, span).then(Vec::new);
+        };
+        if !lease.is_of(worker, job) || !lease.may_report(span) {
+            return None;
+        }
+        self.fleet.change_lease(now, id, |lease| {
+            lease.cut.take(span);
+            lease.work = lease.work.saturating_sub(work);
+            lease.heard = now;
+            lease.indivisible = false;
+            lease.spans.take(span)
+        })
     }
 
     /// Extends the lease's open record if the delta goes on where that ended, or begins a new one.
@@ -356,12 +372,18 @@ impl Ledger {
             lease: delta.lease,
             source: source.clone(),
         };
-        let mut lease = self.leases.get_mut(&delta.lease).filter(|lease| lease.is_of(worker, delta.job));
-        let open = lease.as_mut().and_then(|lease| lease.open.take());
-        let record = open.and_then(|open| merged(&open, &delta_record)).unwrap_or(delta_record);
-        if let Some(lease) = lease {
-            lease.open = Some(record.clone());
-        }
+        let is_its = self.fleet.lease(delta.lease).is_some_and(|lease| lease.is_of(worker, delta.job));
+        let record = if is_its {
+            let extended = self.fleet.change_lease(self.now, delta.lease, |lease| {
+                let record = lease.open.take().and_then(|open| merged(&open, &delta_record));
+                let record = record.unwrap_or_else(|| delta_record.clone());
+                lease.open = Some(Box::new(record.clone()));
+                record
+            });
+            extended.unwrap_or(delta_record)
+        } else {
+            delta_record
+        };
         self.changes.rows.insert(delta.job);
         self.changes.coverage.insert((delta.job, delta.span.cross()));
         self.changes.records.insert((delta.job, record.span.cross(), record.span.from()), record);
@@ -370,10 +392,13 @@ impl Ledger {
     /// A worker's connection is gone. It keeps its leases for a while, in case it comes back.
     pub fn disconnect(&mut self, now: Duration, worker: WorkerId) {
         self.advance(now);
-        self.hungry.remove(&worker);
-        if let Some(member) = self.workers.get_mut(&worker) {
+        let now = self.now;
+        let gone = self.fleet.change_member(now, worker, |member| {
             member.connected = false;
-            member.heard = self.now;
+            member.heard = now;
+        });
+        if gone.is_some() {
+            self.patience.insert((now + GRACE, worker));
         }
     }
 
@@ -384,78 +409,71 @@ impl Ledger {
         self.feed();
     }
 
+    /// Gives up workers that were silent for too long. Each is looked at when its patience may be over, so that this
+    /// takes no longer the more workers there are.
     pub(super) fn give_up_silent_workers(&mut self) -> Vec<WorkerId> {
         let now = self.now;
-        let patience = |member: &Member| if member.connected { SILENCE } else { GRACE };
-        let silent = self.workers.iter().filter(|(_, member)| now >= member.heard + patience(member));
-        let silent: Vec<WorkerId> = silent.map(|(&worker, _)| worker).collect();
-        for &worker in &silent {
+        let mut silent = Vec::new();
+        while let Some(&(at, worker)) = self.patience.first()
+            && at <= now
+        {
+            self.patience.pop_first();
+            let Some(member) = self.fleet.member(worker) else { continue };
+            let until = member.heard + if member.connected { SILENCE } else { GRACE };
+            if now < until {
+                self.patience.insert((until, worker));
+                continue;
+            }
             self.note_loss(worker, false);
             self.give_up(worker);
+            silent.push(worker);
         }
         silent
     }
 
     /// Has people told that a worker is about to lose what it holds.
     pub(super) fn note_loss(&mut self, worker: WorkerId, is_there: bool) {
-        let Some(member) = self.workers.get(&worker) else { return };
-        let mut n_leases = BTreeMap::new();
-        for lease in member.leases.iter().filter_map(|id| self.leases.get(id)) {
-            *n_leases.entry(lease.job).or_default() += 1;
-        }
+        let Some(member) = self.fleet.member(worker) else { return };
+        let n_leases = |share: &Share| share.waiting.len() + share.n_running as usize;
+        let n_leases = member.shares.iter().map(|(&job, share)| (job, n_leases(share))).collect();
         self.changes.losses.push(Loss { name: member.source.worker.clone(), is_there, n_leases });
     }
 
     fn give_up(&mut self, worker: WorkerId) {
-        self.hungry.remove(&worker);
-        for lease in self.workers.remove(&worker).map(|member| member.leases).unwrap_or_default() {
+        for lease in self.fleet.leases_of(worker) {
             self.end_lease(lease);
+        }
+        if self.fleet.remove_member(worker).is_some() {
+            self.forget_failures_of(worker);
         }
     }
 
     /// Adds a lease whose spans are neither free nor held by anybody else.
     pub(super) fn hold(&mut self, lease: LiveLease) {
-        if let Some(member) = self.workers.get_mut(&lease.worker) {
-            member.leases.insert(lease.id);
-        }
-        if let Some(job) = self.jobs.get_mut(&lease.job) {
-            *job.leases_by_worker.entry(lease.worker).or_default() += 1;
-        }
-        self.leases.insert(lease.id, lease);
+        self.start_counting(lease.job);
+        self.fleet.add_lease(self.now, lease);
     }
 
-    /// Ends a lease: what it has left is free.
-    pub(super) fn end_lease(&mut self, id: LeaseId) -> Option<LiveLease> {
-        let lease = self.leases.remove(&id)?;
-        if let Some(member) = self.workers.get_mut(&lease.worker) {
-            let was_running = is_running(member, id);
-            member.leases.remove(&id);
-            let last_running =
-                member.leases.iter().nth(member.n_threads as usize - 1).filter(|_| was_running);
-            if let Some(begun) = last_running.and_then(|id| self.leases.get_mut(id)) {
-                begun.heard = self.now;
-            }
-            if member.connected {
-                self.hungry.insert(lease.worker);
-            }
+    /// Ends a lease: what it has left is free, and returned. Its worker may report it still.
+    pub(super) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
+        let LiveLease { job, worker, spans, mut cut, tried, .. } = self.fleet.remove_lease(self.now, id)?;
+        if self.fleet.holding(job).is_none() {
+            self.stop_counting(job);
         }
-        let job = self.jobs.get_mut(&lease.job)?;
-        if let Entry::Occupied(mut n_leases) = job.leases_by_worker.entry(lease.worker) {
-            *n_leases.get_mut() -= 1;
-            if *n_leases.get() == 0 {
-                n_leases.remove();
+        let tried = self.still_there(&tried);
+        self.jobs.change(job, |job| {
+            let Some(counting) = job.counting.as_mut() else { return };
+            for span in spans.iter() {
+                if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
             }
-        }
-        if let Some(counting) = job.counting.as_mut() {
-            for &span in &lease.spans {
-                if lease.tried.is_empty() {
-                    counting.release(span);
-                } else {
-                    counting.fail(span, &lease.tried);
-                }
-            }
-        }
-        Some(lease)
+        });
+        let left = spans.iter().collect();
+        spans.iter().for_each(|span| {
+            cut.take(span);
+            cut.insert(span);
+        });
+        self.former.add(self.now, id, worker, job, cut);
+        Some(left)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use queens_proto::{JobId, JobState, JobStatus, WorkerId, WorkerState, WorkerStatus};
+use queens_proto::{JobId, JobState, JobStatus, Name, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{Plan, Span};
 
 use super::Ledger;
 use super::job::{Counting, Job};
+use super::member::Member;
 use super::pace::TimeLeft;
-use super::session::Member;
 use crate::store::{Coverage, Phase};
 
 /// What is recorded of one cross of a job.
@@ -26,19 +26,25 @@ impl Ledger {
     /// All jobs, in the order of submission.
     #[must_use]
     pub fn jobs(&self) -> Vec<JobStatus> {
-        self.jobs.values().map(|job| self.job_status(job)).collect()
+        self.jobs.iter().map(|job| self.job_status(job)).collect()
     }
 
     /// How many jobs there are, and how many of them are planned and not over.
     #[must_use]
     pub fn census(&self) -> (usize, usize) {
-        (self.jobs.len(), self.active.len())
+        (self.jobs.len(), self.jobs.n_active())
+    }
+
+    /// How many jobs are planned or counted, or wait for that.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.jobs.n_open()
     }
 
     /// All workers that are connected or may come back.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerStatus> {
-        let status = |(&id, member): (&WorkerId, &Member)| WorkerStatus {
+        let status = |(id, member): (WorkerId, &Member)| WorkerStatus {
             id,
             name: member.source.worker.clone(),
             build: member.source.build.clone(),
@@ -46,36 +52,32 @@ impl Ledger {
             n_threads: member.n_threads,
             connected: member.connected,
             silent: self.now.saturating_sub(member.heard),
-            rate: if member.leases.is_empty() {
-                0.0
-            } else {
-                member.rate.get() * f64::from(member.n_threads)
-            },
-            n_leases: u32::try_from(member.leases.len()).unwrap_or(u32::MAX),
+            rate: if member.running.is_empty() { 0.0 } else { member.whole_rate() },
+            n_leases: u32::try_from(member.n_leases()).unwrap_or(u32::MAX),
             n_recorded: member.n_recorded,
-            state: self.worker_state(member),
+            state: worker_state(member),
             failure: member.failures.reason.clone(),
             counting: self.counted_by(member),
         };
-        self.workers.iter().map(status).collect()
+        self.fleet.members().map(status).collect()
     }
 
     /// What the first of a worker's threads is at.
     fn counted_by(&self, member: &Member) -> Option<(JobId, Span)> {
-        let lease = self.leases.get(member.leases.first()?)?;
-        Some((lease.job, *lease.spans.front()?))
+        let lease = self.fleet.lease(*member.running.first()?)?;
+        Some((lease.job, lease.spans.first()?))
     }
 
     /// The name of a worker that is connected or may come back.
     #[must_use]
-    pub fn worker_name(&self, worker: WorkerId) -> Option<&str> {
-        self.workers.get(&worker).map(|member| member.source.worker.as_str())
+    pub fn worker_name(&self, worker: WorkerId) -> Option<&Name> {
+        self.fleet.member(worker).map(|member| &member.source.worker)
     }
 
     /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.
     #[must_use]
     pub fn crosses(&self, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
-        let counting = self.jobs.get(&job)?.counting.as_ref()?;
+        let counting = self.jobs.get(job)?.counting.as_ref()?;
         let status = |coverage: &Coverage| CrossStatus {
             n_recorded: coverage.recorded.len(),
             solutions: coverage.solutions,
@@ -84,39 +86,24 @@ impl Ledger {
         Some((counting.plan.clone(), counting.coverage.iter().map(status).collect()))
     }
 
-    fn worker_state(&self, member: &Member) -> WorkerState {
-        if member.draining {
-            WorkerState::Draining
-        } else if self.is_held_back(member) {
-            WorkerState::Blocked
-        } else if member.failures.are_too_many() {
-            WorkerState::Failing
-        } else if member.stuck {
-            WorkerState::Stuck
-        } else {
-            WorkerState::Ready
-        }
-    }
-
     /// Whether what is left of a job that nobody works on has failed on all who could count it.
     fn has_failed(&self, counting: &Counting) -> bool {
         let failed = &counting.failed;
         if failed.is_empty() {
             return false;
         }
-        if failed.are_too_many() || (counting.free.is_empty() && !failed.are_there_to_try()) {
-            return true;
+        if !counting.free.is_empty() {
+            // Those that fail again and again have had their chance.
+            return self.fleet.useful().is_empty() && !self.fleet.able().is_empty();
         }
-        // Those that fail again and again have had their chance.
-        let could = |member: &Member| member.connected && !member.stuck && !self.is_held_back(member);
-        let can =
-            |(&worker, member): (&WorkerId, &Member)| self.is_of_use(member) && counting.has_work_for(worker);
-        self.workers.values().any(could) && !self.workers.iter().any(can)
+        // A span that may be tried has failed on two workers at most, so that this looks at three.
+        let can = self.fleet.useful().iter().any(|&worker| failed.to_try(worker).is_some());
+        !failed.are_there_to_try() || (!can && !self.fleet.able().is_empty())
     }
 
     fn job_status(&self, job: &Job) -> JobStatus {
         let progress = job.counting.as_ref().map(|counting| counting.progress).unwrap_or_default();
-        let n_workers = job.leases_by_worker.len();
+        let n_workers = self.fleet.n_holders(job.row.id);
         let state = match job.row.phase {
             Phase::Planning | Phase::Active if job.row.paused => JobState::Paused,
             Phase::Planning => JobState::Planning,
@@ -139,7 +126,7 @@ impl Ledger {
             n: job.row.n,
             state,
             progress,
-            active: job.row.active,
+            active: job.active(self.now),
             seconds_left: time_left.map(|left| left.expected),
             seconds_left_low: time_left.map(|left| left.low),
             seconds_left_high: time_left.map(|left| left.high),
@@ -152,6 +139,21 @@ impl Ledger {
             n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
             failure: failed.and_then(|failed| failed.reason.clone()),
             store_error: None,
+            n_plans_before: None,
         }
+    }
+}
+
+fn worker_state(member: &Member) -> WorkerState {
+    if member.draining {
+        WorkerState::Draining
+    } else if member.blocked {
+        WorkerState::Blocked
+    } else if member.failures.are_too_many() {
+        WorkerState::Failing
+    } else if member.stuck {
+        WorkerState::Stuck
+    } else {
+        WorkerState::Ready
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_proto::JobId;
-use queens_solver::{Choice, Count, Span};
+use queens_solver::{Choice, Span};
 
-use super::{Coverage, JobRow, Record, Store, StoreError, Stored, StoredJob, Write};
+use super::{Coverage, JobRow, Record, Recorded, Store, StoreError, Stored, StoredJob, Write};
 
 /// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +69,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         let record = self.job(job)?.records.get(&(span.cross(), span.from()));
-        Ok(record.filter(|record| record.span == span).map(|record| record.count))
+        let recorded =
+            |record: &Record| Recorded { count: record.count, worker: record.source.worker.clone() };
+        Ok(record.filter(|record| record.span == span).map(recorded))
     }
 }

@@ -21,7 +21,7 @@ mod write;
 
 use std::path::Path;
 
-use queens_proto::JobId;
+use queens_proto::{JobId, Name};
 use queens_solver::{Count, Span};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
@@ -30,7 +30,7 @@ use self::directory::Directory;
 use self::fault::Fault;
 use self::read::sql_integer;
 use self::write::Known;
-use super::{Store, StoreError, Stored, Write};
+use super::{Recorded, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
@@ -104,13 +104,18 @@ impl Store for SqliteStore {
         Ok(())
     }
 
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Count>, StoreError> {
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         find(&self.connection, &mut self.known, job, span)
             .map_err(|fault| fault.at(format_args!("record of job {job}, {span}")).of(self.directory.path()))
     }
 }
 
-fn find(connection: &Connection, known: &mut Known, job: JobId, span: Span) -> Result<Option<Count>, Fault> {
+fn find(
+    connection: &Connection,
+    known: &mut Known,
+    job: JobId,
+    span: Span,
+) -> Result<Option<Recorded>, Fault> {
     let board = write::board(connection, known, job)?;
     let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else { return Ok(None) };
     let mut statement =
@@ -120,5 +125,6 @@ fn find(connection: &Connection, known: &mut Known, job: JobId, span: Span) -> R
     let place = format!("record of job {job}, {span}");
     RECORD.verify(row, Some(board), &place)?;
     let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
-    Ok(Some(Count { solutions, nodes }))
+    let worker = read::worker(connection, read::integer(row, "source", &place)?)?;
+    Ok(Some(Recorded { count: Count { solutions, nodes }, worker: Name::of_any(&worker) }))
 }

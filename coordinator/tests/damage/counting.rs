@@ -10,7 +10,7 @@ use std::time::Duration;
 use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::store::{Store, StoreError};
-use queens_proto::{Delta, Hello, JobId, JobState, JobStatus, Lease, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span};
 use tempfile::TempDir;
 
@@ -85,7 +85,7 @@ impl Board {
             seen(status.fraction());
             for comparison in &effects.comparisons {
                 let recorded = store.find(comparison.job, comparison.span).map_err(later)?;
-                ledger.compared(comparison, recorded);
+                ledger.compared(comparison, recorded.as_ref());
             }
             if status.state == JobState::Done || status.fraction() >= share {
                 return Ok(status);
@@ -116,9 +116,9 @@ impl Board {
         let worker = WorkerId(1);
         let hello = Hello {
             worker,
-            name: format!("machine-{}", self.n),
-            build: "0.1.0".to_owned(),
-            kernel: "avx512".to_owned(),
+            name: Name::of_any(&format!("machine-{}", self.n)),
+            build: Name::of_any("0.1.0"),
+            kernel: Name::of_any("avx512"),
             n_threads: 4,
             rate: self.rate(),
             decomposition: DECOMPOSITION_VERSION,

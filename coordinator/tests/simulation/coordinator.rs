@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use queens_coordinator::ledger::{Effects, Ledger, Outcome, Refusal};
-use queens_proto::{Failure, Hello, JobId, JobState, Priority, Report, ToWorker, WorkerId};
+use queens_coordinator::ledger::{Effects, Ledger, Refusal};
+use queens_proto::{Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
 use crate::disk::{Disk, puzzle};
@@ -60,6 +60,8 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) struct Coordinator {
     ledger: Ledger,
+    /// The latest time that the ledger was told.
+    now: Duration,
     queue: VecDeque<Command>,
     sessions: BTreeMap<WorkerId, u64>,
     /// Could not be written yet.
@@ -79,10 +81,12 @@ pub(crate) struct Surroundings<'a> {
 
 impl Coordinator {
     pub(crate) fn start(around: &mut Surroundings<'_>) -> Self {
-        let ledger = Ledger::restore(around.disk.load()).expect("what was stored can be gone on with");
-        around.witness.restart(around.disk);
+        let stored = around.disk.load();
+        around.witness.restart(around.disk, stored.epoch);
+        let ledger = Ledger::restore(stored).expect("what was stored can be gone on with");
         let mut coordinator = Self {
             ledger,
+            now: Duration::ZERO,
             queue: VecDeque::new(),
             sessions: BTreeMap::new(),
             unwritten: None,
@@ -135,6 +139,7 @@ impl Coordinator {
     }
 
     fn apply(&mut self, now: Duration, command: Command, around: &mut Surroundings<'_>) {
+        self.now = self.now.max(now);
         match command {
             Command::Submit(n) => _ = self.ledger.submit(n, 0),
             Command::Cancel(job) => {
@@ -148,7 +153,7 @@ impl Coordinator {
                 around.witness.planned(job);
             }
             Command::Connect { hello, link } => {
-                around.witness.connect(&hello);
+                around.witness.connect(self.now, around.puzzles, &hello);
                 self.sessions.insert(hello.worker, link);
                 self.ledger.connect(now, hello).expect("its hello is in order");
             }
@@ -199,8 +204,11 @@ impl Coordinator {
         let is_known = is_open && self.ledger.workers().iter().any(|known| known.id == worker);
         let result =
             if is_open { self.ledger.report(now, worker, report) } else { Err(Refusal::Unknown(worker)) };
-        let expected: Option<Vec<Outcome>> = (is_known && around.witness.accepts(around.puzzles, report))
-            .then(|| around.witness.report(worker, report));
+        let is_accepted = is_known && around.witness.accepts(around.puzzles, report);
+        let expected = is_accepted.then(|| {
+            let outcomes = result.as_deref().unwrap_or_default();
+            around.witness.report(self.now, worker, report, outcomes)
+        });
         match (&result, expected) {
             (Ok(outcomes), Some(expected)) => assert_eq!(outcomes, &expected, "outcomes of {report:?}"),
             (Err(_), None) => {}
@@ -216,9 +224,9 @@ impl Coordinator {
             Operation::Pause(job) => self.ledger.pause(now, *job).is_ok(),
             Operation::Resume(job) => self.ledger.resume(now, *job).is_ok(),
             Operation::Priority(job, priority) => self.ledger.set_priority(now, *job, *priority).is_ok(),
-            Operation::Drain(name) => self.ledger.drain(now, name).is_ok(),
-            Operation::Block(name) => self.ledger.block(now, name) > 0,
-            Operation::Unblock(name) => self.ledger.unblock(now, name).is_ok(),
+            Operation::Drain(name) => self.ledger.drain(now, &Name::of_any(name)).is_ok(),
+            Operation::Block(name) => self.ledger.block(now, &Name::of_any(name)) > 0,
+            Operation::Unblock(name) => self.ledger.unblock(now, &Name::of_any(name)).is_ok(),
         };
     }
 
@@ -271,14 +279,17 @@ impl Coordinator {
             }
             for comparison in &effects.comparisons {
                 let recorded = around.disk.find(comparison.job, comparison.span);
-                self.ledger.compared(comparison, recorded);
-                around.witness.compare(comparison, recorded);
+                self.ledger.compared(comparison, recorded.as_ref());
+                around.witness.compare(comparison, recorded.as_ref());
             }
         }
     }
 
     fn send(&self, worker: WorkerId, message: ToWorker, around: &mut Surroundings<'_>) {
         let session = self.sessions.get(&worker);
+        if let ToWorker::Lease(lease) = &message {
+            around.witness.grant(self.now, worker, lease);
+        }
         // Without a session, the ledger's word on what is *not* held still counts.
         let is_told = session.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
         if is_told {

@@ -7,9 +7,11 @@ use std::path::Path;
 use queens_coordinator::intervals::Intervals;
 use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::{JobAudit, SqliteStore, Truth, audit_against};
-use queens_coordinator::store::{Coverage, CoverageChange, JobRow, Phase, Record, Store, Stored, Write};
+use queens_coordinator::store::{
+    Coverage, CoverageChange, JobRow, Phase, Record, Recorded, Store, Stored, Write,
+};
 use queens_proto::{JobId, Progress};
-use queens_solver::{Count, Span};
+use queens_solver::Span;
 use tempfile::TempDir;
 
 use crate::puzzle::Puzzle;
@@ -124,7 +126,7 @@ impl Disk {
         Ok(())
     }
 
-    pub(crate) fn find(&mut self, job: JobId, span: Span) -> Option<Count> {
+    pub(crate) fn find(&mut self, job: JobId, span: Span) -> Option<Recorded> {
         self.medium.store().find(job, span).expect("it can be read")
     }
 

@@ -62,10 +62,16 @@ pub(crate) enum Fault {
     Block,
     /// A worker fails to count a chunk.
     Failure,
+    /// A worker reports wrong counts of spans that it was not granted, or has reported, under any token.
+    Liar,
+    /// A worker says at its next hello that it holds leases of others, or spans that it was not granted.
+    Impostor,
+    /// A worker says of each subproblem it holds that it can't count it.
+    Flood,
 }
 
 impl Fault {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 27] = [
         Self::Delay,
         Self::Duplicate,
         Self::LinkLost,
@@ -90,6 +96,9 @@ impl Fault {
         Self::Drain,
         Self::Block,
         Self::Failure,
+        Self::Liar,
+        Self::Impostor,
+        Self::Flood,
     ];
 }
 

@@ -145,7 +145,27 @@ impl World<'_> {
                 self.after(at, Event::Join { healthy: false });
             }
             Fault::Failure => self.workers.get_mut(&id)?.fails = true,
-            Fault::CorruptHello => self.corrupt_hellos.push(id),
+            Fault::CorruptHello | Fault::Impostor => {
+                self.bad_hellos.push((id, fault));
+                if fault == Fault::Impostor {
+                    link.into_iter().for_each(|link| self.break_link(link));
+                    let worker = self.workers.get_mut(&id)?;
+                    worker.link = None;
+                    self.after(self.now, Event::Connect { worker: id });
+                }
+            }
+            Fault::Liar => {
+                let reports: Vec<Report> = (0..4).filter_map(|_| self.lie(id)).collect();
+                for report in reports {
+                    self.send_up(link?, ToCoordinator::Report(report));
+                }
+            }
+            Fault::Flood => {
+                let failures = self.workers[&id].failures_of_all();
+                for failure in failures {
+                    self.send_up(link?, ToCoordinator::Failure(failure));
+                }
+            }
             Fault::Duplicate => {
                 let sent = self.workers[&id].sent.clone();
                 let report = self.random.pick(&sent)?;
@@ -213,6 +233,31 @@ impl World<'_> {
         Some(Report { sequence: 0, deltas, finished: vec![LeaseId(u64::MAX)] })
     }
 
+    /// A report of wrong counts under one token: its own or anybody's. What it could be believed of is left out, because
+    /// nobody could tell.
+    fn lie(&mut self, id: WorkerId) -> Option<Report> {
+        let planned = |job: &JobId| self.disk.progress(*job).is_some();
+        let jobs: Vec<JobId> = self.disk.rows.keys().copied().filter(planned).collect();
+        let mut leases = self.workers[&id].leases();
+        leases.extend(self.witness.any_token(&mut self.random));
+        let lease = self.random.pick(&leases)?;
+        let mut deltas = Vec::new();
+        for _ in 0..self.random.between(1, 6) {
+            let job = self.random.pick(&jobs)?;
+            let puzzle = puzzle(&self.puzzles, job);
+            let span = puzzle.random_span(400, &mut self.random);
+            let true_count = puzzle.count(span);
+            let solutions = true_count.solutions + self.random.between(1, 1000);
+            let count = Count { solutions, ..true_count };
+            let delta = Delta { job, lease, span, count, duration: Duration::from_millis(5) };
+            if self.witness.is_granted(id, &delta) == Some(false) {
+                deltas.push(delta);
+            }
+        }
+        // No honest report has this number, so that its acknowledgement tells nothing.
+        Some(Report { sequence: 0, deltas, finished: Vec::new() })
+    }
+
     fn corrupt(&mut self, delta: &mut Delta) {
         let n_crosses = puzzle(&self.puzzles, delta.job).plan.crosses().len();
         let n_crosses = u32::try_from(n_crosses).expect("few");
@@ -228,8 +273,18 @@ impl World<'_> {
         }
     }
 
-    /// Adds leases to a hello that can't be.
-    pub(crate) fn spoil(&mut self, hello: &mut Hello) {
+    /// Adds leases to a hello that can't be, or that are others'.
+    pub(crate) fn spoil(&mut self, hello: &mut Hello, fault: Fault) {
+        if fault == Fault::Impostor {
+            for job in self.disk.rows.keys().copied().filter(|&job| self.disk.progress(job).is_some()) {
+                let Some(lease) = self.witness.any_token(&mut self.random) else { return };
+                let span = puzzle(&self.puzzles, job).random_span(400, &mut self.random);
+                if hello.held.iter().all(|held| held.lease != lease) {
+                    hello.held.push(Held { lease, job, spans: vec![span] });
+                }
+            }
+            return;
+        }
         let outside = Span::new(u32::MAX, 0, u64::MAX).expect("not empty");
         let beyond = Span::new(0, 1 << 40, 1 << 41).expect("not empty");
         for (i, (job, span)) in

@@ -1,17 +1,18 @@
 //! What should be so: a simple model of the ledger, told everything it is told, that judges everything it says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use queens_coordinator::intervals::Intervals;
-use queens_coordinator::ledger::{Comparison, Outcome};
-use queens_coordinator::store::{MAX_COUNT, MAX_DURATION, Phase};
-use queens_proto::{Delta, Failure, Hello, JobId, LeaseId, Report, ToWorker, WorkerId};
+use queens_coordinator::ledger::{Comparison, Outcome, REMEMBERED};
+use queens_coordinator::store::{MAX_COUNT, MAX_DURATION, Phase, Recorded};
+use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
 use crate::disk::Disk;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
-use crate::worker::without;
+use crate::worker::{name, without};
 
 /// The model.
 #[derive(Debug, Default)]
@@ -22,6 +23,11 @@ pub(crate) struct Witness {
     cancelled: BTreeSet<JobId>,
     /// Leases as their workers see them.
     leases: BTreeMap<LeaseId, Seen>,
+    /// What may be reported under each token that this coordinator has given out, or that a worker has named to it, and
+    /// is not reported.
+    granted: BTreeMap<LeaseId, Granted>,
+    /// The first token of this coordinator.
+    first_here: u64,
     /// All fencing tokens ever given out.
     tokens: BTreeSet<LeaseId>,
     compared: BTreeMap<JobId, Compared>,
@@ -38,6 +44,14 @@ struct Seen {
     spans: Vec<Span>,
 }
 
+#[derive(Debug)]
+struct Granted {
+    worker: WorkerId,
+    job: JobId,
+    spans: Vec<Span>,
+    since: Duration,
+}
+
 /// How many repeated spans agreed with their records, and how many didn't.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Compared {
@@ -47,8 +61,9 @@ pub(crate) struct Compared {
 
 impl Witness {
     /// The coordinator was restarted and knows what is durable.
-    pub(crate) fn restart(&mut self, disk: &Disk) {
-        *self = Self { tokens: std::mem::take(&mut self.tokens), ..Self::default() };
+    pub(crate) fn restart(&mut self, disk: &Disk, epoch: u32) {
+        let first_here = u64::from(epoch) << 32;
+        *self = Self { tokens: std::mem::take(&mut self.tokens), first_here, ..Self::default() };
         for (&job, row) in &disk.rows {
             let crosses = disk.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
             self.recorded.extend(crosses);
@@ -94,15 +109,33 @@ impl Witness {
         })
     }
 
-    /// What should become of a report that makes sense.
-    pub(crate) fn report(&mut self, worker: WorkerId, report: &Report) -> Vec<Outcome> {
-        let outcomes = report.deltas.iter().map(|delta| self.record(worker, delta)).collect();
+    /// Whether a worker may report this span: it was granted under this lease and is not reported. `None` if that may
+    /// change before a report of it arrives: the token is of an earlier coordinator's, and may be on its way in a hello.
+    pub(crate) fn is_granted(&self, worker: WorkerId, delta: &Delta) -> Option<bool> {
+        let granted = self.granted.get(&delta.lease)?;
+        Some(granted.may_report(worker, delta))
+    }
+
+    /// What should become of a report that makes sense. What became of it decides whether what ended long ago is still
+    /// remembered.
+    pub(crate) fn report(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        report: &Report,
+        outcomes: &[Outcome],
+    ) -> Vec<Outcome> {
+        let deltas = report.deltas.iter().zip(outcomes);
+        let expected = deltas.map(|(delta, &outcome)| self.record(now, worker, delta, outcome)).collect();
         for lease in &report.finished {
             if self.leases.get(lease).is_some_and(|seen| seen.worker == worker) {
                 self.leases.remove(lease);
             }
+            if self.granted.get(lease).is_some_and(|granted| granted.worker == worker) {
+                self.granted.remove(lease);
+            }
         }
-        outcomes
+        expected
     }
 
     /// A worker can't count a span, and gives it back.
@@ -112,25 +145,40 @@ impl Witness {
         }
     }
 
-    fn record(&mut self, worker: WorkerId, delta: &Delta) -> Outcome {
+    fn record(&mut self, now: Duration, worker: WorkerId, delta: &Delta, outcome: Outcome) -> Outcome {
         if let Some(seen) = self.leases.get_mut(&delta.lease).filter(|seen| seen.worker == worker) {
             seen.take_off(&[delta.span]);
         }
+        let mut granted =
+            self.granted.get_mut(&delta.lease).filter(|granted| granted.may_report(worker, delta));
+        let is_ignored = matches!(outcome, Outcome::Unleased | Outcome::Discarded);
+        if granted
+            .as_ref()
+            .is_some_and(|granted| is_ignored && now.saturating_sub(granted.since) > REMEMBERED)
+        {
+            granted = None;
+        }
+        let is_granted = granted.is_some();
+        granted.into_iter().for_each(|granted| granted.take_off(delta.span));
         if self.cancelled.contains(&delta.job) {
             return Outcome::Discarded;
         }
         let recorded = self.recorded.entry((delta.job, delta.span.cross())).or_default();
         let range = delta.span.from()..delta.span.to();
-        if recorded.contains(&range) {
-            let Delta { job, span, count, .. } = *delta;
-            self.repeated.push(Comparison { job, span, count, worker });
-            Outcome::Repeated
-        } else if recorded.intersects(&range) {
-            Outcome::Discarded
-        } else {
-            recorded.insert(range);
-            self.fresh.push((Some(delta.job), delta.span));
-            Outcome::Recorded
+        match (is_granted, recorded.contains(&range)) {
+            (false, true) => Outcome::Discarded,
+            (false, false) => Outcome::Unleased,
+            (true, true) => {
+                let Delta { job, span, count, .. } = *delta;
+                self.repeated.push(Comparison { job, span, count, worker: name(worker) });
+                Outcome::Repeated
+            }
+            (true, false) if recorded.intersects(&range) => Outcome::Discarded,
+            (true, false) => {
+                recorded.insert(range);
+                self.fresh.push((Some(delta.job), delta.span));
+                Outcome::Recorded
+            }
         }
     }
 
@@ -139,12 +187,13 @@ impl Witness {
         assert_eq!(std::mem::take(&mut self.repeated), comparisons, "comparisons");
     }
 
-    pub(crate) fn compare(&mut self, comparison: &Comparison, recorded: Option<Count>) {
+    /// A second count confirms the first one if it is another worker's.
+    pub(crate) fn compare(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
         let compared = self.compared.entry(comparison.job).or_default();
         match recorded {
-            Some(count) if count == comparison.count => compared.n_verified += 1,
-            Some(_) => compared.n_disputed += 1,
-            None => {}
+            Some(record) if record.count != comparison.count => compared.n_disputed += 1,
+            Some(record) if record.worker != comparison.worker => compared.n_verified += 1,
+            _ => {}
         }
     }
 
@@ -153,13 +202,34 @@ impl Witness {
     }
 
     /// A worker says hello: what it held before is its own no more, and what it says it holds is, until it is told
-    /// otherwise.
-    pub(crate) fn connect(&mut self, hello: &Hello) {
+    /// otherwise. It may report what of it was granted, or what it names of an earlier coordinator's lease.
+    pub(crate) fn connect(&mut self, now: Duration, puzzles: &[Puzzle], hello: &Hello) {
         self.leave(hello.worker);
         for held in &hello.held {
-            let seen = Seen { worker: hello.worker, job: held.job, spans: held.spans.clone() };
-            self.leases.entry(held.lease).or_insert(seen);
+            let &Held { lease, job, ref spans } = held;
+            let seen = Seen { worker: hello.worker, job, spans: spans.clone() };
+            self.leases.entry(lease).or_insert(seen);
+            let is_open = self.planned.contains(&job)
+                && !self.cancelled.contains(&job)
+                && self.n_recorded(job) < n_subproblems(crate::disk::puzzle(puzzles, job));
+            if let Some(granted) = self.granted.get_mut(&lease) {
+                if is_open && granted.worker == hello.worker && granted.job == job {
+                    let named = |span: &Span| without(*span, spans);
+                    let unnamed: Vec<Span> = granted.spans.iter().flat_map(named).collect();
+                    unnamed.into_iter().for_each(|span| granted.take_off(span));
+                }
+            } else if is_open && lease.0 < self.first_here {
+                let puzzle = crate::disk::puzzle(puzzles, job);
+                let spans = spans.iter().copied().filter(|&span| puzzle.has(span)).collect();
+                self.granted.insert(lease, Granted { worker: hello.worker, job, spans, since: now });
+            }
         }
+    }
+
+    /// The ledger has granted a lease, whether or not its worker hears of it.
+    pub(crate) fn grant(&mut self, now: Duration, worker: WorkerId, lease: &Lease) {
+        let spans = lease.spans.iter().map(|leased| leased.span).collect();
+        self.granted.insert(lease.id, Granted { worker, job: lease.job, spans, since: now });
     }
 
     pub(crate) fn leave(&mut self, worker: WorkerId) {
@@ -258,4 +328,19 @@ impl Seen {
     fn take_off(&mut self, spans: &[Span]) {
         self.spans = self.spans.iter().flat_map(|&held| without(held, spans)).collect();
     }
+}
+
+impl Granted {
+    fn may_report(&self, worker: WorkerId, delta: &Delta) -> bool {
+        let is_its = self.worker == worker && self.job == delta.job;
+        is_its && without(delta.span, &self.spans).is_empty()
+    }
+
+    fn take_off(&mut self, span: Span) {
+        self.spans = self.spans.iter().flat_map(|&held| without(held, &[span])).collect();
+    }
+}
+
+fn n_subproblems(puzzle: &Puzzle) -> u128 {
+    puzzle.plan.crosses().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
 /// Reports that may wait to be acknowledged.
@@ -98,9 +98,9 @@ impl Worker {
         }
         Hello {
             worker: self.id,
-            name: format!("worker {}", self.id.0 % 2),
-            build: "simulated".into(),
-            kernel: "simulated".into(),
+            name: name(self.id),
+            build: Name::of_any("simulated"),
+            kernel: Name::of_any("simulated"),
             n_threads: u32::try_from(self.threads.len()).expect("few"),
             rate: self.guess,
             decomposition: DECOMPOSITION_VERSION,
@@ -215,6 +215,25 @@ impl Worker {
         self.held.values_mut().filter_map(|work| work.failed.take()).collect()
     }
 
+    /// That it can count nothing of what it holds, told of each subproblem; it goes on counting all the same.
+    pub(crate) fn failures_of_all(&self) -> Vec<Failure> {
+        let of_lease = |(&lease, work): (&LeaseId, &Work)| {
+            let job = work.job;
+            let left: Vec<Span> = work.in_hand.iter().chain(&work.left).copied().collect();
+            let one = move |span: Span| {
+                (span.from()..span.to())
+                    .filter_map(move |number| Span::new(span.cross(), number, number + 1).ok())
+            };
+            left.into_iter().flat_map(one).map(move |span| Failure {
+                job,
+                lease,
+                span,
+                reason: "flood".to_owned(),
+            })
+        };
+        self.held.iter().flat_map(of_lease).take(200).collect()
+    }
+
     /// What was counted since the last report; nothing, when there is nothing and it need not show that it lives.
     pub(crate) fn report(&mut self, always: bool) -> Option<Report> {
         let (mut deltas, mut finished) = (Vec::new(), Vec::new());
@@ -245,6 +264,11 @@ impl Worker {
     pub(crate) fn may_leave(&self) -> bool {
         self.held.is_empty() && self.unacknowledged.is_empty()
     }
+}
+
+/// What a worker is called: several by each name.
+pub(crate) fn name(worker: WorkerId) -> Name {
+    Name::of_any(&format!("worker {}", worker.0 % 2))
 }
 
 /// What is left of `part` when `spans` are taken off it.

@@ -10,7 +10,7 @@ use queens_solver::Span;
 use crate::coordinator::{Command, Coordinator};
 use crate::disk::{Disk, puzzle};
 use crate::event::{Event, Log};
-use crate::fault::{Faults, Tally, draw};
+use crate::fault::{Fault, Faults, Tally, draw};
 use crate::mischief::FAREWELL;
 use crate::network::{Lane, Link};
 use crate::puzzle::{Library, Puzzle};
@@ -58,8 +58,8 @@ pub(crate) struct World<'a> {
     pub(crate) ahead: Duration,
     pub(crate) behind: Duration,
     n_faults_left: usize,
-    /// Workers whose next hello is corrupt.
-    pub(crate) corrupt_hellos: Vec<WorkerId>,
+    /// Workers whose next hello is not as it should be.
+    pub(crate) bad_hellos: Vec<(WorkerId, Fault)>,
     pub(crate) tally: Tally,
     pub(crate) log: &'a mut Log,
 }
@@ -94,7 +94,7 @@ impl<'a> World<'a> {
             ahead: Duration::ZERO,
             behind: Duration::ZERO,
             n_faults_left: 0,
-            corrupt_hellos: Vec::new(),
+            bad_hellos: Vec::new(),
             tally: Tally::default(),
             log,
         };
@@ -281,9 +281,9 @@ impl<'a> World<'a> {
             let again = self.random.ms(200, 1_500);
             return self.after(again, Event::Connect { worker: id });
         }
-        if let Some(at) = self.corrupt_hellos.iter().position(|&corrupt| corrupt == id) {
-            self.corrupt_hellos.swap_remove(at);
-            self.spoil(&mut hello);
+        if let Some(at) = self.bad_hellos.iter().position(|&(bad, _)| bad == id) {
+            let (_, fault) = self.bad_hellos.swap_remove(at);
+            self.spoil(&mut hello, fault);
         }
         let repeated = self.workers[&id].unacknowledged.clone();
         self.n_links += 1;

@@ -57,6 +57,16 @@ pub(super) fn blocked(connection: &Connection) -> Result<BTreeSet<String>, Fault
     Ok(names)
 }
 
+/// The name of the worker of a source of records.
+pub(super) fn worker(connection: &Connection, source: i64) -> Result<String, Fault> {
+    let place = format!("source {source}");
+    let mut statement = select(connection, &SOURCE, "WHERE id = ?1")?;
+    let mut rows = statement.query([source])?;
+    let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
+    SOURCE.verify(row, None, &place)?;
+    cell(row, "worker", &place)
+}
+
 /// The ids of all sources of records.
 pub(super) fn sources(connection: &Connection) -> Result<BTreeSet<i64>, Fault> {
     let mut statement = select(connection, &SOURCE, "")?;

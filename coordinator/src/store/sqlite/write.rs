@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use queens_proto::JobId;
+use queens_proto::{JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ffi};
@@ -181,7 +181,7 @@ fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> R
     let mut find = connection.prepare_cached(
         "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3",
     )?;
-    let mut rows = find.query([worker, build, kernel])?;
+    let mut rows = find.query([worker.as_str(), build.as_str(), kernel.as_str()])?;
     let id = if let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
@@ -191,7 +191,8 @@ fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> R
             connection.query_row("SELECT max(id) FROM source", [], |row| row.get::<_, Option<i64>>(0))?;
         let id = last.unwrap_or(0).checked_add(1);
         let id = id.ok_or_else(|| Fault::Damaged("a source has the largest number".to_owned()))?;
-        let values = [id.into(), worker.clone().into(), build.clone().into(), kernel.clone().into()];
+        let text = |name: &Name| name.to_string().into();
+        let values = [id.into(), text(worker), text(build), text(kernel)];
         SOURCE.put(connection, None, &values)?;
         id
     };

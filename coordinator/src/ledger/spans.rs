@@ -1,20 +1,37 @@
-//! The part of a job that nobody holds and that is not recorded.
+//! Sets of subproblems, kept as spans.
 
 use std::collections::BTreeMap;
 
 use queens_solver::Span;
 
-/// Disjoint spans in the order of their crosses and numbers, merged where they touch.
+/// Disjoint spans in the order of their crosses and numbers, merged where they touch. Each method takes time
+/// logarithmic in the number of spans, for each span that it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FreeSpans(BTreeMap<(u32, u64), u64>);
+pub(crate) struct SpanSet(BTreeMap<(u32, u64), u64>);
 
-impl FreeSpans {
-    /// Whether there is nothing to hand out.
+impl SpanSet {
+    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a span, none of which may be free already.
+    /// How many spans there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The spans, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Span> {
+        self.0.iter().filter_map(|(&(cross, from), &to)| Span::new(cross, from, to).ok())
+    }
+
+    /// Where the span ends that has this subproblem.
+    pub(crate) fn end_of(&self, cross: u32, number: u64) -> Option<u64> {
+        let (_, &to) = self.0.range((cross, 0)..=(cross, number)).next_back()?;
+        (number < to).then_some(to)
+    }
+
+    /// Adds a span, none of which may be there already.
     pub(crate) fn insert(&mut self, span: Span) {
         let (cross, mut from, mut to) = (span.cross(), span.from(), span.to());
         if let Some((&(_, before), &end)) = self.0.range((cross, 0)..(cross, from)).next_back()
@@ -29,7 +46,7 @@ impl FreeSpans {
         self.0.insert((cross, from), to);
     }
 
-    /// Takes out what of `span` is free and returns it.
+    /// Takes out what of `span` is there and returns it.
     pub(crate) fn take(&mut self, span: Span) -> Vec<Span> {
         let cross = span.cross();
         let first = match self.0.range((cross, 0)..=(cross, span.from())).next_back() {
@@ -54,10 +71,41 @@ impl FreeSpans {
         taken
     }
 
-    /// The first free span.
+    /// The first span.
     pub(crate) fn first(&self) -> Option<Span> {
         let (&(cross, from), &to) = self.0.first_key_value()?;
         Span::new(cross, from, to).ok()
+    }
+
+    /// What is in both.
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        let mut rest = self.clone();
+        other.iter().flat_map(|span| rest.take(span)).collect()
+    }
+
+    /// What is here and not there.
+    pub(crate) fn without(&self, other: &Self) -> Self {
+        let mut rest = self.clone();
+        other.iter().for_each(|span| _ = rest.take(span));
+        rest
+    }
+
+    /// Takes out the last span.
+    pub(crate) fn pop_last(&mut self) -> Option<Span> {
+        let ((cross, from), to) = self.0.pop_last()?;
+        Span::new(cross, from, to).ok()
+    }
+}
+
+/// Parts that are there twice are taken once.
+impl FromIterator<Span> for SpanSet {
+    fn from_iter<T: IntoIterator<Item = Span>>(spans: T) -> Self {
+        let mut set = Self::default();
+        for span in spans {
+            set.take(span);
+            set.insert(span);
+        }
+        set
     }
 }
 
@@ -82,7 +130,7 @@ mod tests {
         fn behaves_like_a_set_of_subproblems(
             steps in prop::collection::vec((any::<bool>(), 0_u32..3, 0_u64..30, 1_u64..10), 0..60),
         ) {
-            let mut free = FreeSpans::default();
+            let mut free = SpanSet::default();
             let mut model = Model::new();
             for (insert, cross, from, len) in steps {
                 let span = Span::new(cross, from, from + len).expect("not empty");
@@ -95,8 +143,10 @@ mod tests {
                     prop_assert_eq!(&taken, &here);
                     model.retain(|number| !taken.contains(number));
                 }
-                let spans: Vec<Span> =
-                    free.0.iter().map(|(&(c, from), &to)| Span::new(c, from, to).expect("not empty")).collect();
+                let end = free.end_of(cross, from);
+                prop_assert_eq!(end.is_some(), model.contains(&(cross, from)));
+                prop_assert!(end.is_none_or(|end| !model.contains(&(cross, end))));
+                let spans: Vec<Span> = free.iter().collect();
                 prop_assert_eq!(&spans.iter().copied().flat_map(numbers).collect::<Model>(), &model);
                 prop_assert!(spans.windows(2).all(|p| p[0].cross() < p[1].cross() || p[0].to() <= p[1].from()));
                 prop_assert_eq!(free.first(), spans.first().copied());

@@ -1,0 +1,105 @@
+//! The lists of jobs and workers, page by page.
+
+use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
+use queens_proto::{JobId, Name, WorkerId, pb};
+
+use super::shown;
+use crate::Snapshot;
+
+/// A page of all jobs, in the order of submission.
+pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
+    let first = page.after.map_or(0, |after| snapshot.jobs.partition_point(|job| job.id <= after));
+    let jobs = snapshot.jobs[first..].iter().map(|job| pb::Job::from(shown(job, snapshot)));
+    let (jobs, more) = fill(&mut { MOST_BYTES }, jobs);
+    let after = jobs.last().filter(|_| more).map(|job| JobId(job.job));
+    pb::ListResponse { jobs, next_page: JobsPage { after }.to_string() }
+}
+
+/// A page of all workers, and after them of all blocked names.
+pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkersResponse {
+    let mut room = MOST_BYTES;
+    let (mut workers, mut after_name) = (Vec::new(), String::new());
+    match page {
+        WorkersPage::AfterBlocked(name) => after_name = name,
+        WorkersPage::AfterWorker(after) => {
+            workers.extend(snapshot.workers.iter().filter(|worker| worker.id > after));
+        }
+        WorkersPage::First => workers.extend(snapshot.workers.iter()),
+    }
+    workers.sort_unstable_by_key(|worker| worker.id);
+    let (workers, more) = fill(&mut room, workers.into_iter().map(|worker| pb::Worker::from(worker.clone())));
+    if let Some(last) = workers.last().filter(|_| more) {
+        let next_page = WorkersPage::AfterWorker(WorkerId(last.worker)).to_string();
+        return pb::ListWorkersResponse { workers, blocked: Vec::new(), next_page };
+    }
+    let blocked = snapshot.blocked.iter().map(Name::as_str);
+    let mut blocked: Vec<&str> = blocked.filter(|name| *name > after_name.as_str()).collect();
+    blocked.sort_unstable();
+    let (blocked, more) = fill(&mut room, blocked.into_iter().map(str::to_owned));
+    let next_page = match more {
+        true => WorkersPage::AfterBlocked(blocked.last().cloned().unwrap_or(after_name)),
+        false => WorkersPage::First,
+    };
+    pb::ListWorkersResponse { workers, blocked, next_page: next_page.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use queens_proto::{WorkerState, WorkerStatus};
+
+    use super::*;
+
+    fn worker(id: u64) -> WorkerStatus {
+        WorkerStatus {
+            id: WorkerId(id),
+            name: Name::of_any(&"w".repeat(100)),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("none"),
+            n_threads: 1,
+            connected: true,
+            silent: Duration::ZERO,
+            rate: 1.0,
+            n_leases: 0,
+            n_recorded: 0,
+            state: WorkerState::Ready,
+            failure: Some("f".repeat(500)),
+            counting: None,
+        }
+    }
+
+    #[test]
+    fn all_workers_and_blocked_names_are_on_some_page_once() {
+        // In an order of its own, as they come.
+        let all: Vec<u64> = (0..20_000_u64).map(|i| (i * 7919) % 20_000).collect();
+        let snapshot = Snapshot {
+            workers: Arc::new(all.iter().copied().map(worker).collect()),
+            blocked: (0..50_000).map(|i| Name::of_any(&format!("{i:0100}"))).collect(),
+            ..Snapshot::default()
+        };
+        let (mut page, mut n_pages) = (WorkersPage::First, 0);
+        let (mut listed, mut blocked) = (Vec::new(), Vec::new());
+        loop {
+            let answer = workers(&snapshot, page);
+            n_pages += 1;
+            assert!(length(&answer) <= MOST_BYTES + 1024);
+            listed.extend(answer.workers.iter().map(|worker| worker.worker));
+            blocked.extend(answer.blocked);
+            if answer.next_page.is_empty() {
+                break;
+            }
+            page = answer.next_page.parse().expect("a page");
+        }
+        assert_eq!(listed, (0..20_000).collect::<Vec<_>>());
+        assert!(blocked.iter().eq(snapshot.blocked.iter().map(Name::as_str)));
+        assert!(n_pages > 4, "{n_pages}");
+    }
+
+    fn length(answer: &pb::ListWorkersResponse) -> usize {
+        let workers: usize =
+            answer.workers.iter().map(|worker| worker.name.len() + worker.failure.len()).sum();
+        workers + answer.blocked.iter().map(String::len).sum::<usize>()
+    }
+}

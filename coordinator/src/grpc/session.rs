@@ -1,0 +1,178 @@
+//! Sessions of workers: between the wire and the event loop.
+
+use std::error::Error;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use queens_proto::pb::workers_server::Workers;
+use queens_proto::{ToCoordinator, ToWorker, link, pb};
+use tokio::sync::mpsc;
+use tokio::task::JoinError;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::{debug, warn};
+
+use super::{caller, invalid_message};
+use crate::Handle;
+use crate::connections::{NotYetAtWork, Visit};
+use crate::ledger::Refusal;
+use crate::seldom::Seldom;
+
+/// Messages to a worker that may wait for its connection to take them.
+const OUTGOING: usize = 64;
+
+/// How long a session whose connection is gone may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// How long a session may take to its Hello.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// The service that workers open their sessions with.
+pub(super) struct WorkersService {
+    handle: Handle,
+    refusals: Arc<Seldom>,
+}
+
+impl WorkersService {
+    pub(super) fn new(handle: Handle, refusals: Arc<Seldom>) -> Self {
+        Self { handle, refusals }
+    }
+}
+
+#[tonic::async_trait]
+impl Workers for WorkersService {
+    type SessionStream = ReceiverStream<Result<pb::CoordinatorMessage, Status>>;
+
+    async fn session(
+        &self,
+        request: Request<Streaming<pb::WorkerMessage>>,
+    ) -> Result<Response<Self::SessionStream>, Status> {
+        let (outgoing, stream) = mpsc::channel(OUTGOING);
+        let caller = caller(request.extensions().get());
+        let worker = Arc::new(OnceLock::new());
+        let heard = Heard { visit: request.extensions().get().cloned(), name: worker.clone() };
+        let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
+        tokio::spawn(async move {
+            let Some(status) = run_session(handle, request.into_inner(), heard, outgoing).await else {
+                return;
+            };
+            let worker = worker.get().map_or("unknown", String::as_str);
+            // A connection that broke is no surprise, and said by the event loop.
+            if status.source().is_some() {
+                debug!(caller, worker, reason = status.message(), "session broke off");
+            } else if let Some(left_out) = refusals.allows() {
+                warn!(caller, worker, reason = status.message(), left_out, "session ended");
+            }
+        });
+        let mut response = Response::new(ReceiverStream::new(stream));
+        response.extensions_mut().insert(NotYetAtWork);
+        Ok(response)
+    }
+}
+
+/// What is known of a session from what its worker says.
+struct Heard {
+    /// The session's request; at work from the Hello on.
+    visit: Option<Visit>,
+    /// The worker's name, when it has said it.
+    name: Arc<OnceLock<String>>,
+}
+
+/// Carries one session between the wire and the event loop, until either side ends it. Why, if the worker did not.
+async fn run_session(
+    handle: Handle,
+    incoming: Streaming<pb::WorkerMessage>,
+    heard: Heard,
+    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
+) -> Option<Status> {
+    let (worker_end, coordinator_end) = link();
+    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end).await });
+    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
+    let mut served = None;
+    let reason = tokio::select! {
+        // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
+        received = receive(incoming, heard, worker_end.sender) => received.err(),
+        () = outgoing.closed() => None,
+        end = &mut serving => {
+            served = Some(());
+            refusal(end)
+        }
+        // The event loop has closed the session, if it has not refused the worker, which is about to be known.
+        _ = &mut forwarding => {
+            let end = tokio::time::timeout(FAREWELL, &mut serving).await;
+            served = end.is_ok().then_some(());
+            let closed = || Status::aborted("the coordinator has closed this session");
+            Some(end.ok().and_then(refusal).unwrap_or_else(closed))
+        }
+    };
+    if let Some(status) = &reason {
+        // Who does not read what was sent before would not read this either.
+        _ = tokio::time::timeout(FAREWELL, outgoing.send(Err(status.clone()))).await;
+    }
+    forwarding.abort();
+    // While nothing can be recorded, it waits for its turn; sessions that were given up must not pile up meanwhile. The
+    // event loop learns it when it next sends something.
+    if served.is_none() && tokio::time::timeout(FAREWELL, &mut serving).await.is_err() {
+        serving.abort();
+    }
+    reason
+}
+
+fn refusal(end: Result<Result<(), Refusal>, JoinError>) -> Option<Status> {
+    end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
+}
+
+/// Takes messages off the wire until the worker ends the session.
+///
+/// # Errors
+/// If the wire breaks, or what comes makes no sense or is too large, or no Hello comes.
+async fn receive(
+    mut incoming: Streaming<pb::WorkerMessage>,
+    heard: Heard,
+    to_coordinator: mpsc::Sender<ToCoordinator>,
+) -> Result<(), Status> {
+    let hello = tokio::time::timeout(HELLO, incoming.message()).await;
+    let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
+    let mut next = hello.map_err(no_hello)??;
+    while let Some(message) = next {
+        let message = ToCoordinator::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
+        if let ToCoordinator::Hello(hello) = &message {
+            _ = heard.name.set(hello.name.to_string());
+            heard.visit.iter().for_each(Visit::begin_work);
+        }
+        if to_coordinator.send(message).await.is_err() {
+            return Ok(());
+        }
+        next = incoming.message().await?;
+    }
+    Ok(())
+}
+
+/// Puts messages on the wire until the event loop closes the session or the wire is gone.
+async fn forward(
+    mut to_worker: mpsc::Receiver<ToWorker>,
+    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
+) {
+    while let Some(message) = to_worker.recv().await {
+        if outgoing.send(Ok(message.into())).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A refusal that trying again does not change is a failed precondition, for workers to give up on.
+fn refused(refusal: &Refusal) -> Status {
+    let message = refusal.to_string();
+    match refusal {
+        Refusal::Decomposition { .. } | Refusal::NoThreads | Refusal::TooManyThreads { .. } => {
+            Status::failed_precondition(message)
+        }
+        Refusal::Full { .. } => Status::resource_exhausted(message),
+        Refusal::Unknown(_) => Status::aborted(message),
+        Refusal::NoHello
+        | Refusal::SecondHello
+        | Refusal::UnknownJob(_)
+        | Refusal::UnknownSpan { .. }
+        | Refusal::Impossible(_) => Status::invalid_argument(message),
+    }
+}

@@ -1,0 +1,127 @@
+//! Many jobs that wait for their plans: few threads, small boards first, nothing forgotten, and an end to what is taken.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::{Coordinator, Handle, TooManyJobs};
+use queens_proto::{JobId, JobState, JobStatus, Priority};
+use queens_solver::BoardSize;
+use tokio::sync::Mutex;
+
+/// Threads for one plan.
+const N_THREADS: usize = 2;
+
+/// One test at a time: they count the threads of this process.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+fn start() -> Coordinator {
+    let n_threads = NonZeroUsize::new(N_THREADS).expect("some");
+    Coordinator::start(Box::new(MemoryStore::default()), n_threads).expect("an empty store")
+}
+
+async fn submit(handle: &Handle, n: u8) -> Result<JobId, TooManyJobs> {
+    let n = BoardSize::new(n).expect("a board size");
+    handle.submit(n, Priority::default()).await.expect("it runs")
+}
+
+/// Submits jobs at the same time.
+async fn submit_many(handle: &Handle, n: u8, n_jobs: usize) -> Vec<Result<JobId, TooManyJobs>> {
+    let one = || {
+        let handle = handle.clone();
+        tokio::spawn(async move { submit(&handle, n).await })
+    };
+    let submitting: Vec<_> = (0..n_jobs).map(|_| one()).collect();
+    let mut jobs = Vec::new();
+    for job in submitting {
+        jobs.push(job.await.expect("nobody panics"));
+    }
+    jobs
+}
+
+/// Waits until a job is as it should be.
+async fn wait_for(handle: &Handle, job: JobId, is_so: impl Fn(&JobStatus) -> bool) {
+    let mut snapshots = handle.snapshots();
+    let snapshot = snapshots.wait_for(|snapshot| snapshot.job(job).is_some_and(&is_so));
+    tokio::time::timeout(Duration::from_secs(60), snapshot).await.expect("in time").expect("it runs");
+}
+
+/// The threads of this process that make plans.
+fn n_planning() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").expect("Linux").flatten();
+    let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("plan-")).count()
+}
+
+#[tokio::test]
+async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_ones() {
+    let _turn = TURN.lock().await;
+    let coordinator = start();
+    let handle = coordinator.handle();
+    let large: Vec<JobId> =
+        submit_many(&handle, 32, 200).await.into_iter().map(|job| job.expect("taken")).collect();
+    let [medium, second, small] =
+        [submit(&handle, 31).await, submit(&handle, 30).await, submit(&handle, 16).await]
+            .map(|job| job.expect("taken"));
+    wait_for(&handle, small, |job| job.state == JobState::Queued).await;
+    let n_threads = n_planning();
+    assert!((1..=N_THREADS + 1).contains(&n_threads), "{n_threads} threads for one plan");
+    let before = |job| {
+        let status = handle.snapshot().job(job).cloned().expect("a job");
+        assert_eq!(status.state, JobState::Planning);
+        status.n_plans_before
+    };
+    assert_eq!([large[0], large[199], medium, second].map(before), [None, None, Some(2), Some(1)]);
+    // The next is begun when nobody waits for this one any more, in whatever order they go.
+    for &job in &large {
+        handle.cancel(job).await.expect("it runs").expect("a job");
+    }
+    wait_for(&handle, second, |job| job.n_plans_before.is_none()).await;
+    assert_eq!(before(medium), Some(1));
+    handle.cancel(second).await.expect("it runs").expect("a job");
+    wait_for(&handle, medium, |job| job.n_plans_before.is_none()).await;
+    // What was stopped is made all the same when it is wanted again.
+    let again = submit(&handle, 30).await.expect("taken");
+    assert_eq!(before(again), Some(1));
+    handle.cancel(medium).await.expect("it runs").expect("a job");
+    wait_for(&handle, again, |job| job.n_plans_before.is_none()).await;
+    handle.cancel(again).await.expect("it runs").expect("a job");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while n_planning() > 0 {
+        assert!(Instant::now() < deadline, "{} threads make plans that nobody wants", n_planning());
+        thread::yield_now();
+    }
+    coordinator.stop();
+}
+
+#[tokio::test]
+async fn jobs_for_the_same_board_share_a_plan() {
+    let _turn = TURN.lock().await;
+    let coordinator = start();
+    let handle = coordinator.handle();
+    for job in submit_many(&handle, 14, 300).await {
+        wait_for(&handle, job.expect("taken"), |job| job.state == JobState::Queued).await;
+    }
+    let last = submit(&handle, 14).await.expect("taken");
+    wait_for(&handle, last, |job| job.state == JobState::Queued).await;
+    coordinator.stop();
+}
+
+#[tokio::test]
+async fn there_is_an_end_to_the_jobs_that_are_taken() {
+    const MOST: usize = 10_000;
+    let _turn = TURN.lock().await;
+    let coordinator = start();
+    let handle = coordinator.handle();
+    let jobs = submit_many(&handle, 32, MOST + 3).await;
+    assert_eq!(jobs.iter().filter(|job| job.is_err()).count(), 3);
+    assert_eq!(handle.snapshot().jobs.len(), MOST);
+    let refusal = submit(&handle, 1).await.expect_err("one too many");
+    assert!(refusal.to_string().contains("there are 10000 jobs"), "{refusal}");
+    handle.cancel(jobs.into_iter().flatten().next().expect("a job")).await.expect("it runs").expect("a job");
+    let taken = submit(&handle, 1).await.expect("there is room");
+    wait_for(&handle, taken, |job| job.state == JobState::Queued).await;
+    coordinator.stop();
+}

@@ -1,0 +1,75 @@
+//! What is said on stdout and stderr. Whatever it is made of, a terminal obeys none of it: see [`plain`].
+
+use std::env;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::errno::Errno;
+use queens_proto::plain;
+
+/// Whether stdout was closed when this process was started.
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts `/dev/null`
+/// in the place of a closed stdout, and an answer would be written there and be lost.
+//
+// SAFETY: what stands in this section are pointers to functions of this type, which the C library calls one after the
+// other, before `main`, on the only thread there is. This one makes a system call and keeps no state but the flag.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = look_at_stdout;
+
+#[cfg(target_os = "linux")]
+extern "C" fn look_at_stdout() {
+    let duplicate = io::stdout().as_fd().try_clone_to_owned();
+    let error = duplicate.err().and_then(|error| error.raw_os_error());
+    WAS_CLOSED.store(error == Some(Errno::EBADF as i32), Ordering::Relaxed);
+}
+
+/// Stdout, for an answer.
+///
+/// # Errors
+/// If this process was started without one.
+pub fn stdout() -> io::Result<io::Stdout> {
+    if WAS_CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::other("stdout is closed"));
+    }
+    Ok(io::stdout())
+}
+
+/// Prints lines to stdout. A reader that has gone away is no error: it has seen what it wanted.
+///
+/// # Errors
+/// If they can't be written.
+pub fn print(lines: &str) -> io::Result<()> {
+    let print = |mut out: io::Stdout| {
+        writeln!(out, "{}", plain::lines(lines))?;
+        out.flush()
+    };
+    match stdout().and_then(print) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Prints a line to stderr.
+pub fn say(what: &str) {
+    _ = writeln!(io::stderr(), "{}", plain::line(what));
+}
+
+/// Prints one line that says what went wrong to stderr.
+pub fn complain(what: &str) {
+    say(&format!("error: {what}"));
+}
+
+/// Whether what is written there is shown by a terminal that can write over what it has shown.
+pub fn is_screen(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
+}
+
+/// Whether colours are wanted there, for which <https://no-color.org> has a variable.
+pub fn is_colourful(stream: &impl IsTerminal) -> bool {
+    is_screen(stream) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

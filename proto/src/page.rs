@@ -1,0 +1,139 @@
+//! Lists that may outgrow a message: told in pages, each of which names the next.
+
+use std::fmt;
+use std::str::FromStr;
+
+use prost::Message;
+use thiserror::Error;
+
+use crate::{JobId, WorkerId};
+
+/// The most that the entries of a page take: a message holds 4 MiB at most, if nobody has said otherwise.
+pub const MOST_BYTES: usize = 3 << 20;
+
+/// What a list says of each entry beside the entry itself, at most: its field and its length.
+const OVERHEAD: usize = 8;
+
+/// As many of `entries` as there is room for, which is less afterwards; and whether there are more. The first one of a
+/// page always fits.
+pub fn fill<M: Message>(room: &mut usize, entries: impl IntoIterator<Item = M>) -> (Vec<M>, bool) {
+    let mut taken = Vec::new();
+    for entry in entries {
+        let size = entry.encoded_len() + OVERHEAD;
+        if size > *room && *room < MOST_BYTES {
+            return (taken, true);
+        }
+        *room = room.saturating_sub(size);
+        taken.push(entry);
+    }
+    (taken, false)
+}
+
+/// The name of a page is none that a coordinator gives.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no such page of the list: take the name of the next page from the answer before")]
+pub struct UnknownPage;
+
+/// A page of the list of jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobsPage {
+    /// It begins after this job, or with the first.
+    pub after: Option<JobId>,
+}
+
+impl fmt::Display for JobsPage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.after.map_or(Ok(()), |job| write!(formatter, "{job}"))
+    }
+}
+
+impl FromStr for JobsPage {
+    type Err = UnknownPage;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPage> {
+        if name.is_empty() {
+            return Ok(Self::default());
+        }
+        let after = name.parse().map_err(|_| UnknownPage)?;
+        Ok(Self { after: Some(JobId(after)) })
+    }
+}
+
+/// A page of the list of workers, which the blocked names follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkersPage {
+    /// The first.
+    First,
+    /// It begins after this worker.
+    AfterWorker(WorkerId),
+    /// It begins after this blocked name, and holds no workers.
+    AfterBlocked(String),
+}
+
+impl fmt::Display for WorkersPage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => Ok(()),
+            Self::AfterWorker(worker) => write!(formatter, "worker:{}", worker.0),
+            Self::AfterBlocked(name) => write!(formatter, "blocked:{name}"),
+        }
+    }
+}
+
+impl FromStr for WorkersPage {
+    type Err = UnknownPage;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPage> {
+        if name.is_empty() {
+            return Ok(Self::First);
+        }
+        match name.split_once(':').ok_or(UnknownPage)? {
+            ("worker", id) => id.parse().map(|id| Self::AfterWorker(WorkerId(id))).map_err(|_| UnknownPage),
+            ("blocked", name) => Ok(Self::AfterBlocked(name.to_owned())),
+            _ => Err(UnknownPage),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_takes_what_fits_and_says_whether_there_is_more() {
+        let entry = "a".repeat(MOST_BYTES / 2 - 2 * OVERHEAD);
+        let page = |n_entries| {
+            let mut room = MOST_BYTES;
+            let (taken, more) = fill(&mut room, vec![entry.clone(); n_entries]);
+            (taken.len(), more, room)
+        };
+        assert_eq!((page(0), page(2).0, page(2).1), ((0, false, MOST_BYTES), 2, false));
+        assert_eq!((page(3).0, page(3).1), (2, true));
+        let mut room = MOST_BYTES;
+        assert_eq!(fill(&mut room, ["a".repeat(MOST_BYTES), "b".to_owned()]).0.len(), 1);
+        assert_eq!(fill(&mut room, ["c".to_owned()]), (vec![], true));
+    }
+
+    #[test]
+    fn the_names_of_pages_lead_back_to_them() {
+        for after in [None, Some(JobId(0)), Some(JobId(u64::MAX))] {
+            let page = JobsPage { after };
+            assert_eq!(page.to_string().parse(), Ok(page));
+        }
+        for page in [
+            WorkersPage::First,
+            WorkersPage::AfterWorker(WorkerId(0)),
+            WorkersPage::AfterWorker(WorkerId(u64::MAX)),
+            WorkersPage::AfterBlocked(String::new()),
+            WorkersPage::AfterBlocked("a: b".to_owned()),
+        ] {
+            assert_eq!(page.to_string().parse(), Ok(page));
+        }
+        for name in ["x", "-1", "18446744073709551616", "worker:", "worker:x", "job:1"] {
+            assert_eq!(
+                (name.parse::<JobsPage>(), name.parse::<WorkersPage>()),
+                (Err(UnknownPage), Err(UnknownPage))
+            );
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Where answers go: a closed stdout, a full one, and terminals that can do little.
+
+use std::process::Command;
+
+use queens_tests::process::{Outcome, clean, run};
+use queens_tests::{binary, skipped};
+use tempfile::TempDir;
+
+/// Runs `queens` with its stdout redirected by a shell.
+#[track_caller]
+fn redirected(args: &str, to: &str) -> Outcome {
+    let mut command = clean(Command::new("sh"));
+    command.args(["-c", &format!("exec \"$0\" {args} {to}")]).arg(binary("queens"));
+    run(command)
+}
+
+const ANSWERS: [&str; 9] = [
+    "count 8",
+    "count 8 --given 0:0",
+    "solve 8",
+    "list 6",
+    "render 8",
+    "render 8 -o - --format svg",
+    "animate 4",
+    "table --from 4 --to 5",
+    "--help",
+];
+
+#[test]
+fn an_answer_that_nobody_can_have_is_an_error() {
+    for args in ANSWERS {
+        let outcome = redirected(args, ">&-");
+        let complaint = outcome.complaint(1);
+        assert!(
+            complaint.contains("failed to write") && complaint.contains("stdout is closed"),
+            "{outcome:?}"
+        );
+        let outcome = redirected(args, ">/dev/full");
+        assert!(outcome.complaint(1).contains("No space left"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_wants_is_none() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let file = dir.path().join("board.svg");
+    for args in ANSWERS {
+        for to in [">/dev/null", "1<>/dev/null", "2>&- | true"] {
+            let outcome = redirected(args, to);
+            assert_eq!(
+                (outcome.status.code(), outcome.stderr.as_str()),
+                (Some(0), ""),
+                "{args} {to}: {outcome:?}"
+            );
+        }
+    }
+    let outcome = redirected(&format!("render 8 -o '{}'", file.display()), ">&-");
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    assert!(file.exists());
+}
+
+/// What `queens` writes to a terminal.
+#[track_caller]
+fn on_terminal(args: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = clean(Command::new("script"));
+    command.args(["-qec", &format!("{} {args}", binary("queens").display()), "/dev/null"]);
+    command.env_remove("NO_COLOR").env("TERM", "xterm-256color").envs(variables.iter().copied());
+    let outcome = run(command);
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    outcome.stdout
+}
+
+/// Whether a text has colours in it, or bold type and the like.
+fn has_colours(text: &str) -> bool {
+    let codes = text.split("\u{1b}[").skip(1);
+    codes
+        .map(|code| code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'))
+        .any(|end| end.starts_with('m'))
+}
+
+#[test]
+fn terminals_that_can_do_little_get_plain_lines() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return skipped("plain terminals, as there is no script(1) to make one");
+    }
+    let count = "count 15 --threads 1 --kernel portable";
+    assert!(on_terminal(count, &[]).contains('\u{1b}'), "there is a bar");
+    let logged = [("QUEENS_LOG", "info")];
+    assert!(has_colours(&on_terminal("count 8", &logged)));
+    assert!(has_colours(&on_terminal("animate 4 --delay 20", &[])));
+    for args in [count, "count 8", "animate 4 --delay 20"] {
+        let shown = on_terminal(args, &[("TERM", "dumb"), logged[0]]);
+        assert!(!shown.contains('\u{1b}') && !shown.replace("\r\n", "").contains('\r'), "{args}: {shown:?}");
+        let shown = on_terminal(args, &[("NO_COLOR", "1"), logged[0]]);
+        assert!(!has_colours(&shown), "{args}: {shown:?}");
+    }
+    assert!(
+        has_colours(&on_terminal("count 8", &[("NO_COLOR", ""), logged[0]])),
+        "empty counts as not given"
+    );
+}
