@@ -96,9 +96,8 @@ async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinat
     };
     worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
     let lease = loop {
-        match worker.receiver.recv().await.expect("there is work") {
-            ToWorker::Lease(lease) => break lease,
-            _ => {}
+        if let ToWorker::Lease(lease) = worker.receiver.recv().await.expect("there is work") {
+            break lease;
         }
     };
     (worker, lease)

@@ -16,6 +16,8 @@ mod recover;
 mod salvage;
 mod schema;
 #[cfg(test)]
+mod tampering;
+#[cfg(test)]
 mod tests;
 mod write;
 
