@@ -10,14 +10,13 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use proptest::prelude::*;
-use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file, backup};
+use queens_coordinator::store::sqlite::{SqliteStore, audit, backup};
 use queens_coordinator::store::{
     Coverage, JobRow, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
 };
 use queens_proto::{JobId, LeaseId, Priority};
-use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span, Symmetry};
+use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -320,111 +319,6 @@ fn writes_can_be_repeated() {
     assert_eq!(records(dir.path(), 1).len(), 4);
 }
 
-/// A directory as the program of schema version 1 has left it.
-fn version_1() -> TempDir {
-    let dir = new_dir();
-    let database = database(dir.path());
-    database.execute_batch(include_str!("version_1.sql")).expect("SQL");
-    // Not what this is about: boards this small are cut as they ever were.
-    database.execute("UPDATE job SET decomposition = ?1", [DECOMPOSITION_VERSION]).expect("writes");
-    dir
-}
-
-#[test]
-fn a_directory_of_version_1_is_gone_on_with() {
-    let dir = version_1();
-    let records_before = records(dir.path(), 1);
-    let mut store = open(dir.path());
-    let stored = store.load().expect("loads");
-    let found: Vec<_> = stored.jobs.iter().map(|job| (job.row.n.get(), job.row.phase)).collect();
-    assert_eq!(found, [(6, Phase::Done), (7, Phase::Active), (5, Phase::Cancelled)]);
-    assert!(stored.jobs.iter().all(|job| job.row.priority == Priority::default() && !job.row.paused));
-    // What workers still hold was leased from epoch 0 on.
-    assert_eq!((stored.epoch, stored.first_epoch, stored.blocked.len()), (1, 0, 0));
-    Ledger::restore(stored.clone()).expect("can be gone on with");
-    let row = JobRow {
-        priority: Priority::try_from(7).expect("a priority"),
-        paused: true,
-        ..stored.jobs[1].row.clone()
-    };
-    let blocked = Write::Blocked { name: "anna".to_owned(), blocked: true };
-    store.commit(&[Write::Job(row.clone()), blocked]).expect("commits");
-    drop(store);
-    let audited = audit(dir.path()).expect("nothing contradicts");
-    assert_eq!((audited[0].total, audited[0].is_complete()), (4, true));
-    assert_eq!((&audited[1].job, records(dir.path(), 1)), (&row, records_before));
-    assert!(open(dir.path()).load().expect("loads").blocked.contains("anna"));
-}
-
-/// A directory as the program of schema version 2 has left it, and then `sql`.
-fn version_2(sql: &str) -> TempDir {
-    let dir = new_dir();
-    let database = database(dir.path());
-    database.execute_batch(include_str!("version_2.sql")).expect("SQL");
-    database.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").expect("SQL");
-    database.execute_batch(sql).expect("SQL");
-    dir
-}
-
-#[test]
-fn a_directory_of_version_2_is_gone_on_with() {
-    let dir = version_2("UPDATE plan_cross SET work = '77' WHERE job = 2 AND number = 3");
-    let records_before = [1, 2].map(|job| records(dir.path(), job));
-    let stored = open(dir.path()).load().expect("loads");
-    let found: Vec<_> =
-        stored.jobs.iter().map(|job| (job.row.n.get(), job.row.phase, job.row.paused)).collect();
-    assert_eq!(found, [(6, Phase::Done, false), (7, Phase::Active, true)]);
-    assert_eq!(stored.jobs[1].row.priority, Priority::try_from(5).expect("a priority"));
-    assert!(stored.blocked.contains("bert"));
-    assert_eq!([1, 2].map(|job| records(dir.path(), job)), records_before);
-    // The estimate of an older program is made anew.
-    let audited = audit(dir.path()).expect("nothing contradicts");
-    let (done, half) = (&audited[0], &audited[1]);
-    assert_eq!((done.total, done.is_complete()), (4, true));
-    assert_eq!((half.n_records, half.is_complete()), (records_before[1].len() as u64, false));
-    Ledger::restore(stored).expect("can be gone on with");
-}
-
-/// Nothing gets a digest that can be seen to be wrong, and a directory that is refused stays what it is.
-#[test]
-fn a_directory_of_version_2_that_contradicts_itself_is_refused() {
-    #[track_caller]
-    fn check(sql: &str, expected: &str) {
-        let dir = version_2(sql);
-        let version = |dir: &Path| {
-            database(dir)
-                .pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))
-                .expect("a number")
-        };
-        let message = SqliteStore::open(dir.path()).expect_err("is refused").to_string();
-        assert!(message.contains(expected), "{expected} expected, not {message}");
-        assert_eq!(version(dir.path()), 2);
-    }
-    let plan = "the plan of job 2 is not that of n = 7";
-    check("UPDATE plan_cross SET n_subproblems = 0 WHERE job = 2 AND number = 3", plan);
-    check("UPDATE plan_cross SET image = 2 WHERE job = 2 AND number = 3", plan);
-    check("DELETE FROM plan_cross WHERE job = 2 AND number = 3", plan);
-    check(
-        "UPDATE coverage SET solutions = '1' WHERE job = 2 AND cross = 1",
-        "job 2, cross 1: its records have",
-    );
-    check(
-        "UPDATE coverage SET recorded = '' WHERE job = 2 AND cross = 1",
-        "job 2, cross 1: subproblems without a record",
-    );
-    check(
-        "UPDATE record SET nodes = nodes + 1 WHERE job = 2 AND cross = 1",
-        "job 2, cross 1: its records have",
-    );
-    check("DELETE FROM record WHERE job = 2 AND cross = 1", "job 2, cross 1: subproblems without a record");
-    check("DELETE FROM coverage WHERE job = 2 AND cross = 1", "job 2, cross 1: subproblems without a record");
-    check(
-        "INSERT INTO coverage VALUES (2, 99, '0..1', '1', '1')",
-        "belongs to a missing row of table plan_cross",
-    );
-    check("UPDATE job SET n = 8 WHERE id = 2", "the plan of job 2 is not that of n = 8");
-}
-
 /// A data directory with the backup as its database.
 fn restored(backup: &Path) -> TempDir {
     let dir = new_dir();
@@ -483,16 +377,6 @@ fn a_backup_begins_its_leases_elsewhere() {
     backup(dir.path(), &file).expect("is written");
     let found = [tokens(dir.path()), tokens(restored(&file).path()), tokens(new_dir().path())];
     assert_eq!(found.into_iter().collect::<BTreeSet<_>>().len(), 3, "{found:?}");
-}
-
-#[test]
-fn a_backup_of_version_1_is_of_this_version() {
-    let (dir, out) = (version_1(), new_dir());
-    let before = files(dir.path());
-    let file = out.path().join("backup.db");
-    backup(dir.path(), &file).expect("is written");
-    assert_eq!(audit_file(&file).expect("nothing contradicts").len(), 3);
-    assert_eq!(files(dir.path())["queens.db"], before["queens.db"]);
 }
 
 #[test]

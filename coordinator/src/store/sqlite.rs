@@ -18,6 +18,8 @@ mod recover;
 mod salvage;
 mod schema;
 #[cfg(test)]
+mod tampering;
+#[cfg(test)]
 mod tests;
 mod write;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::{env, io};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, io, thread};
 
 use queens_coordinator::store::sqlite::{RecoverError, audit, recover};
 use queens_proto::JobState;
@@ -119,46 +121,61 @@ fn number(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
+/// What became of the damages of one kind.
+#[derive(Debug, Default)]
+struct Tally {
+    outcomes: BTreeMap<Outcome, u64>,
+    n_accepted: u64,
+    n_saved: u64,
+}
+
+/// Strikes once, as chance has it that begins with `seed`.
+fn strike(bases: &[Base], kind: Kind, seed: u64, tallies: &Mutex<BTreeMap<Kind, Tally>>) {
+    let mut random = Random::new(seed);
+    let which = usize::try_from(random.below(3)).expect("few");
+    let (base, stranger) = (&bases[which], &bases[(which + 1) % bases.len()]);
+    let n_stages = base.stages.len() as u64;
+    // Half of them finished, the others somewhere on the way.
+    let stage = if random.below(2) == 0 { n_stages - 1 } else { random.between(1, n_stages - 1) };
+    let older = random.below(stage);
+    let [stage, older] = [stage, older].map(|at| usize::try_from(at).expect("few"));
+    let (share, sound) = &base.stages[stage];
+    let stranger = &stranger.stages.last().expect("stages").1;
+    let damaged = kind.strike(sound, &base.stages[older].1, stranger, &mut random);
+    #[expect(clippy::print_stdout, reason = "the harness shows it if the test fails")]
+    {
+        println!("seed {seed}: {} at {share:.2} of n = {}", kind.name(), base.board.n);
+    }
+    let (outcome, was_accepted) = attempt(base, &damaged);
+    let is_saved = outcome != Outcome::Right && save(bases, &damaged);
+    let mut tallies = tallies.lock().expect("nobody panics");
+    let tally = tallies.entry(kind).or_default();
+    *tally.outcomes.entry(outcome).or_default() += 1;
+    tally.n_accepted += u64::from(was_accepted);
+    tally.n_saved += u64::from(is_saved);
+}
+
 #[test]
 fn no_damage_gives_a_wrong_total() {
     let (n_damages, seed) = (number("QUEENS_DAMAGES", 300), number("QUEENS_DAMAGE_SEED", 1));
     let bases: Vec<Base> = [12, 13, 14].into_iter().map(Base::new).collect();
-    let mut random = Random::new(seed);
-    let mut outcomes: BTreeMap<Kind, BTreeMap<Outcome, u64>> = BTreeMap::new();
-    let (mut accepted, mut saved) = (BTreeMap::<Kind, u64>::new(), BTreeMap::<Kind, u64>::new());
-    for i in 0..n_damages {
+    let (next, tallies) = (AtomicU64::new(0), Mutex::default());
+    let strikes = || loop {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        if i >= n_damages {
+            break;
+        }
         let kind = Kind::ALL[usize::try_from(i).expect("few") % Kind::ALL.len()];
-        let which = usize::try_from(random.below(3)).expect("few");
-        let (base, stranger) = (&bases[which], &bases[(which + 1) % bases.len()]);
-        let n_stages = base.stages.len() as u64;
-        // Half of them finished, the others somewhere on the way.
-        let stage = if random.below(2) == 0 { n_stages - 1 } else { random.between(1, n_stages - 1) };
-        let older = random.below(stage);
-        let [stage, older] = [stage, older].map(|at| usize::try_from(at).expect("few"));
-        let (sound, older) = (&base.stages[stage].1, &base.stages[older].1);
-        let stranger = &stranger.stages.last().expect("stages").1;
-        let damaged = kind.strike(sound, older, stranger, &mut random);
-        let share = base.stages[stage].0;
-        #[expect(clippy::print_stdout, reason = "the harness shows it if the test fails")]
-        {
-            println!("damage {i} of seed {seed}: {} at {share:.2} of n = {}", kind.name(), base.board.n);
-        }
-        let (outcome, was_accepted) = attempt(base, &damaged);
-        *outcomes.entry(kind).or_default().entry(outcome).or_default() += 1;
-        *accepted.entry(kind).or_default() += u64::from(was_accepted);
-        if outcome != Outcome::Right {
-            *saved.entry(kind).or_default() += u64::from(save(&bases, &damaged));
-        }
-    }
+        strike(&bases, kind, seed + i, &tallies);
+    };
+    // They wait for the disk most of the time.
+    thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(strikes)));
     // Shown whether or not the harness shows what tests print.
-    writeln!(io::stderr(), "{}", table(&outcomes, &accepted, &saved)).expect("there is a stderr");
+    let tallies = tallies.into_inner().expect("nobody panics");
+    writeln!(io::stderr(), "{}", table(&tallies)).expect("there is a stderr");
 }
 
-fn table(
-    table: &BTreeMap<Kind, BTreeMap<Outcome, u64>>,
-    accepted: &BTreeMap<Kind, u64>,
-    saved: &BTreeMap<Kind, u64>,
-) -> String {
+fn table(tallies: &BTreeMap<Kind, Tally>) -> String {
     let head = [
         "cases",
         "right",
@@ -175,11 +192,10 @@ fn table(
         head.iter().zip(row).for_each(|(head, n)| text.push_str(&format!("  {n:>0$}", head.len())));
     };
     let mut sums = [0; 7];
-    for (kind, outcomes) in table {
+    for (kind, Tally { outcomes, n_accepted, n_saved }) in tallies {
         let counts = Outcome::ALL.map(|outcome| outcomes.get(&outcome).copied().unwrap_or(0));
         let [right, evidence, start, later] = counts;
-        let saved = saved.get(kind).copied().unwrap_or(0);
-        let row = [counts.iter().sum(), right, evidence, start, later, saved, accepted[kind]];
+        let row = [counts.iter().sum(), right, evidence, start, later, *n_saved, *n_accepted];
         add(kind.name(), row);
         sums.iter_mut().zip(row).for_each(|(sum, n)| *sum += n);
     }

@@ -103,7 +103,11 @@ pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError
         let synced = File::open(&unfinished).and_then(|file| file.sync_all());
         synced.map(|()| recovered).map_err(|error| Fault::Unfit(error.to_string()))
     };
-    let made = fill().map_err(|fault| unwritable(fault.of(new_dir).to_string())).and_then(|recovered| {
+    let reason = |fault| match fault {
+        Fault::Version(_) => RecoverError::Store(Fault::of(fault, damaged)),
+        fault => unwritable(fault.of(new_dir).to_string()),
+    };
+    let made = fill().map_err(reason).and_then(|recovered| {
         if recovered.jobs.is_empty() {
             return Err(RecoverError::Nothing(damaged.to_owned()));
         }
