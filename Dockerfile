@@ -1,6 +1,7 @@
 # One image for all three programs, with nothing else in it but an empty directory for data: no shell, no root.
 #
-#   docker build --tag queens .                   compiles in a Rust image, or
+#   docker build --tag queens --build-arg QUEENS_COMMIT=$(git rev-parse --short=12 HEAD) .
+#                                                 compiles in a Rust image, or
 #   cargo static                                  compiles here, for
 #   docker build --tag queens --target ready .    which pulls nothing
 #
@@ -28,6 +29,8 @@ COPY LICENSE-* target/x86_64-unknown-linux-gnu/release/queens* /
 FROM rust:1.95.0-slim-bookworm AS compiler
 WORKDIR /queens
 COPY . .
+# What versions carry; the repository itself stays outside.
+ARG QUEENS_COMMIT
 RUN cargo static
 
 FROM base AS compiled

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use queens_process::{default_threads, threads};
+use queens_process::{VERSION, default_threads, threads};
 use queens_proto::{JobId, Name, Priority};
 use queens_solver::boards::Given;
 use queens_solver::{BoardSize, KernelChoice};
@@ -13,12 +13,13 @@ use queens_worker::remote::endpoint;
 use tonic::transport::Endpoint;
 
 use crate::boards::{AnimateArgs, ListArgs, RenderArgs, SolveArgs, TableArgs};
+use crate::progress::Showing;
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 #[derive(Debug, Parser)]
 ///
 /// Messages go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info, debug).
-#[command(name = "queens", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "queens", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -58,6 +59,9 @@ pub(crate) enum Command {
     /// Stop a job for now: its workers report what they have in hand and go on with other jobs
     Pause(JobArgs),
 
+    /// Say who has counted a job: worker, kernel, spans, nodes, core-hours and share
+    Contributions(JobArgs),
+
     /// Let a paused job go on, or try again what failed
     Resume(JobArgs),
 
@@ -90,6 +94,10 @@ pub(crate) struct SubmitArgs {
         allow_negative_numbers = true
     )]
     pub(crate) priority: Priority,
+
+    /// Submit without asking what takes more than a year of core time
+    #[arg(long)]
+    pub(crate) yes: bool,
 
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
@@ -197,6 +205,10 @@ pub(crate) struct CountArgs {
           conflicts_with_all = ["threads", "kernel", "data_dir"])]
     pub(crate) coordinator: Option<Endpoint>,
 
+    /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
+    #[arg(long, conflicts_with = "coordinator")]
+    pub(crate) local: bool,
+
     /// Counting threads; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
           default_value_t = default_threads(), allow_negative_numbers = true)]
@@ -215,9 +227,24 @@ pub(crate) struct CountArgs {
     #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Output,
 
-    /// Show no progress bar [default: a bar is shown when stderr is a terminal]
-    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new())]
+    /// Begin without asking what takes more than a year of core time
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// How to show progress on stderr [default: bar on a terminal, else plain]
+    #[arg(long, env = "QUEENS_PROGRESS", value_name = "HOW")]
+    pub(crate) progress: Option<Showing>,
+
+    /// The same as --progress none
+    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new(), hide = true)]
     pub(crate) no_progress: bool,
+}
+
+impl CountArgs {
+    /// How to show progress.
+    pub(crate) fn showing(&self) -> Showing {
+        if self.no_progress { Showing::None } else { self.progress.unwrap_or_else(Showing::automatic) }
+    }
 }
 
 /// Measure how fast a kernel counts a fixed sample of a board, and check what it counted

@@ -10,7 +10,8 @@ use queens_solver::{Kernel, Part, Sampler, published};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, Output};
-use crate::output::{self, TimeUnit};
+use crate::output::{self, TimeUnit, plural};
+use crate::progress::Busy;
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, parallel};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
@@ -43,11 +44,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let kernel = args.kernel.kernel();
     let sampler = Sampler::new(args.n);
     let n_parts = args.sample.get().min(sampler.n_crosses());
+    let busy = Busy::new("choosing parts", None);
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
+    drop(busy);
     let (timed, seconds) = time(&parts, kernel, args.threads)?;
     let sample: Vec<(Part, Timed)> = parts.into_iter().zip(timed).collect();
+    let busy = Busy::new("checking the counts", None);
     let check = check(kernel, &sampler, &sample, args.threads)?;
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
+    drop(busy);
     let answer = answer(args, &sampler, &sample, seconds, nodes, check);
     output::print(&match args.output {
         Output::Json => serde_json::to_string(&answer)?,
@@ -63,7 +68,13 @@ fn time(parts: &[Part], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Resu
         _ = part.count(kernel);
     }
     let began = Instant::now();
-    let timed = parallel(n_threads, parts.len(), |_| true, |i| Timed::new(&parts[i], kernel))?;
+    let busy = Busy::new("counting parts", Some(parts.len()));
+    let time = |i: usize| {
+        let timed = Timed::new(&parts[i], kernel);
+        busy.step();
+        timed
+    };
+    let timed = parallel(n_threads, parts.len(), |_| true, time)?;
     Ok((timed, began.elapsed().as_secs_f64()))
 }
 
@@ -150,7 +161,7 @@ fn answer(
 
 fn text(answer: &Answer) -> String {
     let Answer { n, kernel, sample, crosses, solutions, nodes, seconds, checked_against, .. } = answer;
-    let threads = output::threads(answer.threads);
+    let threads = plural(answer.threads, "thread");
     let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
     let (per_solution, per_node) = (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, "node"));
     let error = answer.projected_error * 100.0;

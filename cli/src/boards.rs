@@ -17,8 +17,9 @@ use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use queens_process::complain;
 use queens_solver::boards::Notation;
+
+use crate::args::Args;
 
 pub(crate) use animate::{AnimateArgs, animate};
 pub(crate) use given::{GivenArgs, count_completions};
@@ -53,8 +54,7 @@ impl From<Format> for Notation {
 
 /// Says what is wrong with the arguments taken together, which is wrong usage like that of a single one.
 fn wrong_usage(what: &str) -> ExitCode {
-    complain(&format!("{what} (see 'queens --help')"));
-    ExitCode::from(2)
+    queens_process::wrong_usage::<Args>(what)
 }
 
 /// Reads a time limit in seconds.

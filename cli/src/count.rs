@@ -6,18 +6,20 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
+use queens_coordinator::store::sqlite::{CountedBy, DATABASE};
 use queens_process::{cancel_on_signal, say, stdout};
 use queens_proto::{JobState, JobStatus, Priority};
-use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
+use queens_solver::{BoardSize, Kernel, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 use crate::args::{CountArgs, Output};
 use crate::boards::{GivenArgs, count_completions};
+use crate::confirm::confirm_count;
 use crate::describe::describe_failure;
 use crate::local;
-use crate::output;
+use crate::output::{self, date, plural};
 use crate::progress::Progress;
 use crate::remote::Remote;
 
@@ -33,6 +35,23 @@ struct Answer {
     kernel: String,
     published: Option<String>,
     agrees: bool,
+    /// The nodes that this run has counted; those of a data directory may have been counted before.
+    counted_now: String,
+    /// When the count was begun, perhaps by another run.
+    begun: String,
+    /// Who counted what a data directory holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counted_by: Vec<Counter>,
+}
+
+/// Who counted a part, and with what.
+#[derive(Debug, Serialize)]
+struct Counter {
+    worker: String,
+    build: String,
+    kernel: String,
+    nodes: String,
+    core_seconds: f64,
 }
 
 /// Runs the command to its exit status.
@@ -40,6 +59,12 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     if let Some(given) = &args.given {
         let (kernel, n_threads) = (args.kernel.kernel(), args.threads);
         return count_completions(&GivenArgs { n: args.n, given, kernel, n_threads, output: args.output });
+    }
+    // What a directory holds was meant when it was begun.
+    let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
+    let kernel = if args.coordinator.is_some() { Kernel::Avx512 } else { args.kernel.kernel() };
+    if let Err(code) = confirm_count(args.n, kernel, args.yes || begun) {
+        return Ok(code);
     }
     // Better said now than after hours.
     stdout().context("failed to write the answer")?;
@@ -68,6 +93,10 @@ pub(crate) struct Counted {
     pub(crate) job: JobStatus,
     pub(crate) n_threads: usize,
     pub(crate) kernel: String,
+    /// The nodes that were counted since this run began.
+    pub(crate) counted_now: u128,
+    /// Who counted what is kept.
+    pub(crate) counted_by: Vec<CountedBy>,
 }
 
 /// Counts through a cluster, or `None` if waiting for it was interrupted, which has then been said.
@@ -78,7 +107,7 @@ async fn count_remotely(
 ) -> anyhow::Result<Option<Counted>> {
     let remote = Remote::connect(endpoint).await?;
     let id = remote.submit(args.n, Priority::default()).await?;
-    let mut progress = Progress::new(!args.no_progress);
+    let mut progress = Progress::new(args.showing());
     let job = tokio::select! {
         job = remote.watch(id, |job| progress.show(job, job.store_error.as_deref())) => job,
         () = stop.cancelled() => {
@@ -100,11 +129,13 @@ async fn count_remotely(
     let workers = remote.workers().await?;
     let n_threads = workers.iter().map(|worker| worker.n_threads as usize).sum();
     let kernels: BTreeSet<&str> = workers.iter().map(|worker| worker.kernel.as_str()).collect();
-    Ok(Some(Counted { job, n_threads, kernel: kernels.into_iter().collect::<Vec<_>>().join("+") }))
+    let kernel = kernels.into_iter().collect::<Vec<_>>().join("+");
+    let counted_now = job.progress.nodes;
+    Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by: Vec::new() }))
 }
 
 fn answer(n: BoardSize, counted: Counted, symmetric: (u64, u64)) -> anyhow::Result<Answer> {
-    let Counted { job, n_threads, kernel } = counted;
+    let Counted { job, n_threads, kernel, counted_now, counted_by } = counted;
     let solutions = job.progress.solutions;
     let (half, quarter) = symmetric;
     let fundamental = fundamental(n, solutions, half, quarter)
@@ -122,21 +153,59 @@ fn answer(n: BoardSize, counted: Counted, symmetric: (u64, u64)) -> anyhow::Resu
         published: published.map(|counts| counts.solutions.to_string()),
         agrees: published
             .is_none_or(|counts| (counts.solutions, counts.fundamental) == (solutions, fundamental)),
+        counted_now: counted_now.to_string(),
+        begun: date(job.created_ms / 1000),
+        counted_by: counted_by.iter().map(Counter::new).collect(),
     })
 }
 
+impl Counter {
+    fn new(by: &CountedBy) -> Self {
+        Self {
+            worker: by.source.worker.to_string(),
+            build: by.source.build.to_string(),
+            kernel: by.source.kernel.to_string(),
+            nodes: by.nodes.to_string(),
+            core_seconds: by.core_time.as_secs_f64(),
+        }
+    }
+}
+
 fn text(answer: &Answer) -> String {
-    let Answer { n, solutions, fundamental, nodes, seconds, threads, kernel, published, agrees } = answer;
+    let Answer { n, solutions, fundamental, nodes, published, agrees, .. } = answer;
     let published = match published {
         Some(_) if *agrees => "agrees with the published count".to_owned(),
         Some(published) => format!("CONTRADICTS the published count {published}"),
         None => "no count has been published to compare with".to_owned(),
     };
-    let threads = output::threads(*threads);
     format!(
-        "Q({n}) = {solutions} solutions, {fundamental} of them fundamental\n{published}\n\
-         {nodes} nodes in {seconds:.3} s on {threads}, {kernel} kernel"
+        "Q({n}) = {}, {fundamental} of them fundamental\n{published}\n{}{}",
+        plural(solutions, "solution"),
+        plural(nodes, "node"),
+        how_counted(answer)
     )
+}
+
+/// What follows the number of nodes: how long it took and what counted, as far as that was measured.
+fn how_counted(answer: &Answer) -> String {
+    let Answer { seconds, threads, kernel, nodes, counted_now, begun, .. } = answer;
+    if counted_now == nodes && *threads > 0 {
+        return format!(" in {seconds:.3} s on {}, {kernel} kernel", plural(threads, "thread"));
+    }
+    let now = match counted_now.as_str() {
+        "0" => "nothing was counted now".to_owned(),
+        now => format!("{now} of them counted now"),
+    };
+    // A data directory may have been a cluster's.
+    const MOST_NAMED: usize = 3;
+    let by = |by: &Counter| format!("{} ({} kernel, version {})", by.worker, by.kernel, by.build);
+    let mut sources: Vec<String> = answer.counted_by.iter().take(MOST_NAMED).map(by).collect();
+    match answer.counted_by.len().saturating_sub(MOST_NAMED) {
+        0 => {}
+        n_others => sources.push(format!("and {}", plural(n_others, "other"))),
+    }
+    let by = if sources.is_empty() { String::new() } else { format!(" by {}", sources.join(", ")) };
+    format!(", counted in {seconds:.3} s{by}\nbegun {begun}; {now}")
 }
 
 /// The search for symmetric solutions, which a thread does beside the counting: it is small, but not nothing.

@@ -7,7 +7,8 @@ use queens_solver::{Part, Sampler, published};
 use serde::Serialize;
 
 use crate::args::{EstimateArgs, Output};
-use crate::output::{self, TimeUnit, grouped};
+use crate::output::{self, TimeUnit, grouped, plural};
+use crate::progress::Busy;
 use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time, parallel};
 
 /// How long to take samples.
@@ -44,6 +45,7 @@ struct Answer {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
+    let busy = Busy::new("counting samples", None);
     let sampler = Sampler::new(args.n);
     let go_on = |i| i < FEWEST_PARTS || began.elapsed() < PROBING;
     let sample = parallel(args.threads, sampler.n_crosses(), go_on, |i| {
@@ -51,7 +53,10 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
         let timed = Timed::new(&part, args.kernel.kernel());
         (part, timed)
     })?;
+    drop(busy);
+    let busy = Busy::new("estimating nodes", None);
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
+    drop(busy);
     let answer = answer(args, &sampler, &sample, nodes, began);
     output::print(&match args.output {
         Output::Json => serde_json::to_string(&answer)?,
@@ -107,7 +112,7 @@ fn text(answer: &Answer) -> String {
         Some(published) => format!("published: {published}"),
         None => format!("{fewest:.2e} to {most:.2e}, none published"),
     };
-    let threads = output::threads(answer.threads);
+    let threads = plural(answer.threads, "thread");
     format!(
         "Q({n}): {core_time} with the {kernel} kernel of this machine\n\
          {cores}: {wall_time}\n\

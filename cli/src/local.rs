@@ -1,12 +1,14 @@
 //! Counting inside this process: a coordinator and a worker, joined by a link.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use queens_coordinator::store::Store;
 use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::{Coordinator, Handle, JobChange, WorkerChange};
+use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
+use queens_coordinator::{Coordinator, Handle, JobChange, Snapshot, WorkerChange};
 use queens_process::say;
 use queens_proto::{JobId, JobState, Name, Priority, link};
 use queens_worker::{Config, Worker};
@@ -15,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::CountArgs;
 use crate::count::Counted;
 use crate::describe::describe_failure;
+use crate::output::percent;
 use crate::progress::Progress;
 
 /// The name of the worker in this process.
@@ -32,7 +35,14 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
         None => "failed to start".to_owned(),
     })?;
     let snapshots = coordinator.handle().snapshots();
+    let before = done_before(args, &snapshots.borrow());
     let counted = count_with(args, &coordinator.handle(), stop).await;
+    let sources = match &counted {
+        Ok(id) if snapshots.borrow().job(*id).is_some_and(|job| job.state == JobState::Done) => {
+            who_counted(args, *id).await
+        }
+        _ => Ok(Vec::new()),
+    };
     // Not on this thread, which has to hear a second signal.
     tokio::task::spawn_blocking(move || coordinator.stop()).await?;
     if let Some(damage) = &snapshots.borrow().damage {
@@ -42,16 +52,52 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
     // As of its end, the last report of an interrupted count included.
     let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
     if job.state != JobState::Done {
-        let share = job.fraction() * 100.0;
+        if job.state == JobState::Planning {
+            let share = percent(job.plan_fraction.unwrap_or(0.0));
+            let hint = match &args.data_dir {
+                Some(_) => "nothing of it is kept, and the same command begins it again",
+                None => "nothing is kept",
+            };
+            say(&format!("interrupted at {share} of the plan: {hint}"));
+            return Ok(None);
+        }
+        let share = percent(job.fraction());
         let hint = match &args.data_dir {
             Some(_) => "run the same command again to go on",
             None => "nothing is kept; with --data-dir DIR it could go on",
         };
-        say(&format!("interrupted at {share:.1} % of the work: {hint}"));
+        say(&format!("interrupted at {share} of the work: {hint}"));
         return Ok(None);
     }
-    let kernel = args.kernel.kernel().name().to_owned();
-    Ok(Some(Counted { job, n_threads: args.threads.get(), kernel }))
+    let counted_now = job.progress.nodes - before.nodes;
+    let counted_by = sources.context("failed to find out who counted")?;
+    let kernels: BTreeSet<&str> = counted_by.iter().map(|by| by.source.kernel.as_str()).collect();
+    let kernel = match kernels.is_empty() {
+        // Nothing is kept, or there was nothing to count.
+        true => args.kernel.kernel().name().to_owned(),
+        false => kernels.into_iter().collect::<Vec<_>>().join("+"),
+    };
+    let n_threads = if before.is_done { 0 } else { args.threads.get() };
+    Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
+}
+
+/// Who counted what is kept. Read while the coordinator has the directory, which it leaves as it should be.
+async fn who_counted(args: &CountArgs, job: JobId) -> anyhow::Result<Vec<CountedBy>> {
+    let Some(dir) = args.data_dir.clone() else { return Ok(Vec::new()) };
+    Ok(tokio::task::spawn_blocking(move || counted_by(&dir, job)).await??)
+}
+
+/// What is known of the job before anything is counted.
+#[derive(Default)]
+struct Before {
+    is_done: bool,
+    nodes: u128,
+}
+
+fn done_before(args: &CountArgs, snapshot: &Snapshot) -> Before {
+    let job = snapshot.jobs.iter().rfind(|job| job.n == args.n && job.state != JobState::Cancelled);
+    job.map(|job| Before { is_done: job.state == JobState::Done, nodes: job.progress.nodes })
+        .unwrap_or_default()
 }
 
 /// Counts the job of the data directory, or a new one, until it is done or that is interrupted.
@@ -123,7 +169,7 @@ async fn follow(
     id: JobId,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let mut progress = Progress::new(!args.no_progress);
+    let mut progress = Progress::new(args.showing());
     let mut snapshots = coordinator.snapshots();
     loop {
         let snapshot = snapshots.borrow_and_update().clone();
@@ -140,6 +186,8 @@ async fn follow(
         tokio::select! {
             changed = snapshots.changed() => changed.context("the coordinator has stopped")?,
             () = stop.cancelled() => {}
+            // A line may be due though nothing has changed.
+            () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
     }
 }

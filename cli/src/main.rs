@@ -3,6 +3,8 @@
 mod args;
 mod bench;
 mod boards;
+mod confirm;
+mod contributions;
 mod count;
 mod describe;
 mod estimate;
@@ -46,6 +48,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Submit(args) => remote::submit(&args).await,
             Command::Jobs(args) => remote::jobs(&args).await,
             Command::Status(args) => remote::status(&args).await,
+            Command::Contributions(args) => remote::contributions(&args).await,
             Command::Watch(args) => remote::watch(&args).await,
             Command::Top(args) => top::run(&args).await,
             Command::Pause(args) => remote::pause(&args).await,

@@ -1,17 +1,19 @@
-//! The progress bar of a count.
+//! Progress on stderr: of a count a bar, or now and then a line.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use queens_process::is_screen;
+use queens_process::{is_screen, say};
 use queens_proto::{JobState, JobStatus, plain};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::describe::range_left;
+use crate::describe::{ends, range_left, state};
+use crate::output::percent;
 
 /// Columns of a bar.
 const BAR: usize = 20;
@@ -22,30 +24,72 @@ const PARTS: u64 = 1000;
 /// The bar that is on the screen, so that log lines can be written above it.
 static SHOWN: OnceLock<ProgressBar> = OnceLock::new();
 
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Showing {
+    /// A line after 10 seconds, after a minute, and then every 10 minutes
+    Plain,
+    /// A bar that is always up to date, if stderr is a terminal
+    Bar,
+    /// Not at all
+    None,
+}
+
+impl Showing {
+    /// What suits stderr.
+    pub(crate) fn automatic() -> Self {
+        if is_screen(&io::stderr()) { Self::Bar } else { Self::Plain }
+    }
+}
+
+/// When the next line is due after so much time.
+fn next_line(elapsed: Duration) -> Duration {
+    const EVERY: u64 = 600;
+    match elapsed.as_secs() {
+        ..10 => Duration::from_secs(10),
+        10..60 => Duration::from_secs(60),
+        seconds => Duration::from_secs((seconds / EVERY + 1) * EVERY),
+    }
+}
+
 /// Shows how far a count is, on stderr.
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
     nodes_before: Option<u128>,
+    /// When the next line is due, if there are lines.
+    next_line: Option<Duration>,
 }
 
 impl Progress {
-    /// A bar if stderr is a terminal and one is `wanted`, nothing otherwise.
-    pub(crate) fn new(wanted: bool) -> Self {
-        let visible = wanted && is_screen(&io::stderr());
+    /// Progress that is shown like that.
+    pub(crate) fn new(showing: Showing) -> Self {
+        let visible = showing == Showing::Bar && is_screen(&io::stderr());
         let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
         let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{wide_msg}}"));
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let bar = SHOWN.get_or_init(|| bar).clone();
-        Self { bar, began: Instant::now(), nodes_before: None }
+        let next_line = (showing == Showing::Plain).then(|| next_line(Duration::ZERO));
+        Self { bar, began: Instant::now(), nodes_before: None, next_line }
     }
 
     /// Shows where the job stands.
     pub(crate) fn show(&mut self, job: &JobStatus, store_error: Option<&str>) {
         let nodes = job.progress.nodes;
         let counted = nodes - *self.nodes_before.get_or_insert(nodes);
-        let rate = counted as f64 / self.began.elapsed().as_secs_f64();
+        let elapsed = self.began.elapsed();
+        let rate = counted as f64 / elapsed.as_secs_f64();
+        if self.next_line.is_some_and(|due| elapsed >= due) && !job.state.is_over() {
+            self.next_line = Some(next_line(elapsed));
+            match store_error {
+                Some(error) => say(&format!("waiting: {error}")),
+                None => {
+                    let ends = ends(job).map(|ends| format!("  {ends}")).unwrap_or_default();
+                    say(&(describe(job, rate, usize::MAX) + &ends));
+                }
+            }
+        }
         let parts = job.progress.work_recorded * u128::from(PARTS) / job.progress.work.max(1);
         self.bar.set_position(u64::try_from(parts).unwrap_or(PARTS));
         let message = match store_error {
@@ -58,6 +102,35 @@ impl Progress {
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Says on a terminal what goes on, and for how long, until it is dropped.
+pub(crate) struct Busy(ProgressBar);
+
+impl Busy {
+    /// Something of which there are `n_parts`, if that is known.
+    pub(crate) fn new(what: &'static str, n_parts: Option<usize>) -> Self {
+        const TICK: Duration = Duration::from_millis(200);
+        let target = if is_screen(&io::stderr()) { terminal() } else { ProgressDrawTarget::hidden() };
+        let length = n_parts.and_then(|n_parts| u64::try_from(n_parts).ok());
+        let bar = ProgressBar::with_draw_target(length, target).with_message(what);
+        let parts = if length.is_some() { "{pos} of {len}, " } else { "" };
+        let style = ProgressStyle::with_template(&format!("{{spinner}} {{msg}}: {parts}{{elapsed}}"));
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+
+    /// One part is done.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 
@@ -114,10 +187,10 @@ impl TermLike for Narrowed {
 /// without its last digits looks like a number.
 fn describe(job: &JobStatus, rate: f64, width: usize) -> String {
     let n = format!("n = {}", job.n);
-    let share = format!("{:.1} %", job.fraction() * 100.0);
+    let share = percent(job.fraction());
     let left = match range_left(job) {
         Some(range) => format!("{range} left"),
-        None => job.state.name().to_owned(),
+        None => state(job),
     };
     let rate = format!("{:.0} M nodes/s", rate / 1e6);
     let found = format!("{} found", job.progress.solutions);
@@ -188,6 +261,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_come_after_10_seconds_a_minute_and_every_10_minutes() {
+        let (mut seconds, mut due) = (0, Vec::new());
+        while seconds < 2000 {
+            seconds = next_line(Duration::from_secs(seconds)).as_secs();
+            due.push(seconds);
+        }
+        assert_eq!(due, [10, 60, 600, 1200, 1800, 2400]);
+    }
+
+    #[test]
     fn no_number_loses_digits_for_want_of_room() {
         let progress =
             Progress { solutions: 1_285_677_152, work: 4, work_recorded: 1, ..Progress::default() };
@@ -210,6 +293,8 @@ mod tests {
             failure: None,
             store_error: None,
             n_plans_before: None,
+            plan_fraction: None,
+            fundamental: None,
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [
@@ -223,5 +308,7 @@ mod tests {
         }
         (job.state, job.seconds_left_low) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
+        (job.state, job.progress, job.plan_fraction) = (JobState::Planning, Progress::default(), Some(0.416));
+        assert_eq!(describe(&job, 0.0, 100), "n = 19  0.0 %  planning 41 %  0 found");
     }
 }

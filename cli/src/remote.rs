@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::pb::jobs_client::JobsClient;
-use queens_proto::{Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
-use queens_solver::BoardSize;
+use queens_proto::{Contribution, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
+use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -18,9 +18,11 @@ use tracing::warn;
 use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
-use crate::describe::{align_right, describe, job_json, line, state, table, time_left, worker_json};
-use crate::output::print;
-use crate::progress::Progress;
+use crate::confirm::confirm_count;
+use crate::contributions::{contributions_json, contributions_table};
+use crate::describe::{align_right, describe, job_json, line, speed, state, table, time_left, worker_json};
+use crate::output::{percent, print};
+use crate::progress::{Progress, Showing};
 
 /// How long to try to reach a coordinator, and how long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -204,6 +206,13 @@ impl Remote {
         }
     }
 
+    /// Who has counted a job, those with the most nodes first.
+    async fn contributions(&self, job: JobId) -> anyhow::Result<Vec<Contribution>> {
+        let request = pb::GetRequest { job: job.0 };
+        let answer = self.answer(self.jobs.clone().list_contributions(request)).await?;
+        Ok(answer.contributions.into_iter().map(Contribution::try_from).collect::<Result<_, _>>()?)
+    }
+
     /// What has happened lately, the oldest first.
     pub(crate) async fn events(&self) -> anyhow::Result<Vec<Event>> {
         let answer = self.answer(self.jobs.clone().list_events(pb::ListEventsRequest {})).await?;
@@ -296,6 +305,9 @@ fn unreachable(url: &str, reason: &str) -> anyhow::Error {
 
 /// `queens submit`
 pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
+    if let Err(code) = confirm_count(args.n, Kernel::Avx512, args.yes) {
+        return Ok(code);
+    }
     let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n, args.priority).await?;
     print(&match args.remote.output {
         Output::Text => job.to_string(),
@@ -320,7 +332,7 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                     job.n.to_string(),
                     job.priority.to_string(),
                     state(job),
-                    format!("{:.1} %", job.fraction() * 100.0),
+                    percent(job.fraction()),
                     job.progress.solutions.to_string(),
                     time_left(job),
                     job.n_workers.to_string(),
@@ -394,7 +406,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                     worker.state.name().to_owned(),
                     worker.kernel.to_string(),
                     worker.n_threads.to_string(),
-                    format!("{:.0}", worker.rate / 1e6),
+                    speed(worker.rate),
                     worker.n_leases.to_string(),
                     counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),
@@ -420,6 +432,17 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
             warn_if_nothing_is_recorded(Some(&job));
             describe(&job)
         }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `queens contributions`
+pub(crate) async fn contributions(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let contributions = Remote::connect(&args.remote.coordinator).await?.contributions(args.job).await?;
+    print(&match args.remote.output {
+        Output::Json => contributions_json(&contributions).to_string(),
+        Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
+        Output::Text => contributions_table(&contributions),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -481,7 +504,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let remote = Remote::connect(&args.remote.coordinator).await?;
     let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
-    let mut progress = Progress::new(bar_instead);
+    let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
     let watching = remote.watch(args.job, |job| {
         progress.show(job, job.store_error.as_deref());
@@ -489,8 +512,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
             return;
         }
         // A line says something new, and at most once a second.
-        let news = (job.state, job.progress.n_recorded, job.n_workers);
-        let is_old = printed.is_some_and(|(before, at): (_, Instant)| before == news || at.elapsed() < LINE);
+        let news = (state(job), job.progress.n_recorded, job.n_workers);
+        let is_old = printed
+            .as_ref()
+            .is_some_and(|(before, at): &(_, Instant)| *before == news || at.elapsed() < LINE);
         if is_old && !job.state.is_over() {
             return;
         }

@@ -268,12 +268,6 @@ impl Screen {
         (at.elapsed() < MESSAGE).then_some((text, *good))
     }
 
-    /// How many nodes a second all workers count together.
-    fn rate(&self) -> f64 {
-        let workers = self.state.iter().flat_map(|state| &state.workers);
-        workers.filter(|worker| worker.connected).map(|worker| worker.rate).fold(0.0, |sum, rate| sum + rate)
-    }
-
     fn press(&mut self, key: KeyEvent) -> Option<Pressed> {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return Some(Pressed::Quit);

@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use queens_proto::{
-    Event, Failure, Hello, JobId, JobStatus, Link, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
-    WorkerStatus,
+    Contribution, Event, Failure, Hello, JobId, JobStatus, Link, Name, Priority, Report, ToCoordinator,
+    ToWorker, WorkerId, WorkerStatus,
 };
 use queens_solver::{BoardSize, Plan};
 use thiserror::Error;
@@ -18,11 +18,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
+use crate::contributions::{Contributions, Untold};
 use crate::event_loop::EventLoop;
 use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
 use crate::pulse::Pulse;
 use crate::store::{Store, StoreError};
+use crate::turns::Symmetric;
 
 /// Commands that may wait; whoever sends more waits too.
 const QUEUE: usize = 4096;
@@ -115,6 +117,7 @@ pub struct Handle {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     metrics: Arc<Metrics>,
     pulse: Pulse,
+    contributions: Arc<Contributions>,
 }
 
 /// What an operator decides about a job.
@@ -153,6 +156,7 @@ pub(crate) enum Command {
     Goodbye { worker: WorkerId, session: u64 },
     Disconnect { worker: WorkerId, session: u64 },
     PlanEnded { n: BoardSize, plan: Option<Plan> },
+    SearchEnded { n: BoardSize, found: Option<Symmetric> },
     Look { job: JobId },
 }
 
@@ -206,13 +210,14 @@ fn prepare(
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop), StartError> {
     let (commands, queue) = mpsc::channel(QUEUE);
+    let contributions = Arc::new(Contributions::of(store.records()));
     let counters = Counters::new();
     let pulse = Pulse::new();
     let event_loop =
         EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), pulse.clone(), stop)?;
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(counters, snapshots.clone()));
-    Ok((Handle { commands, snapshots, metrics, pulse }, event_loop))
+    Ok((Handle { commands, snapshots, metrics, pulse, contributions }, event_loop))
 }
 
 impl Handle {
@@ -311,6 +316,23 @@ impl Handle {
         let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
         let made = tokio::time::timeout(LOOK_PATIENCE, made).await;
         known(&*made.ok()?.ok()?)
+    }
+
+    /// Who has counted a job, those with the most nodes first: as of some seconds ago, or longer if it takes long. Nobody
+    /// of a count that is not kept.
+    ///
+    /// # Errors
+    /// If the records can't be read, or not now.
+    pub async fn contributions(&self, job: JobId) -> Result<Arc<[Contribution]>, Untold> {
+        self.contributions.of_job(job).await
+    }
+
+    /// Who has counted a cross of a job.
+    ///
+    /// # Errors
+    /// As with [`contributions`](Self::contributions).
+    pub async fn contributions_to(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, Untold> {
+        self.contributions.of_cross(job, cross).await
     }
 
     /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when

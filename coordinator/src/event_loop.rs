@@ -29,11 +29,12 @@ use crate::pulse::{Pulse, SLOW};
 use crate::seldom::Seldom;
 use crate::store::{Recorded, Store, StoreError, Write};
 use crate::traces::Traces;
+use crate::turns::Turns;
 
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
 
-/// How often time passes for the ledger while something is counted, or has happened that is not published: an idle
+/// How often time passes for the ledger while something is planned or counted, or has happened that is not published: an idle
 /// thread waits this long for the tail of somebody else's lease. Snapshots come as often, and whenever a job begins or
 /// ends.
 const TICK: Duration = Duration::from_millis(100);
@@ -65,6 +66,7 @@ pub(crate) struct EventLoop {
     store: Box<dyn Store>,
     queue: mpsc::Receiver<Command>,
     planners: Planners,
+    turns: Turns,
     sessions: HashMap<WorkerId, Session>,
     n_sessions: u64,
     /// Answers that wait until the writes are durable.
@@ -124,12 +126,15 @@ impl EventLoop {
         let blocked = ledger.blocked().cloned().collect();
         let events = journal.events();
         let census = ledger.census();
-        let snapshot = Snapshot { jobs: ledger.jobs(), blocked, events, ..Snapshot::default() };
+        let (mut jobs, mut turns) = (ledger.jobs(), Turns::new(commands.clone()));
+        turns.complete(&mut jobs);
+        let snapshot = Snapshot { jobs, blocked, events, ..Snapshot::default() };
         Ok(Self {
             ledger,
             store,
             queue,
             planners: Planners::new(n_threads, commands),
+            turns,
             sessions: HashMap::new(),
             n_sessions: 0,
             answers: Vec::new(),
@@ -174,6 +179,7 @@ impl EventLoop {
             return;
         }
         self.planners.stop_all();
+        self.turns.stop();
         self.publish_now(true);
     }
 
@@ -191,7 +197,7 @@ impl EventLoop {
     /// Waits for something to happen and plays it to the ledger; `false` if the coordinator is to stop.
     async fn step(&mut self) -> bool {
         let next_tick = self.ticked + self.tick_interval();
-        let is_ticking = self.ledger.has_workers() || self.unpublished;
+        let is_ticking = self.ledger.has_workers() || self.unpublished || self.planners.is_making();
         let due = next_tick.max(self.woke);
         let mut command = tokio::select! {
             biased;
@@ -321,6 +327,7 @@ impl EventLoop {
                 }
             }
             Command::PlanEnded { n, plan } => self.planners.ended(n, plan),
+            Command::SearchEnded { n, found } => self.turns.ended(n, found),
             Command::Look { job } => _ = self.looked.insert(job, Instant::now()),
         }
     }
@@ -610,7 +617,8 @@ impl EventLoop {
     }
 
     fn tick_interval(&self) -> Duration {
-        if self.ledger.has_leases() || self.unpublished { TICK } else { IDLE_TICK }
+        let is_changing = self.ledger.has_leases() || self.unpublished || self.planners.is_making();
+        if is_changing { TICK } else { IDLE_TICK }
     }
 
     fn publish(&mut self) {
@@ -631,6 +639,12 @@ impl EventLoop {
         let mut jobs = self.ledger.jobs();
         for job in jobs.iter_mut().filter(|job| job.state == JobState::Planning) {
             job.n_plans_before = self.planners.n_before(job.n).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+            job.plan_fraction = self.planners.share_made(job.n);
+        }
+        for id in self.turns.complete(&mut jobs) {
+            error!(job = %id, "the number of solutions contradicts that of symmetric ones");
+            let text = "its number of solutions contradicts that of symmetric ones: one of the two is wrong";
+            self.journal.add(EventKind::Failure, Some(id), text.to_owned());
         }
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.unpublished = !with_workers;

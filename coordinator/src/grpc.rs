@@ -15,10 +15,11 @@ use queens_proto::convert::{InvalidMessage, worker_name};
 use queens_proto::page::UnknownPage;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::WorkersServer;
-use queens_proto::{JobId, JobStatus, Priority, pb};
+use queens_proto::{JobId, JobState, JobStatus, Priority, pb};
 use queens_solver::BoardSize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +41,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
+
+/// How long the fundamental number of a job may take after the job is done before that is told without it.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// How long whoever watches a job may not read.
 const UNREAD: Duration = Duration::from_secs(20);
@@ -214,6 +218,17 @@ impl Jobs for JobsService {
         Ok(Response::new(lists::workers(&self.handle.snapshot(), page)))
     }
 
+    async fn list_contributions(
+        &self,
+        request: Request<pb::GetRequest>,
+    ) -> Result<Response<pb::ListContributionsResponse>, Status> {
+        let job = find(&self.handle, JobId(request.into_inner().job))?.id;
+        let contributions = self.handle.contributions(job).await;
+        let contributions = contributions.map_err(|untold| Status::unavailable(untold.to_string()))?;
+        let contributions = contributions.iter().map(pb::Contribution::from).collect();
+        Ok(Response::new(pb::ListContributionsResponse { contributions }))
+    }
+
     async fn list_events(
         &self,
         _: Request<pb::ListEventsRequest>,
@@ -244,10 +259,11 @@ impl JobsService {
     }
 }
 
-/// Sends the job now and at every change, until it is over or nobody listens.
+/// Sends the job now and at every change, until it is over or nobody listens. A job that is done is told of with its
+/// fundamental number, if that comes soon.
 async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, Status>>) {
     let mut snapshots = handle.snapshots();
-    let mut sent = None;
+    let (mut sent, mut deadline) = (None, None);
     loop {
         let job = {
             let snapshot = snapshots.borrow_and_update();
@@ -255,6 +271,17 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
         };
         let Some(job) = job else { return };
         let over = job.state.is_over();
+        if job.state == JobState::Done && job.fundamental.is_none() {
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + SETTLING);
+            if Instant::now() < deadline {
+                tokio::select! {
+                    changed = snapshots.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep_until(deadline) => {}
+                    () = sender.closed() => return,
+                }
+                continue;
+            }
+        }
         if sent.as_ref() != Some(&job) {
             if sender.send_timeout(Ok(job.clone().into()), UNREAD).await.is_err() {
                 return;

@@ -4,6 +4,7 @@
 //! workers and users.
 
 pub mod connections;
+mod contributions;
 mod coordinator;
 mod event_loop;
 pub mod grpc;
@@ -17,7 +18,9 @@ mod pulse;
 mod seldom;
 pub mod store;
 mod traces;
+mod turns;
 
+pub use contributions::Untold;
 pub use coordinator::{
     Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, TooManyJobs, WorkerChange,
     unthreaded,

@@ -12,7 +12,7 @@ use queens_coordinator::store::sqlite::{
 };
 use queens_coordinator::{Coordinator, grpc, http};
 use queens_process::logs::LogArgs;
-use queens_process::{allow_many_files, arguments, cancel_on_signal, complain, default_threads};
+use queens_process::{VERSION, allow_many_files, arguments, cancel_on_signal, complain, default_threads};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -23,7 +23,7 @@ use tracing::{info, warn};
 /// run go on with what they hold. Logs go to stderr; the environment variable QUEENS_LOG chooses how much (off,
 /// error, warn, info, debug or trace).
 #[derive(Debug, Parser)]
-#[command(name = "queens-coordinator", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(name = "queens-coordinator", version = VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -69,9 +69,9 @@ enum Command {
     /// Reads every record of a directory that no coordinator uses, or of a backup, and makes every plan again, which takes
     /// as long as planning the jobs. Exit status 0 if nothing contradicts anything.
     Check {
-        /// Backup to check instead of a data directory
-        #[arg(value_name = "FILE")]
-        file: Option<PathBuf>,
+        /// Data directory or backup to check; if not given, the directory that --data-dir names
+        #[arg(value_name = "DIR|FILE")]
+        path: Option<PathBuf>,
 
         #[command(flatten)]
         data: DataArgs,
@@ -124,7 +124,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
-        Some(Command::Check { file, data }) => check(data, file.as_deref()),
+        Some(Command::Check { path, data }) => check(path.as_deref().unwrap_or(&data.data_dir)),
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
     }
 }
@@ -143,11 +143,8 @@ fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
     print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
 }
 
-fn check(data: &DataArgs, file: Option<&Path>) -> anyhow::Result<()> {
-    let audits = match file {
-        Some(file) => audit_file(file)?,
-        None => audit(&data.data_dir)?,
-    };
+fn check(path: &Path) -> anyhow::Result<()> {
+    let audits = if path.is_file() { audit_file(path)? } else { audit(path)? };
     if audits.is_empty() {
         return print("no jobs");
     }
@@ -160,7 +157,10 @@ fn describe(audit: &JobAudit) -> String {
     match n_subproblems {
         None => format!("{name}  no plan yet"),
         Some(_) if audit.is_complete() => {
-            format!("{name}  {n_records} records cover all {n_recorded} subproblems once: {total} solutions")
+            let solutions = if *total == 1 { "solution" } else { "solutions" };
+            format!(
+                "{name}  {n_records} records cover all {n_recorded} subproblems once: {total} {solutions}"
+            )
         }
         Some(all) => format!("{name}  {n_records} records cover {n_recorded} of {all} subproblems"),
     }

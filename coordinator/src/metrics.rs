@@ -115,7 +115,7 @@ impl Metrics {
     pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
         let Counters { nodes, reported, report, commit, publishing, step } = counters.clone();
-        let build = Build { version: env!("CARGO_PKG_VERSION"), decomposition: DECOMPOSITION_VERSION };
+        let build = Build { version: queens_process::VERSION, decomposition: DECOMPOSITION_VERSION };
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program", info);

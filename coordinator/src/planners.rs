@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_proto::JobId;
-use queens_solver::{BoardSize, Plan};
+use queens_solver::{BoardSize, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
@@ -42,11 +42,18 @@ pub(crate) struct Planners {
     commands: mpsc::WeakSender<Command>,
     /// The jobs without a plan, by their boards.
     waiting: BTreeMap<BoardSize, BTreeSet<JobId>>,
-    /// What stops the threads that make the plans of these boards.
-    making: BTreeMap<BoardSize, Arc<AtomicBool>>,
+    making: BTreeMap<BoardSize, Making>,
     made: BTreeMap<BoardSize, Arc<Plan>>,
     /// When to start threads again, if one could not be started.
     retry: Option<Instant>,
+}
+
+/// A plan that is being made.
+#[derive(Default)]
+struct Making {
+    /// Stops the threads that make it.
+    stop: Arc<AtomicBool>,
+    progress: Arc<PlanProgress>,
 }
 
 impl Planners {
@@ -73,18 +80,18 @@ impl Planners {
         jobs.remove(&job);
         if jobs.is_empty() {
             self.waiting.remove(&n);
-            if let Some(stop) = self.making.get(&n) {
-                stop.store(true, Ordering::Relaxed);
+            if let Some(making) = self.making.get(&n) {
+                making.stop.store(true, Ordering::Relaxed);
             }
         }
     }
 
     /// A thread has ended, with its plan if it was not stopped.
     pub(crate) fn ended(&mut self, n: BoardSize, plan: Option<Plan>) {
-        let stop = self.making.remove(&n);
+        let making = self.making.remove(&n);
         match plan {
             Some(plan) => _ = self.made.insert(n, Arc::new(plan)),
-            None if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => {}
+            None if making.is_some_and(|making| making.stop.load(Ordering::Relaxed)) => {}
             None => {
                 error!(%n, "a thread that makes a plan has failed; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);
@@ -126,6 +133,17 @@ impl Planners {
         Some(smaller.count() + self.making.keys().filter(in_lane).count())
     }
 
+    /// Whether any plan is being made.
+    pub(crate) fn is_making(&self) -> bool {
+        !self.making.is_empty()
+    }
+
+    /// The share of this board's plan that is made, 0 to 1; `None` unless it is being made.
+    pub(crate) fn share_made(&self, n: BoardSize) -> Option<f64> {
+        let progress = &self.making.get(&n)?.progress;
+        Some(progress.n_planned() as f64 / progress.n_crosses().max(1) as f64)
+    }
+
     /// Starts threads for the boards that are next.
     pub(crate) fn start(&mut self) {
         if self.retry.is_some_and(|at| Instant::now() < at) {
@@ -144,18 +162,20 @@ impl Planners {
 
     /// Makes a plan on a thread of its own, which sends it as a command when it is done.
     fn make(&mut self, n: BoardSize) {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (n_threads, commands, stopped) = (self.n_threads, self.commands.clone(), stop.clone());
+        let making = Making::default();
+        let (stop, progress) = (making.stop.clone(), making.progress.clone());
+        let (n_threads, commands) = (self.n_threads, self.commands.clone());
         let make = move || {
             // That it has panicked, if it has, is in the log; nothing of it is used.
-            let plan = catch_unwind(AssertUnwindSafe(|| Plan::new(n, n_threads, &stopped))).unwrap_or(None);
+            let plan = catch_unwind(AssertUnwindSafe(|| Plan::with_progress(n, n_threads, &stop, &progress)));
+            let plan = plan.unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
                 // An error means that the coordinator has stopped: it plans again when it is started again.
                 _ = commands.blocking_send(Command::PlanEnded { n, plan });
             }
         };
         match thread::Builder::new().name(format!("plan-{n}")).spawn(make) {
-            Ok(_) => _ = self.making.insert(n, stop),
+            Ok(_) => _ = self.making.insert(n, making),
             Err(error) => {
                 error!(%n, %error, "failed to start a thread that makes a plan; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);
@@ -165,8 +185,8 @@ impl Planners {
 
     /// Stops making any plans.
     pub(crate) fn stop_all(&mut self) {
-        for stop in self.making.values() {
-            stop.store(true, Ordering::Relaxed);
+        for making in self.making.values() {
+            making.stop.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Name, Priority};
+use queens_proto::{Contribution, JobId, LeaseId, Name, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
@@ -34,6 +34,20 @@ pub trait Store: Send {
     /// # Errors
     /// If the records can't be read.
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
+
+    /// A way to read the records beside, if they are kept outside of this process.
+    fn records(&self) -> Option<Arc<dyn Records>> {
+        None
+    }
+}
+
+/// Records that are read while the coordinator writes others.
+pub trait Records: std::fmt::Debug + Send + Sync {
+    /// Who has counted a job, or one of its crosses: those with the most nodes first. Reads all their records.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
 }
 
 /// What the record of a span says.

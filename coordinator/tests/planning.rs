@@ -97,6 +97,31 @@ async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_on
 }
 
 #[tokio::test]
+async fn how_far_a_plan_is_is_told_while_it_is_made() {
+    let _turn = TURN.lock().await;
+    let coordinator = start();
+    let handle = coordinator.handle();
+    let job = submit(&handle, 30).await.expect("taken");
+    let second = submit(&handle, 31).await.expect("taken");
+    let mut last = 0.0;
+    for _ in 0..3 {
+        let above = last;
+        wait_for(&handle, job, |job| job.plan_fraction.is_some_and(|share| share > above)).await;
+        let snapshot = handle.snapshot();
+        let status = snapshot.job(job).expect("a job");
+        last = status.plan_fraction.expect("it is being made");
+        assert!(above < last && last < 1.0, "{last} after {above}");
+        assert_eq!((status.fraction(), status.seconds_left), (0.0, None), "nothing is counted");
+        assert_eq!(snapshot.job(second).expect("a job").plan_fraction, None, "it is not begun");
+    }
+    handle.cancel(job).await.expect("it runs").expect("a job");
+    wait_for(&handle, job, |job| job.plan_fraction.is_none()).await;
+    wait_for(&handle, second, |job| job.plan_fraction.is_some()).await;
+    handle.cancel(second).await.expect("it runs").expect("a job");
+    coordinator.stop();
+}
+
+#[tokio::test]
 async fn jobs_for_the_same_board_share_a_plan() {
     let _turn = TURN.lock().await;
     let coordinator = start();

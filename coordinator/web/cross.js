@@ -1,4 +1,4 @@
-import { $, follow, get, grouped, h, pathPart, percent, repeat, say, subproblems } from "./page.js";
+import { $, follow, get, grouped, h, pathPart, percent, repeat, say, spans, subproblems } from "./page.js";
 
 const job = pathPart(2), cross = pathPart(4);
 const asked = new URLSearchParams(location.search).get("subproblem");
@@ -46,7 +46,11 @@ async function load() {
   $("number").max = String(Math.max(0, answer.subproblems - 1));
   const { workers } = answer;
   $("workers").replaceChildren(...(workers.length ? workers.slice(0, 20).map((worker) =>
-    h("li", {}, `${worker.name}: ${subproblems(worker)}`)) : [h("li", { className: "quiet" }, "nobody at the moment")]));
+    h("li", {}, `${worker.name}: ${subproblems(worker)}`)) : [h("li", { className: "quiet" }, answer.fraction === 1 ? "nobody any more: all of it is counted" : "nobody at the moment")]));
+  const { counted_by: countedBy } = answer;
+  if (countedBy === null) return;
+  $("counted-by").replaceChildren(...(countedBy.length ? countedBy.slice(0, 20).map((one) =>
+    h("li", {}, `${one.worker} (${one.kernel}): ${spans(one)}, ${percent(one.share)} of the nodes`)) : [h("li", { className: "quiet" }, "nobody yet")]));
 }
 
 repeat(3, load);

@@ -1,4 +1,4 @@
-import { $, agreement, duration, follow, get, grouped, jobActions, pathPart, percent, rate, repeat, say, showEvents, stateText, timeLeft } from "./page.js";
+import { $, agreement, duration, follow, get, grouped, h, jobActions, pathPart, percent, rate, repeat, say, showEvents, stateText, timeLeft } from "./page.js";
 import { drawChart } from "./chart.js";
 import { makeHeat } from "./heat.js";
 
@@ -12,6 +12,8 @@ function show(job) {
   say($("title"), `Job ${id}: ${job.n} queens`);
   say($("state"), stateText(job));
   say($("count"), grouped(job.solutions));
+  $("fundamental-part").hidden = job.state !== "done";
+  say($("fundamental"), job.fundamental === null ? "being computed" : grouped(job.fundamental));
   const [words, look] = agreement(job);
   say($("agrees"), words);
   $("agrees").className = look;
@@ -44,6 +46,15 @@ addEventListener("resize", redraw);
 repeat(1, async () => show(await get(`jobs/${id}`)));
 repeat(1, async () => showHeat(await get(`jobs/${id}/cells`)));
 repeat(2, async () => showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events));
+repeat(5, async () => {
+  const { contributions } = await get(`jobs/${id}/contributions?limit=100`);
+  $("contributions-none").hidden = contributions.length > 0;
+  $("contributions-list").hidden = contributions.length === 0;
+  $("contributions").replaceChildren(...contributions.map((one) => h("tr", {},
+    h("td", { "data-label": "Worker" }, one.worker), h("td", { "data-label": "Kernel" }, one.kernel),
+    h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": "Nodes" }, grouped(one.nodes)),
+    h("td", { "data-label": "Core-hours" }, (one.core_seconds / 3600).toPrecision(3)), h("td", { "data-label": "Share" }, percent(one.share)))));
+});
 repeat(2, async () => {
   ({ levels } = await get(`jobs/${id}/history`));
   redraw();

@@ -1,4 +1,4 @@
-import { $, agreement, attempt, duration, follow, grouped, h, jobActions, percent, post, rate, repeat, get, say, showEvents, stateText, timeLeft } from "./page.js";
+import { $, agreement, attempt, duration, fleetRate, follow, grouped, h, jobActions, percent, post, rate, repeat, get, say, showEvents, stateText, timeLeft } from "./page.js";
 
 const said = $("said");
 const rows = new Map();
@@ -68,7 +68,7 @@ follow((summary) => {
   const { workers } = summary;
   say($("connected"), grouped(workers.connected));
   say($("threads"), grouped(workers.threads));
-  say($("speed"), rate(workers.nodes_per_second));
+  say($("speed"), fleetRate(workers));
   const troubled = ["draining", "blocked", "stuck", "failing"].filter((state) => workers[state]);
   const away = workers.total - workers.connected;
   const notes = troubled.map((state) => `${grouped(workers[state])} ${state}`);

@@ -23,11 +23,16 @@ export function say(element, text) {
 /** Digits in thousands; takes strings, as counts outgrow numbers. */
 export const grouped = (digits) => String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
 
+/** A share, "0.0031 %", rounded down so that only all of it is 100 %: the same as the command line shows. */
 export const percent = (share) => {
-  const decimals = share > 0 && share < 1 ? 2 : 0;
-  // What is not all is not shown as all.
-  const shown = Math.min(share * 100, share < 1 ? 99.99 : 100);
-  return `${shown.toFixed(decimals)} %`;
+  // A little more, so that 0.07 is 7 %.
+  const percent = share * 100 * (1 + 1e-12);
+  if (share >= 1) return "100 %";
+  if (percent <= 0) return "0 %";
+  if (percent < 0.0001) return "<0.0001 %";
+  const decimals = percent >= 10 ? 1 : percent >= 1 ? 2 : 1 - Math.floor(Math.log10(percent));
+  const parts = 10 ** decimals;
+  return `${Math.min(Math.floor(percent * parts) / parts, 99.9).toFixed(decimals)} %`;
 };
 
 export function rate(perSecond) {
@@ -36,6 +41,10 @@ export function rate(perSecond) {
   const [unit, size] = units.findLast(([, size]) => perSecond >= size) ?? units[0];
   return `${(perSecond / size).toPrecision(3)} ${unit}nodes/s`;
 }
+
+/** What all workers count together, and of how many of them that is, if not of all. */
+export const fleetRate = ({ nodes_per_second: perSecond, counting, measured }) =>
+  rate(perSecond) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
 
 /** Seconds in the two largest units. */
 export function duration(seconds) {
@@ -49,14 +58,39 @@ export function duration(seconds) {
   return next ? `${first} ${Math.floor((whole % size) / next[1])} ${next[0]}` : first;
 }
 
+/** A range of seconds, with no more digits than are known: "45 to 60 min". */
+export function range(low, high) {
+  const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  // The largest unit that says both ends, or else the upper.
+  const both = units.find(([name, unit]) => high >= 2 * unit && low >= unit && (name === "y" || high < 1000 * unit));
+  const [name, unit] = both ?? units.find(([, unit]) => high >= 2 * unit) ?? ["s", 1];
+  // Two digits, and whole numbers.
+  const rounded = (number, round) => {
+    const digits = 10 ** Math.max(Math.floor(Math.log10(Math.max(number, 1))) - 1, 0);
+    return round(number / digits) * digits;
+  };
+  const least = rounded(low / unit, Math.floor), most = Math.max(rounded(high / unit, Math.ceil), 1);
+  if (least < 1) return `at most ${grouped(most)} ${name}`;
+  return least < most ? `${grouped(least)} to ${grouped(most)} ${name}` : `about ${grouped(most)} ${name}`;
+}
+
+/** When what takes so many seconds is done, in local time, if that is worth a date. */
+export function doneAt(low, high) {
+  const day = 86400, year = 365.25 * day;
+  if (high < 3600 || high >= 1000 * year) return "";
+  const exact = high - low < 2 * day, step = (exact ? 600 : day) * 1000, now = Date.now();
+  const first = new Date(Math.floor((now + low * 1000) / step) * step);
+  const last = new Date(Math.ceil((now + high * 1000) / step) * step);
+  const style = high >= 2 * year ? { year: "numeric" } : exact ? { dateStyle: "medium", timeStyle: "short" } : { dateStyle: "medium" };
+  return `, done ${new Intl.DateTimeFormat(undefined, style).formatRange(first, last)}`;
+}
+
 export const isOver = (job) => ["done", "cancelled", "failed"].includes(job.state);
 
 export function timeLeft(job) {
   if (isOver(job)) return "–";
-  if (job.seconds_left === null) return "unknown";
   const { seconds_left_low: low, seconds_left_high: high } = job;
-  const range = typeof low === "number" && typeof high === "number" ? ` (${duration(low)} to ${duration(high)})` : "";
-  return `${duration(job.seconds_left)}${range}`;
+  return typeof low === "number" && typeof high === "number" ? `${range(low, high)}${doneAt(low, high)}` : "unknown";
 }
 
 /** How a finished count lies to the published one: words and a class. */
@@ -71,7 +105,8 @@ export function agreement(job) {
 export function stateText(job) {
   const failed = job.failed ? `, ${job.failed} ${job.failed === 1 ? "span" : "spans"} failed` : "";
   const waiting = job.plans_before === null ? "" : `, ${job.plans_before} before it`;
-  return job.state + failed + waiting;
+  const planned = job.plan_fraction === null ? "" : ` ${Math.floor(100 * job.plan_fraction)} %`;
+  return job.state + planned + failed + waiting;
 }
 
 async function answer(response) {
@@ -157,6 +192,9 @@ export function jobActions(line) {
 /** Subproblems of a half-open range. */
 export const subproblems = ({ from, to }) =>
   to - from === 1 ? `subproblem ${grouped(from)}` : `subproblems ${grouped(from)} to ${grouped(to - 1)}`;
+
+/** How many spans somebody has counted. */
+export const spans = ({ spans: count }) => (count === 1 ? "1 span" : `${grouped(count)} spans`);
 
 /** Shows a list of events, the latest first; leaves the list alone if nothing is new. */
 export function showEvents(list, events) {

@@ -1,4 +1,4 @@
-import { $, ask, attempt, duration, follow, get, grouped, h, post, rate, repeat, say, subproblems } from "./page.js";
+import { $, ask, attempt, duration, fleetRate, follow, get, grouped, h, post, rate, repeat, say, subproblems } from "./page.js";
 
 const PAGE = 50;
 const said = $("said");
@@ -88,6 +88,6 @@ $("next").addEventListener("click", () => { if (offset + PAGE < total) offset +=
 follow(({ workers }) => {
   say($("connected"), grouped(workers.connected));
   say($("threads"), grouped(workers.threads));
-  say($("speed"), rate(workers.nodes_per_second));
+  say($("speed"), fleetRate(workers));
   for (const state of ["draining", "blocked", "stuck", "failing"]) say($(`n-${state}`), grouped(workers[state]));
 });

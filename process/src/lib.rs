@@ -1,66 +1,25 @@
 //! What every program of the project does alike: arguments, error messages, logs, numbers and signals.
 
+mod arguments;
 pub mod logs;
 pub mod metrics;
 mod output;
 
-use std::env;
 use std::io;
 use std::num::NonZeroUsize;
-use std::process::{self, ExitCode};
+use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::builder::Resettable;
-use clap::error::ErrorKind;
-use clap::{Arg, Command, Parser};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+pub use arguments::{arguments, wrong_usage};
 pub use output::{complain, is_colourful, is_screen, print, say, stdout};
 
-/// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
-/// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as
-/// `VARIABLE: ${VARIABLE:-}` in a Compose file means it.
-///
-/// # Errors
-/// If the process is to end.
-pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
-    let matches = without_empty_variables(A::command()).try_get_matches();
-    let args = matches.and_then(|matches| A::from_arg_matches(&matches));
-    args.map_err(|error| usage(&error, A::command().get_name()))
-}
-
-fn without_empty_variables(command: Command) -> Command {
-    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
-    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
-    command.mut_subcommands(without_empty_variables)
-}
-
-fn usage(error: &clap::Error, program: &str) -> ExitCode {
-    let text = error.render().to_string();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            if let Err(error) = print(text.trim_end()) {
-                complain(&format!("failed to write the help: {error}"));
-                return ExitCode::FAILURE;
-            }
-            ExitCode::SUCCESS
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            text.trim_end().lines().for_each(say);
-            ExitCode::from(2)
-        }
-        _ => {
-            let first: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-            let first = first.join(" ");
-            let what = first.strip_prefix("error: ").unwrap_or(&first);
-            complain(&format!("{what} (see '{program} --help')"));
-            ExitCode::from(2)
-        }
-    }
-}
+/// The version of the programs; that of a release with the commit it was built on, if that is known: "0.1.0+1a2b3c4d5e6f".
+pub const VERSION: &str = env!("QUEENS_VERSION");
 
 /// Signals that come sooner after the first are taken for the same: what stops a process may tell it and its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use crate::pb::{self, coordinator_message, worker_message};
 use crate::{
-    Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId, JobState, JobStatus,
-    Lease, LeaseId, LeasedSpan, Name, Priority, Progress, Report, ToCoordinator, ToWorker, WorkerId,
-    WorkerState, WorkerStatus, checksum, plain,
+    Contribution, Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId,
+    JobState, JobStatus, Lease, LeaseId, LeasedSpan, Name, Priority, Progress, Report, ToCoordinator,
+    ToWorker, WorkerId, WorkerState, WorkerStatus, checksum, plain,
 };
 
 /// The version of the protocol that this program speaks.
@@ -400,6 +400,15 @@ impl From<JobState> for pb::JobState {
     }
 }
 
+/// The share of a plan that is made.
+fn share_of_plan(share: f64) -> Result<f64, InvalidMessage> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    let expected = "a number from 0 to 1".to_owned();
+    Err(InvalidMessage::OutOfRange { what: "the share of the plan", found: share.to_string(), expected })
+}
+
 fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
     match pb::JobState::try_from(state) {
         Ok(pb::JobState::Planning) => Ok(JobState::Planning),
@@ -437,6 +446,8 @@ impl From<JobStatus> for pb::Job {
             failure: job.failure.unwrap_or_default(),
             store_error: job.store_error.unwrap_or_default(),
             plans_before: job.n_plans_before,
+            plan_fraction: job.plan_fraction,
+            fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
             seconds_left_low: job.seconds_left_low,
             seconds_left_high: job.seconds_left_high,
         }
@@ -476,6 +487,11 @@ impl TryFrom<pb::Job> for JobStatus {
             failure: some_line(&job.failure),
             store_error: some_line(&job.store_error),
             n_plans_before: job.plans_before,
+            plan_fraction: job.plan_fraction.map(share_of_plan).transpose()?,
+            fundamental: match job.fundamental.as_str() {
+                "" => None,
+                count => Some(decimal("the number of fundamental solutions", count)?),
+            },
         })
     }
 }
@@ -547,12 +563,38 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),
-            rate: amount("the worker's rate", worker.nodes_per_second)?,
+            rate: worker.nodes_per_second.map(|rate| amount("the worker's rate", rate)).transpose()?,
             n_leases: worker.leases,
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
             counting: span.map(|span| (JobId(worker.job), span)),
+        })
+    }
+}
+
+impl From<&Contribution> for pb::Contribution {
+    fn from(contribution: &Contribution) -> Self {
+        Self {
+            worker: contribution.worker.to_string(),
+            kernel: contribution.kernel.to_string(),
+            spans: contribution.n_spans,
+            nodes: contribution.nodes.to_string(),
+            time_us: u64::try_from(contribution.time.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl TryFrom<pb::Contribution> for Contribution {
+    type Error = InvalidMessage;
+
+    fn try_from(contribution: pb::Contribution) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            worker: Name::of_any(&contribution.worker),
+            kernel: Name::of_any(&contribution.kernel),
+            n_spans: contribution.spans,
+            nodes: decimal("the number of nodes", &contribution.nodes)?,
+            time: Duration::from_micros(contribution.time_us),
         })
     }
 }

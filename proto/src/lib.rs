@@ -21,4 +21,6 @@ pub use link::{Link, link};
 pub use message::{Delta, Failure, Held, Hello, Lease, LeasedSpan, Report, ToCoordinator, ToWorker};
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
-pub use status::{Event, EventKind, JobState, JobStatus, Progress, WorkerState, WorkerStatus};
+pub use status::{
+    Contribution, Event, EventKind, FleetSpeed, JobState, JobStatus, Progress, WorkerState, WorkerStatus,
+};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Span};
+use queens_solver::{BoardSize, Span, published};
 
 use crate::{JobId, Name, Priority, WorkerId};
 
@@ -104,16 +104,29 @@ pub struct JobStatus {
     pub store_error: Option<String>,
     /// How many other plans are made before this job's; `None` if that is made, or being made.
     pub n_plans_before: Option<u32>,
+    /// The share of its plan that is made, 0 to 1, while that is being made.
+    pub plan_fraction: Option<f64>,
+    /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
+    pub fundamental: Option<u128>,
 }
 
 impl JobStatus {
-    /// The recorded share of the estimated work, 0 to 1.
+    /// Whether what was counted is what has been published; `None` if it is not done or nothing has been published. The
+    /// fundamental number is compared when it is there.
+    #[must_use]
+    pub fn agrees(&self) -> Option<bool> {
+        let counts = published(self.n).filter(|_| self.state == JobState::Done)?;
+        let is_fundamental = self.fundamental.is_none_or(|count| count == counts.fundamental);
+        Some(counts.solutions == self.progress.solutions && is_fundamental)
+    }
+
+    /// The recorded share of the estimated work, 0 to 1; 1 only when all is recorded.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         match self.state {
             JobState::Done => 1.0,
             _ if self.progress.work == 0 => 0.0,
-            _ => self.progress.work_recorded as f64 / self.progress.work as f64,
+            _ => (self.progress.work_recorded as f64 / self.progress.work as f64).min(1.0f64.next_down()),
         }
     }
 }
@@ -164,8 +177,9 @@ pub struct WorkerStatus {
     pub connected: bool,
     /// Time since it was last heard of.
     pub silent: Duration,
-    /// What all its threads count together, in estimated nodes per second; 0 if it has nothing to count.
-    pub rate: f64,
+    /// What all its threads count together, in counted nodes per second: 0 if it has nothing to count, `None` if nobody
+    /// has measured it.
+    pub rate: Option<f64>,
     /// Leases it holds.
     pub n_leases: u32,
     /// Spans recorded from its reports.
@@ -176,6 +190,56 @@ pub struct WorkerStatus {
     pub failure: Option<String>,
     /// What one of its threads is counting: a job, and what is left of a span.
     pub counting: Option<(JobId, Span)>,
+}
+
+/// What a worker has counted of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contribution {
+    /// The worker's name.
+    pub worker: Name,
+    /// Its kernel.
+    pub kernel: Name,
+    /// Spans that are recorded of it.
+    pub n_spans: u64,
+    /// Their nodes.
+    pub nodes: u128,
+    /// The time its threads took for them, added up.
+    pub time: Duration,
+}
+
+/// How fast workers count together, as far as that is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FleetSpeed {
+    /// Those of them that are connected and count something.
+    pub n_counting: usize,
+    /// Those of these whose speed is measured.
+    pub n_measured: usize,
+    /// What these count, in nodes per second; `None` if something is counted and none of it is measured.
+    pub nodes_per_second: Option<f64>,
+}
+
+impl FleetSpeed {
+    /// That of all these workers.
+    pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerStatus>) -> Self {
+        let (mut n_counting, mut n_measured, mut sum) = (0, 0, 0.0);
+        let counting = workers.into_iter().filter(|worker| worker.connected && worker.rate != Some(0.0));
+        for worker in counting {
+            n_counting += 1;
+            if let Some(rate) = worker.rate {
+                n_measured += 1;
+                sum += rate;
+            }
+        }
+        let nodes_per_second = (n_counting == 0 || n_measured > 0).then_some(sum);
+        Self { n_counting, n_measured, nodes_per_second }
+    }
+
+    /// Of how many workers it is told, if not of all: "12 of 30 workers measured".
+    #[must_use]
+    pub fn gap(&self) -> Option<String> {
+        let Self { n_counting, n_measured, .. } = self;
+        (n_measured < n_counting).then(|| format!("{n_measured} of {n_counting} workers measured"))
+    }
 }
 
 /// Something that has happened.

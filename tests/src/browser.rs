@@ -1,22 +1,24 @@
-//! A real browser: Debian's chromium, driven by its chromedriver.
+//! A real browser: Debian's chromium, driven by its chromedriver, which is asked in plain HTTP (the W3C's WebDriver).
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use std::{env, fs};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use thirtyfour::{By, CapabilitiesHelper, ChromiumLikeCapabilities, DesiredCapabilities, WebDriver};
-use tokio::runtime::Runtime;
 
 use crate::process::{Running, wait_until};
 
 /// An open window.
 #[derive(Debug)]
 pub struct Browser {
-    runtime: Runtime,
-    window: WebDriver,
+    /// Where the driver listens.
+    address: String,
+    /// What the driver calls the window: the path of what is asked of it.
+    session: String,
     /// Ended when this is dropped, and the browser with it.
     _driver: Running,
     _profile: TempDir,
@@ -62,8 +64,8 @@ impl Browser {
         });
         let port = port.expect("chromedriver says where it listens");
         let profile = TempDir::new().expect("a temporary directory");
-        let mut wishes = DesiredCapabilities::chrome();
-        for argument in [
+        let profile_dir = format!("--user-data-dir={}", profile.path().display());
+        let arguments = [
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
@@ -73,25 +75,22 @@ impl Browser {
             "--disable-component-update",
             "--no-first-run",
             "--lang=en-GB",
-            &format!("--user-data-dir={}", profile.path().display()),
-        ] {
-            wishes.add_arg(argument).expect("an argument");
-        }
-        wishes.set("goog:loggingPrefs", json!({ "browser": "ALL" })).expect("a capability");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let window = runtime.block_on(WebDriver::new(format!("http://127.0.0.1:{port}"), wishes));
+            &profile_dir,
+        ];
+        let wishes = json!({
+            "browserName": "chrome",
+            "goog:chromeOptions": { "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
+        let address = format!("127.0.0.1:{port}");
+        let window = json!({ "capabilities": { "alwaysMatch": wishes } });
+        let window = ask(&address, "POST", "/session", &window).expect("a window");
+        let session = format!("/session/{}", window["sessionId"].as_str().expect("a window has a name"));
         // Tests are TARGET/PROFILE/deps/NAME-HASH.
         let test = env::current_exe().expect("the running test has a path");
         let screenshots = test.ancestors().nth(3).expect("a target directory").join("screenshots");
         fs::create_dir_all(&screenshots).expect("a directory for screenshots");
-        Self {
-            runtime,
-            window: window.expect("a window"),
-            _driver: driver,
-            _profile: profile,
-            site: site.to_owned(),
-            screenshots,
-        }
+        Self { address, session, _driver: driver, _profile: profile, site: site.to_owned(), screenshots }
     }
 
     /// Goes to a page.
@@ -100,7 +99,7 @@ impl Browser {
     /// If it can't be loaded.
     #[track_caller]
     pub fn go(&self, path: &str) {
-        self.runtime.block_on(self.window.goto(format!("{}{path}", self.site))).expect("the page");
+        self.post("/url", &json!({ "url": format!("{}{path}", self.site) })).expect("the page");
     }
 
     /// What a JavaScript expression is in the page.
@@ -110,9 +109,8 @@ impl Browser {
     #[track_caller]
     #[must_use]
     pub fn eval(&self, expression: &str) -> Value {
-        let script = format!("return ({expression});");
-        let result = self.runtime.block_on(self.window.execute(script, Vec::new()));
-        result.unwrap_or_else(|error| panic!("{expression}: {error}")).json().clone()
+        let script = json!({ "script": format!("return ({expression});"), "args": [] });
+        self.post("/execute/sync", &script).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     /// The text that is seen of an element; empty if there is no such element.
@@ -147,8 +145,8 @@ impl Browser {
     /// If it can't be.
     #[track_caller]
     pub fn click(&self, css: &str) {
-        let click = async { self.window.find(By::Css(css)).await?.click().await };
-        self.runtime.block_on(click).unwrap_or_else(|error| panic!("click on {css}: {error}"));
+        let click = self.find(css).and_then(|element| self.post(&format!("{element}/click"), &json!({})));
+        click.unwrap_or_else(|error| panic!("click on {css}: {error}"));
     }
 
     /// Types into an element.
@@ -157,8 +155,9 @@ impl Browser {
     /// If it can't be.
     #[track_caller]
     pub fn keys(&self, css: &str, keys: &str) {
-        let keys = async { self.window.find(By::Css(css)).await?.send_keys(keys).await };
-        self.runtime.block_on(keys).unwrap_or_else(|error| panic!("keys to {css}: {error}"));
+        let keys = json!({ "text": keys });
+        let typed = self.find(css).and_then(|element| self.post(&format!("{element}/value"), &keys));
+        typed.unwrap_or_else(|error| panic!("keys to {css}: {error}"));
     }
 
     /// Looks at the page in another way.
@@ -200,19 +199,62 @@ impl Browser {
     /// If it does not say.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
-        let entries = self.runtime.block_on(self.window.get_log("browser")).expect("a log");
-        entries.into_iter().map(|entry| entry.message).collect()
+        let entries = self.post("/se/log", &json!({ "type": "browser" })).expect("a log");
+        let message = |entry: &Value| entry["message"].as_str().expect("entries have messages").to_owned();
+        entries.as_array().expect("a log is a list").iter().map(message).collect()
     }
 
     fn tools(&self, command: &str, arguments: Value) -> Value {
-        let result = self.runtime.block_on(self.window.cdp().send_raw(command, arguments));
+        let result = self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": arguments }));
         result.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// The path of an element.
+    fn find(&self, css: &str) -> Result<String, String> {
+        let element = self.post("/element", &json!({ "using": "css selector", "value": css }))?;
+        let name = element.as_object().and_then(|names| names.values().next()).and_then(Value::as_str);
+        Ok(format!("/element/{}", name.expect("an element has a name")))
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
+        ask(&self.address, "POST", &format!("{}{path}", self.session), body)
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
         // Ends the browser; its driver would leave it behind.
-        _ = self.runtime.block_on(self.window.clone().quit());
+        _ = ask(&self.address, "DELETE", &self.session, &json!({}));
     }
+}
+
+/// What the driver at this address answers, or its reason. Unlike the services that [`http`](crate::http) asks, it insists
+/// on HTTP/1.1 and keeps the connection.
+fn ask(address: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n", body.len());
+    write!(stream, "{head}Content-Type: application/json\r\n\r\n{body}")
+        .map_err(|error| error.to_string())?;
+    let mut answer = BufReader::new(stream);
+    let mut status = String::new();
+    answer.read_line(&mut status).map_err(|error| error.to_string())?;
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        answer.read_line(&mut line).map_err(|error| error.to_string())?;
+        match line.trim_end().split_once(':') {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.trim().parse().expect("a number");
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut text = vec![0; length];
+    answer.read_exact(&mut text).map_err(|error| error.to_string())?;
+    let mut said: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    let value = said["value"].take();
+    if status.contains(" 200 ") { Ok(value) } else { Err(value["message"].to_string()) }
 }

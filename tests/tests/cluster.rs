@@ -17,6 +17,11 @@ fn solutions(n: u8) -> String {
     published(n).expect("published").solutions.to_string()
 }
 
+fn fundamental(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").fundamental.to_string()
+}
+
 fn fraction(status: &Value) -> f64 {
     status["fraction"].as_f64().expect("a number")
 }
@@ -60,9 +65,18 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
         assert_eq!(status["state"], "done");
         assert_eq!(status["solutions"], solutions(*n).as_str());
         assert_eq!((fraction(&status), status["seconds_left"].as_f64()), (1.0, Some(0.0)));
+        assert_eq!(status["fundamental"], fundamental(*n).as_str());
+        assert!(watched.stdout.contains(&format!("fundamental: {}", fundamental(*n))), "{watched:?}");
     }
     coordinator.stop();
     check_records(&data_dir, &[16, 15, 14]);
+    // Another coordinator computes it again.
+    let coordinator = Coordinator::start(&data_dir);
+    for (n, job) in &jobs {
+        wait_until("the fundamental number", || {
+            (coordinator.status(job)["fundamental"] == fundamental(*n).as_str()).then_some(())
+        });
+    }
 }
 
 /// A worker and the coordinator, twice, are killed while the job is unfinished.

@@ -1,6 +1,6 @@
 //! The command line of `queens count`: what it answers, what it refuses, where its settings come from.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::binary;
-use queens_tests::process::{Outcome, Running, clean, queens, run};
+use queens_tests::process::{Outcome, Running, clean, queens, run, wait_until};
 use queens_tests::skipped;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -43,7 +43,9 @@ fn check_json(n: BoardSize, threads: usize) -> String {
         "kernel": Kernel::best().name(),
         "published": published.solutions.to_string(),
         "agrees": true,
+        "counted_now": nodes,
     });
+    assert!(take(&mut answer, "begun").as_str().is_some_and(|begun| begun.ends_with(" UTC")));
     assert_eq!(answer, expected);
     nodes
 }
@@ -69,12 +71,12 @@ fn check_text(n: u8, expected: &str) {
     let [counts, published, nodes] = lines[..] else { panic!("three lines: {outcome:?}") };
     assert_eq!(counts, expected);
     assert_eq!(published, "agrees with the published count");
-    assert!(nodes.contains(" nodes in "), "{nodes}");
+    assert!(nodes.contains(" nodes in ") || nodes.starts_with("1 node in "), "{nodes}");
 }
 
 #[test]
 fn text_says_the_counts_first() {
-    check_text(0, "Q(0) = 1 solutions, 1 of them fundamental");
+    check_text(0, "Q(0) = 1 solution, 1 of them fundamental");
     check_text(2, "Q(2) = 0 solutions, 0 of them fundamental");
     check_text(8, "Q(8) = 92 solutions, 12 of them fundamental");
     check_text(13, "Q(13) = 73712 solutions, 9233 of them fundamental");
@@ -123,6 +125,52 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
     }
     check_usage(&["count", "8"], &[("QUEENS_KERNEL", "avx9")], &["'avx9'", "--kernel", "auto", "portable"]);
     check_usage(&["count", "8"], &[("QUEENS_OUTPUT", "xml")], &["'xml'", "--output", "text, json"]);
+}
+
+#[test]
+fn mistakes_are_told_with_what_mends_them() {
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["count", "8", "--bogus"], &["(see 'queens count --help')"]),
+        (&["workers", "drain"], &["(see 'queens workers drain --help')"]),
+        (&["solve", "8", "--seed", "1"], &["(see 'queens solve --help')"]),
+        (&["bogus"], &["(see 'queens --help')"]),
+        (&["cuont", "8"], &["did you mean 'count'?", "(see 'queens --help')"]),
+        (&["count", "8", "--thread", "2"], &["did you mean '--threads'?"]),
+        (&["count", "8", "--local", "--coordinator", "http://127.0.0.1:1"], &["--local", "--coordinator"]),
+    ];
+    for (args, expected) in rows {
+        check_usage(args, &[], expected);
+    }
+    let coordinator = ("QUEENS_COORDINATOR", "http://127.0.0.1:1");
+    let said = "QUEENS_COORDINATOR is set to 'http://127.0.0.1:1', which stands for --coordinator: \
+                unset it or use --local";
+    check_usage(&["count", "8", "--threads", "2"], &[coordinator], &[said]);
+    check_usage(
+        &["count", "8"],
+        &[coordinator, ("QUEENS_THREADS", "2")],
+        &[said, "; QUEENS_THREADS is set to '2'"],
+    );
+    check_usage(
+        &["count", "8", "--given", "0:0"],
+        &[("QUEENS_DATA_DIR", "x")],
+        &["QUEENS_DATA_DIR is set to 'x', which stands for --data-dir: unset it"],
+    );
+    // Counted here all the same.
+    let local = run(with_env(queens(["count", "8", "--local", "--threads", "2"]), &[coordinator]));
+    assert!(local.stdout.starts_with("Q(8) = 92"), "{local:?}");
+}
+
+#[test]
+fn versions_may_carry_the_commit() {
+    for program in ["queens", "queens-coordinator", "queens-worker"] {
+        let mut command = clean(Command::new(binary(program)));
+        command.arg("--version");
+        let outcome = run(command);
+        assert_eq!(outcome.stdout, format!("{program} {}\n", queens_process::VERSION), "{outcome:?}");
+    }
+    let (version, commit) = queens_process::VERSION.split_once('+').unwrap_or((queens_process::VERSION, ""));
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    assert!(commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
 }
 
 #[test]
@@ -191,13 +239,12 @@ fn empty_variables_are_none() {
 #[track_caller]
 fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
     let mut script = clean(Command::new("script"));
-    // Long enough for a bar to be drawn while it is counted.
     let command = format!("{} count 15 --threads 1 --kernel portable {args}", binary("queens").display());
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
     let outcome = run(with_env(script, env));
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert!(outcome.stdout.contains("Q(15) = 2279184"), "{outcome:?}");
-    assert_eq!(outcome.stdout.contains("nodes/s"), expected, "{env:?} {outcome:?}");
+    assert_eq!(outcome.stdout.contains("░ n = 15"), expected, "{env:?} {outcome:?}");
 }
 
 #[test]
@@ -210,6 +257,31 @@ fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
     check_bar(&[("QUEENS_NO_PROGRESS", "1")], "", false);
     check_bar(&[], "--no-progress", false);
     check_bar(&[("QUEENS_NO_PROGRESS", "0")], "--no-progress", false);
+    check_bar(&[("QUEENS_PROGRESS", "plain")], "", false);
+    check_bar(&[("QUEENS_PROGRESS", "none")], "--progress bar", true);
+    check_bar(&[], "--progress none", false);
+}
+
+#[test]
+fn without_a_terminal_progress_is_a_line_at_times() {
+    let portable = ["count", "20", "--kernel", "portable", "--threads", "1"];
+    let mut command = queens(portable);
+    let scratch = TempDir::new().expect("a temporary directory");
+    let said = scratch.path().join("stderr");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(File::create(&said).expect("created"));
+    let mut running = Running::start_redirected(&mut command);
+    let line = wait_until("a line of progress", || {
+        assert!(running.is_running(), "it takes longer");
+        fs::read_to_string(&said).ok().filter(|text| text.ends_with('\n'))
+    });
+    running.kill();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    let expected = |part| assert!(line.contains(part), "no '{part}': {line}");
+    ["n = 20  ", " %  ", "M nodes/s", "found"].into_iter().for_each(expected);
+    let mut command = queens(portable);
+    command.arg("--progress").arg("often");
+    assert!(run(command).complaint(2).contains("plain, bar, none"));
 }
 
 #[test]
@@ -222,7 +294,7 @@ fn help_names_every_variable_and_default() {
         ("--kernel", "QUEENS_KERNEL", "[default: auto]".to_owned()),
         ("--data-dir", "QUEENS_DATA_DIR", "[default: none, nothing is kept]".to_owned()),
         ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
-        ("--no-progress", "QUEENS_NO_PROGRESS", "[default: a bar is shown when stderr is".to_owned()),
+        ("--progress", "QUEENS_PROGRESS", "[default: bar on a terminal, else plain]".to_owned()),
     ];
     // Flags are indented less than what is said of them.
     let sections = help.stdout.split("\n      --").skip(1).map(|section| format!("--{section}"));
@@ -233,8 +305,8 @@ fn help_names_every_variable_and_default() {
         assert!(section.contains(&default), "'{default}' is not in: {section}");
         assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
     }
-    // What is to be counted is said on the command line alone.
-    for section in sections.iter().filter(|section| !section.starts_with("--given")) {
+    // What is to be counted is said on the command line alone, and that it is counted here.
+    for section in sections.iter().filter(|s| !s.starts_with("--given") && !s.starts_with("--local")) {
         assert!(section.contains("[env: QUEENS_") && section.contains("[default: "), "{section}");
     }
 }
@@ -266,4 +338,53 @@ fn an_answer_that_can_not_be_written_is_a_failure() {
     let outcome = Running::start_redirected(&mut command).wait();
     let complaint = outcome.complaint(1);
     assert!(complaint.contains("failed to write the answer"), "{complaint}");
+}
+
+#[test]
+fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
+    for args in [&["count", "28"][..], &["submit", "28"], &["count", "28", "--output", "json"]] {
+        check_usage(args, &[], &["n = 28", "core-years", "--yes"]);
+    }
+    check_usage(
+        &["count", "25", "--kernel", "portable"],
+        &[],
+        &["core-years with the portable kernel", "--yes"],
+    );
+    // It goes on to what is not there.
+    for args in [&["submit", "28", "--yes"][..], &["submit", "25"]] {
+        let outcome = run(queens(args.iter().chain(&["--coordinator", "http://127.0.0.1:1"])));
+        assert!(outcome.complaint(1).contains("failed to reach"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn on_a_terminal_it_is_asked() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skipped("the question on a terminal, as there is no program 'script' to make one");
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let answers = scratch.path().join("answers");
+    fs::write(&answers, "n\n").expect("written");
+    let mut script = clean(Command::new("script"));
+    let command = format!("{} count 28", binary("queens").display());
+    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    script.stdin(File::open(&answers).expect("readable")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let outcome = Running::start_redirected(&mut script).wait();
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    for part in ["core-years", "Go on? [y/N]", "not done"] {
+        assert!(outcome.stdout.contains(part), "{outcome:?}");
+    }
+}
+
+#[test]
+fn on_a_terminal_an_estimate_says_what_it_does() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skipped("progress of an estimate, as there is no program 'script' to make a terminal");
+    }
+    let mut script = clean(Command::new("script"));
+    let command = format!("{} estimate 20", binary("queens").display());
+    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    let outcome = run(script);
+    assert!(outcome.stdout.contains("counting samples"), "{outcome:?}");
+    assert_eq!(run(queens(["estimate", "20"])).stderr, "");
 }

@@ -307,11 +307,16 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
     assert_eq!(records(dir.path()).expect("readable"), counted);
     assert!(second.elapsed * 3 < first.elapsed, "{:?}, then {:?}", first.elapsed, second.elapsed);
 
-    let [(first, seconds), (second, seconds_again)] = [first.answer(), second.answer()].map(|mut answer| {
-        let seconds = answer["seconds"].take().as_f64().expect("a number");
-        (answer, seconds)
-    });
-    assert_eq!(first, second);
+    let [first, second] = [first, second].map(|outcome| outcome.answer());
+    // What was counted is the same, and the second time nothing of it was.
+    for field in ["solutions", "fundamental", "nodes", "kernel", "published", "agrees", "begun", "counted_by"]
+    {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    assert_eq!((&first["counted_now"], &first["threads"]), (&first["nodes"], &Value::from(1)));
+    assert_eq!((&second["counted_now"], &second["threads"]), (&Value::from("0"), &Value::from(0)));
+    let [seconds, seconds_again] =
+        [&first, &second].map(|answer| answer["seconds"].as_f64().expect("a number"));
     assert_eq!(first["solutions"], Value::from("14772512"));
     // Kept in whole milliseconds.
     assert!((seconds - seconds_again).abs() <= 0.001, "{seconds} s, then {seconds_again} s");
@@ -321,4 +326,30 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
     assert!(audit.is_complete());
     assert_eq!(Value::from(audit.total.to_string()), first["solutions"]);
     assert_eq!(Value::from(audit.nodes.to_string()), first["nodes"]);
+}
+
+#[test]
+fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
+    let dir = temp();
+    _ = run(count(12, dir.path(), &["--threads", "1", "--kernel", "portable"])).answer();
+    tamper(dir.path(), "UPDATE source SET worker = 'anna', build = '0.0.7'");
+    tamper(dir.path(), "UPDATE job SET created_ms = 951827696000, active_ms = 4321");
+    let mut command = queens(["count", "12", "--threads", "7", "--data-dir"]);
+    let outcome = run({
+        command.arg(dir.path());
+        command
+    });
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().skip(2).collect();
+    let [counted, begun] = lines[..] else { panic!("{outcome:?}") };
+    assert!(
+        counted.ends_with("nodes, counted in 4.321 s by anna (portable kernel, version 0.0.7)"),
+        "{counted}"
+    );
+    assert_eq!(begun, "begun 2000-02-29 12:34 UTC; nothing was counted now");
+    // JSON says the same, whatever kernel would count now.
+    let answer = run(count(12, dir.path(), &[])).answer();
+    assert_eq!((&answer["kernel"], &answer["counted_now"]), (&"portable".into(), &"0".into()), "{answer}");
+    assert_eq!(answer["counted_by"][0]["worker"], "anna", "{answer}");
+    assert_eq!(answer["counted_by"][0]["nodes"], answer["nodes"], "{answer}");
 }

@@ -196,6 +196,7 @@ fn answers_are_as_the_document_says() {
         ("jobs/2", "Job"),
         ("jobs/2/history", "History"),
         ("jobs/2/cells", "Cells"),
+        ("jobs/2/contributions", "Contributions"),
         ("jobs/2/crosses?limit=3", "Crosses"),
         ("jobs/2/crosses/7?subproblem=1", "Explanation"),
         ("events?job=2", "Events"),

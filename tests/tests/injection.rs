@@ -152,6 +152,15 @@ impl Jobs for Liar {
         self.answer(pb::WorkersResponse { workers: 1 })
     }
 
+    async fn list_contributions(
+        &self,
+        _: Request<pb::GetRequest>,
+    ) -> Result<Response<pb::ListContributionsResponse>, Status> {
+        let (worker, kernel, nodes) = (ODD.to_owned(), ODD.to_owned(), "1".to_owned());
+        let contribution = pb::Contribution { worker, kernel, spans: 1, nodes, time_us: 1 };
+        self.answer(pb::ListContributionsResponse { contributions: vec![contribution] })
+    }
+
     async fn list_events(
         &self,
         _: Request<pb::ListEventsRequest>,
@@ -211,6 +220,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
         (&["status", "1"], 0, true),
         (&["watch", "1"], 1, true),
         (&["workers"], 0, true),
+        (&["contributions", "1"], 0, true),
         (&["count", "8"], 1, true),
         (&["submit", "8"], 0, false),
         (&["pause", "1"], 0, false),
@@ -220,7 +230,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
         assert_eq!(outcome.status.code(), Some(code), "{outcome:?}");
         check_outcome(&outcome, shown);
     }
-    for args in [&["jobs"][..], &["status", "1"], &["workers"], &["watch", "1"]] {
+    for args in [&["jobs"][..], &["status", "1"], &["workers"], &["contributions", "1"], &["watch", "1"]] {
         let outcome = ask(&url, &[args, &["--output", "json"]].concat());
         check_outcome(&outcome, true);
         serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");

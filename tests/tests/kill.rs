@@ -22,6 +22,7 @@ const LONGEST_MS: u64 = 500;
 fn count(dir: &Path) -> Command {
     let mut command =
         queens(["count", &N.to_string(), "--output", "json", "--kernel", "portable", "--threads", "2"]);
+    command.args(["--progress", "none"]);
     command.arg("--data-dir").arg(dir);
     command
 }

@@ -352,6 +352,20 @@ fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
 }
 
 #[test]
+fn a_file_that_would_be_large_is_written_only_if_that_is_meant() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let outcome = in_dir(temp.path(), "animate 20 -o large.gif --tile-size 200");
+    let complaint = outcome.complaint(2);
+    let megabytes =
+        complaint.strip_prefix("error: the file would have some ").and_then(|rest| rest.split_once(" MB"));
+    let (megabytes, rest) = megabytes.expect(complaint);
+    // It has 100 MB; drawing it takes long.
+    assert!((50..200).contains(&megabytes.parse::<u32>().expect("a number")), "{complaint}");
+    assert!(rest.contains("--yes"), "{complaint}");
+    assert_eq!(names(temp.path()), [""; 0]);
+}
+
+#[test]
 fn files_are_replaced_whole_and_keep_their_permissions_and_links() {
     let temp = TempDir::new().expect("a temporary directory");
     draw(temp.path(), "render 4 -o new.svg");

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use queens_process::logs::LogArgs;
-use queens_process::{arguments, cancel_on_signal, complain, default_threads, threads};
+use queens_process::{VERSION, arguments, cancel_on_signal, complain, default_threads, threads};
 use queens_proto::Name;
 use queens_solver::KernelChoice;
 use queens_worker::{Config, Worker, http, remote};
@@ -22,7 +22,7 @@ use tracing::info;
 /// it goes on with what it holds and tries to connect for as long as it takes. Logs go to stderr; the environment
 /// variable QUEENS_LOG chooses how much (warn, info, debug).
 #[derive(Debug, Parser)]
-#[command(name = "queens-worker", version, max_term_width = 100)]
+#[command(name = "queens-worker", version = VERSION, max_term_width = 100)]
 struct Args {
     /// URL of the coordinator
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = remote::endpoint,
@@ -43,7 +43,7 @@ struct Args {
     name: Option<Name>,
 
     /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none, they are not served]
-    #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, env = "QUEENS_WORKER_HTTP", value_name = "ADDRESS", value_parser = address)]
     http: Option<String>,
 
     #[command(flatten)]

@@ -63,7 +63,7 @@ impl Metrics {
         let Counters { nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         let build = Build {
-            version: env!("CARGO_PKG_VERSION"),
+            version: queens_process::VERSION,
             decomposition: DECOMPOSITION_VERSION,
             kernel: config.kernel.name(),
         };

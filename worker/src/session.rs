@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use queens_process::VERSION;
 use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Link, Name, Report, ToCoordinator, ToWorker};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -88,7 +89,7 @@ impl Session<'_> {
         let hello = Hello {
             worker: worker.id,
             name: config.name.clone(),
-            build: Name::of_any(env!("CARGO_PKG_VERSION")),
+            build: Name::of_any(VERSION),
             kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
             rate: config.kernel.typical_rate(),

@@ -16,12 +16,17 @@ use queens_solver::boards::animation::{self, Frame, Frames, Pace};
 use queens_solver::boards::picture::{Look, Scale, is_dark};
 use tokio_util::sync::CancellationToken;
 
+use crate::confirm::confirm_file;
+
 use super::file::Target;
 use super::gif::gif;
 use super::{raster, tile_px, wrong_usage};
 
 /// The most pictures of an animation: all of n = 8, or half an hour at the usual pace.
 const MOST_FRAMES: usize = 20_000;
+
+/// Pictures that tell how large a GIF of all will be.
+const SAMPLE: usize = 100;
 
 /// Show the backtracking search: the square being tried green if it is safe, red if not
 ///
@@ -54,6 +59,10 @@ pub(crate) struct AnimateArgs {
     /// tens
     #[arg(long, value_name = "MS", default_value = "100", value_parser = delay, allow_negative_numbers = true)]
     delay: u32,
+
+    /// Write without asking what has more than 20 MB
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -85,9 +94,20 @@ pub(crate) async fn animate(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let scale = Scale { tile: args.tile_size };
     let shown: Vec<Frame> = frames.by_ref().take(MOST_FRAMES).collect();
     let bytes = match film {
-        Film::Svg => animation::svg(n, &shown, scale, pace).into_bytes(),
+        Film::Svg => {
+            let svg = animation::svg(n, &shown, scale, pace);
+            if let Err(code) = confirm_file(svg.len(), args.yes) {
+                return Ok(code);
+            }
+            svg.into_bytes()
+        }
         Film::Gif => {
             raster::check_size((scale.board(n), scale.board(n)))?;
+            let first = &shown[..shown.len().min(SAMPLE)];
+            let estimate = gif(n, first, scale, pace)?.len() * shown.len() / first.len().max(1);
+            if let Err(code) = confirm_file(estimate, args.yes) {
+                return Ok(code);
+            }
             gif(n, &shown, scale, pace)?
         }
     };

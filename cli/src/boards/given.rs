@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::wrong_usage;
 use crate::args::Output;
-use crate::output::print;
+use crate::output::{plural, print};
 
 /// What is to be counted, and how.
 pub(crate) struct GivenArgs<'a> {
@@ -34,13 +34,12 @@ pub(crate) fn count_completions(args: &GivenArgs<'_>) -> anyhow::Result<ExitCode
     };
     let seconds = began.elapsed().as_secs_f64();
     let (solutions, nodes) = (found.solutions, found.nodes);
-    let plural = |number: u128, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
     print(&match output {
         Output::Text => format!(
             "{} of n = {n} with queens on {given}\n{} in {seconds:.3} s on {}, {kernel} kernel",
             plural(solutions, "solution"),
             plural(nodes, "node"),
-            plural(n_threads.get() as u128, "thread"),
+            plural(n_threads.get(), "thread"),
         ),
         Output::Json => json!({
             "n": n.get(),

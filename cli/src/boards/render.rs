@@ -11,6 +11,7 @@ use queens_solver::boards::{Notation, Placement, Solutions, construction};
 
 use super::file::Target;
 use super::{raster, tile_px, wrong_usage};
+use crate::confirm::confirm_file;
 use crate::output::print;
 
 /// The largest board that is drawn.
@@ -54,6 +55,10 @@ pub(crate) struct RenderArgs {
     /// Width of a square in pixels, 4 to 400 [default: 48; 20 on a contact sheet]
     #[arg(long, value_name = "P", value_parser = tile_px, allow_negative_numbers = true)]
     tile_size: Option<u32>,
+
+    /// Write without asking what has more than 20 MB
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -102,6 +107,9 @@ pub(crate) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
             raster::png(&subject.svg(scale))?
         }
     };
+    if let Err(code) = confirm_file(bytes.len(), args.yes) {
+        return Ok(code);
+    }
     target.write(&bytes)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -14,6 +14,7 @@ use queens_solver::boards::{
 
 use super::{Format, time_limit, within, wrong_usage};
 use crate::output::print;
+use crate::progress::Busy;
 
 /// The largest board that is searched; beyond, there is the construction.
 const MOST_SEARCHED: u32 = 10_000;
@@ -118,19 +119,25 @@ fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
     let given = args.given.as_ref().unwrap_or(&none);
     let (name, (outcome, tried)) = match args.method {
         None if args.random => return at_random(args, stop),
-        None if args.given.is_some() => return Ok(complete(n, given, args.seed.unwrap_or(0), stop)?.0),
+        None if args.given.is_some() => {
+            let _busy = searching();
+            return Ok(complete(n, given, args.seed.unwrap_or(0), stop)?.0);
+        }
         None | Some(Method::Construction) => {
             return Ok(construction(n).map_or(Outcome::None, Outcome::Found));
         }
         Some(Method::Naive) => {
+            let _busy = searching();
             let mut search = Naive::new(n);
             ("naive", (search.solve(given, stop)?, search.tried()))
         }
         Some(Method::Propagation) => {
+            let _busy = searching();
             let mut search = Completion::new(n, given, None)?;
             ("propagation", (search.solve(stop), search.tried()))
         }
         Some(Method::Backtracking) => {
+            let _busy = searching();
             let mut search = Backtracking::new(n, given)?;
             ("backtracking", (search.solve(stop), search.tried()))
         }
@@ -145,10 +152,15 @@ fn at_random(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGive
         say(&format!("--seed {seed}"));
         seed
     });
+    let _busy = searching();
     match &args.given {
         Some(given) => Ok(complete(args.n, given, seed, stop)?.0),
         None => Ok(local_search(args.n, seed, stop)),
     }
+}
+
+fn searching() -> Busy {
+    Busy::new("searching", None)
 }
 
 /// Says what a search tried.

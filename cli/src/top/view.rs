@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_proto::{JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_proto::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -10,15 +10,15 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Table, TableState};
 
 use super::{Pane, Screen};
-use crate::describe::{describe_failure, state, time_left};
-use crate::output::grouped;
+use crate::describe::{describe_failure, speed, state, time_left};
+use crate::output::percent;
 
 /// Cells between two columns.
 const SPACING: u16 = 1;
 
 /// Cells of the widest bar that shows how far a job is, and of the percentage beside a bar.
 const WIDEST_BAR: u16 = 40;
-const PERCENTAGE: u16 = 8;
+const PERCENTAGE: u16 = 10;
 
 const HELP: &str = "\
 Tab, ← →      go to the other table
@@ -75,12 +75,14 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
         return frame.render_widget(Line::from(text).style(alarm()), area);
     }
     let threads: u64 = state.workers.iter().map(|worker| u64::from(worker.n_threads)).sum();
+    let together = FleetSpeed::of(&state.workers);
+    let gap = together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
     let text = format!(
-        " {}   jobs: {}   workers: {}   threads: {threads}   {} M nodes/s",
+        " {}   jobs: {}   workers: {}   threads: {threads}   {} M nodes/s{gap}",
         screen.url,
         state.jobs.len(),
         state.workers.len(),
-        grouped(screen.rate() / 1e6),
+        speed(together.nodes_per_second),
     );
     frame.render_widget(Line::from(text).style(Modifier::BOLD), area);
 }
@@ -135,7 +137,7 @@ fn job_texts(job: &JobStatus, bar: usize) -> [String; 8] {
         format!("{}{disputed}", job.state.name()),
         job.priority.to_string(),
         self::bar(job.fraction(), bar),
-        time_left(job),
+        job.plan_fraction.map_or_else(|| time_left(job), |share| format!("{} planned", percent(share))),
         job.n_workers.to_string(),
         job.progress.solutions.to_string(),
     ]
@@ -146,7 +148,7 @@ fn bar(fraction: f64, width: usize) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to width")]
     let full = (fraction.clamp(0.0, 1.0) * width as f64) as usize;
     let bar = format!("{}{}", "█".repeat(full), "░".repeat(width - full));
-    format!("{bar}{:6.1} %", fraction * 100.0)
+    format!("{bar} {:>9}", percent(fraction))
 }
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
@@ -196,7 +198,7 @@ fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
         worker.state.name().to_owned(),
         worker.kernel.to_string(),
         worker.n_threads.to_string(),
-        format!("{:.0}", worker.rate / 1e6),
+        speed(worker.rate),
         worker.n_leases.to_string(),
         worker.n_recorded.to_string(),
         heard,

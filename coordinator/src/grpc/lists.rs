@@ -61,7 +61,7 @@ mod tests {
             n_threads: 1,
             connected: true,
             silent: Duration::ZERO,
-            rate: 1.0,
+            rate: Some(1.0),
             n_leases: 0,
             n_recorded: 0,
             state: WorkerState::Ready,

@@ -34,6 +34,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs", get(jobs).post(submit)),
         ("/api/v1/jobs/{job}", get(job)),
         ("/api/v1/jobs/{job}/history", get(live::history)),
+        ("/api/v1/jobs/{job}/contributions", get(contributions)),
         ("/api/v1/jobs/{job}/cells", get(crosses::cells)),
         ("/api/v1/jobs/{job}/crosses", get(crosses::list)),
         ("/api/v1/jobs/{job}/crosses/{cross}", get(crosses::explain)),
@@ -174,6 +175,26 @@ async fn events(State(app): State<App>, query: Ask<EventQuery>) -> Answer<Events
     Ok(Json(Events { events: events.map(|event| view::Event::from(&**event)).collect() }))
 }
 
+#[derive(Debug, Serialize)]
+struct Contributions {
+    contributions: Vec<view::Contribution>,
+    total: usize,
+}
+
+/// Who has counted a job, those with the most nodes first.
+async fn contributions(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    page: Ask<Page>,
+) -> Answer<Contributions> {
+    let Query(page) = page?;
+    let job = find(&app.handle.snapshot().jobs, job_id(&id)?)?.id;
+    let contributions = app.handle.contributions(job).await;
+    let contributions = contributions.map_err(|untold| Refusal::unavailable(untold.to_string()))?;
+    let all = view::Contribution::all(&contributions);
+    Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
+}
+
 /// The order in which workers are listed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -212,7 +233,7 @@ async fn workers(State(app): State<App>, query: Ask<WorkerQuery>) -> Answer<Work
         let first = match sort {
             Order::Name => a.name.cmp(&b.name),
             Order::State => trouble(a).cmp(&trouble(b)),
-            Order::Speed => b.rate.total_cmp(&a.rate),
+            Order::Speed => b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0)),
             Order::Silence => b.silent.cmp(&a.silent),
             Order::Recorded => b.n_recorded.cmp(&a.n_recorded),
         };

@@ -223,6 +223,7 @@ pub(super) struct Explanation {
     depth: u8,
     prefix: Option<Vec<SquareView>>,
     workers: Vec<Holder>,
+    counted_by: Option<Vec<view::Contribution>>,
 }
 
 /// A worker that has a part of the cross.
@@ -247,6 +248,7 @@ pub(super) async fn explain(
         Some(subproblem) => Some(squares(&prefix(job.n, planned, subproblem).await?)),
         None => None,
     };
+    let counted_by = app.handle.contributions_to(job.id, number).await.ok();
     let snapshot = app.handle.snapshot();
     let holder = |worker: &queens_proto::WorkerStatus| {
         let (_, span) = worker.counting.filter(|(of, span)| *of == job.id && span.cross() == number)?;
@@ -261,6 +263,7 @@ pub(super) async fn explain(
         depth: details.plan.depth(),
         prefix,
         workers: snapshot.workers.iter().filter_map(holder).collect(),
+        counted_by: counted_by.map(|counted_by| view::Contribution::all(&counted_by)),
     }))
 }
 

@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::header::CONNECTION;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
-use queens_proto::{JobId, JobStatus, WorkerState};
+use queens_proto::{FleetSpeed, JobId, JobStatus, WorkerState};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -90,7 +90,7 @@ impl Live {
         });
         let jobs = jobs.into_iter().take(MOST_JOBS);
         let summary = Summary {
-            version: env!("CARGO_PKG_VERSION"),
+            version: queens_process::VERSION,
             store_error: snapshot.store_error.clone(),
             jobs: jobs.map(|job| view::Job::of(job, snapshot, self.pace(job.id))).collect(),
             n_jobs: snapshot.jobs.len(),
@@ -145,7 +145,9 @@ struct Fleet {
     total: usize,
     connected: usize,
     threads: u64,
-    nodes_per_second: f64,
+    counting: usize,
+    measured: usize,
+    nodes_per_second: Option<f64>,
     draining: usize,
     blocked: usize,
     stuck: usize,
@@ -153,12 +155,18 @@ struct Fleet {
 }
 
 fn fleet(snapshot: &Snapshot) -> Fleet {
-    let mut fleet = Fleet { total: snapshot.workers.len(), ..Fleet::default() };
+    let speed = FleetSpeed::of(snapshot.workers.iter());
+    let mut fleet = Fleet {
+        total: snapshot.workers.len(),
+        counting: speed.n_counting,
+        measured: speed.n_measured,
+        nodes_per_second: speed.nodes_per_second,
+        ..Fleet::default()
+    };
     for worker in snapshot.workers.iter() {
         if worker.connected {
             fleet.connected += 1;
             fleet.threads += u64::from(worker.n_threads);
-            fleet.nodes_per_second += worker.rate;
         }
         match worker.state {
             WorkerState::Ready => {}

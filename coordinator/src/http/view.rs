@@ -33,6 +33,8 @@ pub(super) struct Job {
     failure: Option<String>,
     store_error: Option<String>,
     plans_before: Option<u32>,
+    plan_fraction: Option<f64>,
+    fundamental: Option<String>,
     published: Option<String>,
     agrees: Option<bool>,
     created_ms: u64,
@@ -66,12 +68,41 @@ impl Job {
             failure: job.failure.clone(),
             store_error: snapshot.store_error.clone(),
             plans_before: job.n_plans_before,
+            plan_fraction: job.plan_fraction,
+            fundamental: job.fundamental.map(|count| count.to_string()),
             published: published.map(|counts| counts.solutions.to_string()),
-            agrees: published.map(|counts| counts.solutions == job.progress.solutions),
+            agrees: job.agrees(),
             created_ms: job.created_ms,
             nodes_per_second: pace.now,
             nodes_per_second_hour: pace.hour,
         }
+    }
+}
+
+/// What a worker has counted.
+#[derive(Debug, Serialize)]
+pub(super) struct Contribution {
+    worker: String,
+    kernel: String,
+    spans: u64,
+    nodes: String,
+    core_seconds: f64,
+    share: f64,
+}
+
+impl Contribution {
+    /// All of them, each with its share of all nodes.
+    pub(super) fn all(contributions: &[queens_proto::Contribution]) -> Vec<Self> {
+        let all: u128 = contributions.iter().map(|it| it.nodes).sum();
+        let one = |it: &queens_proto::Contribution| Self {
+            worker: it.worker.to_string(),
+            kernel: it.kernel.to_string(),
+            spans: it.n_spans,
+            nodes: it.nodes.to_string(),
+            core_seconds: it.time.as_secs_f64(),
+            share: it.nodes as f64 / all.max(1) as f64,
+        };
+        contributions.iter().map(one).collect()
     }
 }
 
@@ -85,7 +116,7 @@ pub(super) struct Worker {
     threads: u32,
     connected: bool,
     seconds_silent: f64,
-    nodes_per_second: f64,
+    nodes_per_second: Option<f64>,
     leases: u32,
     recorded: u64,
     failure: Option<String>,

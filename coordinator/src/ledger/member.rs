@@ -16,6 +16,10 @@ const LEASES_PER_THREAD: usize = 2;
 const RATE_SECONDS: f64 = 30.0;
 const SPEED_SECONDS: f64 = 300.0;
 
+/// How long a guess counts as if it had been measured, and how much has to be measured to be told.
+const GUESS_SECONDS: f64 = 0.1;
+const MEASURED_SECONDS: f64 = 0.02;
+
 /// No thread counts more nodes a second.
 const FASTEST: f64 = 1e13;
 
@@ -129,6 +133,15 @@ impl Member {
         self.rate.get() * f64::from(self.n_threads)
     }
 
+    /// What all its threads count together, in counted nodes per second: 0 if they have nothing to count, `None` if
+    /// nobody has measured it.
+    pub(crate) fn told_speed(&self) -> Option<f64> {
+        if self.running.is_empty() {
+            return Some(0.0);
+        }
+        Some(self.speed.measured()? * f64::from(self.n_threads))
+    }
+
     /// The seconds until a thread of it is free for what waits, as far as is known.
     pub(crate) fn seconds_before_waiting(&self, now: Duration) -> f64 {
         let n_running = self.shares.values().map(|share| u128::from(share.n_running)).sum::<u128>().max(1);
@@ -151,12 +164,19 @@ impl Share {
     }
 }
 
-/// The speed of one thread of a worker lately: nodes over time.
+/// The speed of one thread of a worker lately: nodes over time. What was guessed to begin with fades.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
-    work: f64,
-    seconds: f64,
+    guessed: Counted,
+    measured: Counted,
     memory_seconds: f64,
+}
+
+/// Nodes, and the time that one thread takes for them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    nodes: f64,
+    seconds: f64,
 }
 
 impl Rate {
@@ -166,28 +186,40 @@ impl Rate {
         let usable = (1.0..=FASTEST).contains(&nodes_per_second);
         let nodes_per_second = if usable { nodes_per_second } else { 1e7 };
         Self {
-            work: nodes_per_second * 0.1,
-            seconds: 0.1,
+            guessed: Counted { nodes: nodes_per_second * GUESS_SECONDS, seconds: GUESS_SECONDS },
+            measured: Counted::default(),
             memory_seconds: memory_seconds * f64::from(n_threads),
         }
     }
 
     pub(crate) fn add(&mut self, nodes: f64, duration: Duration) {
-        self.work += nodes;
-        self.seconds += duration.as_secs_f64();
-        if self.seconds > self.memory_seconds {
-            self.work /= 2.0;
-            self.seconds /= 2.0;
+        self.measured.nodes += nodes;
+        self.measured.seconds += duration.as_secs_f64();
+        if self.guessed.seconds + self.measured.seconds > self.memory_seconds {
+            self.guessed = self.guessed.half();
+            self.measured = self.measured.half();
         }
     }
 
     /// Whether there is hardly a measurement yet.
     pub(crate) fn is_guess(self) -> bool {
-        self.seconds < 0.12
+        self.measured.seconds < MEASURED_SECONDS
     }
 
-    /// Nodes per second.
+    /// Nodes per second, what was guessed included: there is always one.
     pub(crate) fn get(self) -> f64 {
-        (self.work / self.seconds).max(1.0)
+        let nodes = self.guessed.nodes + self.measured.nodes;
+        (nodes / (self.guessed.seconds + self.measured.seconds)).max(1.0)
+    }
+
+    /// Nodes per second as measured, if they are.
+    pub(crate) fn measured(self) -> Option<f64> {
+        (!self.is_guess()).then(|| (self.measured.nodes / self.measured.seconds).max(1.0))
+    }
+}
+
+impl Counted {
+    fn half(self) -> Self {
+        Self { nodes: self.nodes / 2.0, seconds: self.seconds / 2.0 }
     }
 }

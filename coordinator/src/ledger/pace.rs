@@ -3,7 +3,8 @@
 //! What is left is counted in nodes: the estimated work that is not recorded, times the ratio of measured to estimated
 //! nodes of what is. How fast it goes is what the threads that count the job *now* were measured at, times the share
 //! of that which was really counted lately. So a worker that joins, is blocked or goes over to another job matters at
-//! once, and one that is held up as soon as less comes from it than it promised.
+//! once, and one that is held up as soon as less comes from it than it promised. Nothing is told until nearly all of the
+//! speed was measured: what a worker says of itself before is a guess.
 //!
 //! The range is some two standard deviations wide on each side: of the ratio, by how many crosses are recorded; of the
 //! speed, by how much it has varied; and a few per cent for what nobody knows.
@@ -34,6 +35,9 @@ const LONGEST_SILENCE_SECONDS: f64 = 10.0;
 /// What is expected before anything is measured: promises are kept, for this long, but not to more than this.
 const TRUST_SECONDS: f64 = 0.3;
 const FIRST_SPREAD: f64 = 0.1;
+
+/// The share of a team's speed that may be guessed when something is told of it.
+const MOST_GUESSED: f64 = 0.1;
 
 /// The standard deviation of one cross's measured nodes from its estimate (root mean square, n = 15 to 19).
 const SPREAD_OF_ESTIMATES: f64 = 0.2;
@@ -79,6 +83,12 @@ struct Team {
     in_hand: f64,
 }
 
+impl Team {
+    fn is_measured(&self) -> bool {
+        self.guessed < MOST_GUESSED * self.speed
+    }
+}
+
 impl Ledger {
     /// Looks at what was counted since the last look, if that is long enough ago.
     pub(super) fn look_at_paces(&mut self) {
@@ -105,7 +115,7 @@ impl Ledger {
     fn teams(&self) -> BTreeMap<JobId, Team> {
         let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
         for (_, member) in self.fleet.members().filter(|(_, member)| member.connected) {
-            let speed = member.speed.get();
+            let speed = member.speed.measured().unwrap_or_else(|| member.speed.get());
             for (&job, share) in member.shares.iter().filter(|(_, share)| share.n_running > 0) {
                 let team = teams.entry(job).or_default();
                 let n_threads = f64::from(share.n_running);
@@ -120,7 +130,7 @@ impl Ledger {
 }
 
 impl Pace {
-    /// How long the job should still take; `None` if nobody counts it.
+    /// How long the job should still take; `None` if nobody counts it, or nobody knows how fast.
     pub(crate) fn time_left(&self) -> Option<TimeLeft> {
         self.left
     }
@@ -130,7 +140,7 @@ impl Pace {
         self.before.is_some()
     }
 
-    /// Nobody counts the job.
+    /// Nobody counts the job, or nobody knows how fast.
     fn pause(&mut self) {
         self.before = None;
         self.left = None;
@@ -139,10 +149,12 @@ impl Pace {
     fn look(&mut self, seconds: f64, team: Team, counting: &Counting) {
         let counted = counting.progress.nodes as f64 + team.in_hand;
         let before = self.before.replace((counted, team.speed));
-        // What a wrong guess has promised says nothing.
-        if team.guessed < team.speed / 10.0
-            && let Some((counted_before, speed_before)) = before
-        {
+        if !team.is_measured() {
+            // What a wrong guess promises says nothing.
+            self.pause();
+            return;
+        }
+        if let Some((counted_before, speed_before)) = before {
             let promised = f64::midpoint(team.speed, speed_before) * seconds;
             self.add(Period { seconds, counted: counted - counted_before, promised });
         }

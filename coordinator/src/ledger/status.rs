@@ -52,7 +52,7 @@ impl Ledger {
             n_threads: member.n_threads,
             connected: member.connected,
             silent: self.now.saturating_sub(member.heard),
-            rate: if member.running.is_empty() { 0.0 } else { member.whole_rate() },
+            rate: member.told_speed(),
             n_leases: u32::try_from(member.n_leases()).unwrap_or(u32::MAX),
             n_recorded: member.n_recorded,
             state: worker_state(member),
@@ -140,6 +140,8 @@ impl Ledger {
             failure: failed.and_then(|failed| failed.reason.clone()),
             store_error: None,
             n_plans_before: None,
+            plan_fraction: None,
+            fundamental: None,
         }
     }
 }

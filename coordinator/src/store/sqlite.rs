@@ -7,6 +7,8 @@
 
 mod audit;
 mod backup;
+mod contributions;
+mod counted_by;
 mod digest;
 mod directory;
 mod fault;
@@ -22,20 +24,24 @@ mod tests;
 mod write;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use queens_proto::{JobId, Name};
 use queens_solver::{Count, Span};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use self::contributions::SqliteRecords;
 use self::digest::{BLOCKED_WORKER, EPOCH, JOB, RECORD};
 use self::directory::Directory;
 use self::fault::Fault;
 use self::read::sql_integer;
 use self::write::Known;
-use super::{Recorded, Store, StoreError, Stored, Write};
+use super::{Recorded, Records, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
+pub use self::counted_by::{CountedBy, counted_by};
+pub use self::directory::DATABASE;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
@@ -109,6 +115,10 @@ impl Store for SqliteStore {
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         find(&self.connection, &mut self.known, job, span)
             .map_err(|fault| fault.at(format_args!("record of job {job}, {span}")).of(self.directory.path()))
+    }
+
+    fn records(&self) -> Option<Arc<dyn Records>> {
+        Some(Arc::new(SqliteRecords { dir: self.directory.path().to_owned() }))
     }
 }
 

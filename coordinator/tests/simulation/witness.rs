@@ -26,6 +26,8 @@ pub(crate) struct Witness {
     /// What may be reported under each token that this coordinator has given out, or that a worker has named to it, and
     /// is not reported.
     granted: BTreeMap<LeaseId, Granted>,
+    /// What was reported and not granted, for example because somebody else has named the token after a restart.
+    unleased: BTreeSet<(WorkerId, LeaseId, Span)>,
     /// The first token of this coordinator.
     first_here: u64,
     /// All fencing tokens ever given out.
@@ -167,7 +169,10 @@ impl Witness {
         let range = delta.span.from()..delta.span.to();
         match (is_granted, recorded.contains(&range)) {
             (false, true) => Outcome::Discarded,
-            (false, false) => Outcome::Unleased,
+            (false, false) => {
+                self.unleased.insert((worker, delta.lease, delta.span));
+                Outcome::Unleased
+            }
             (true, true) => {
                 let Delta { job, span, count, .. } = *delta;
                 self.repeated.push(Comparison { job, span, count, worker: name(worker) });
@@ -287,13 +292,15 @@ impl Witness {
         }
     }
 
-    /// What is acknowledged is durable, or contradicts the boundaries of what is, or nobody wants it any more.
+    /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants it
+    /// any more.
     fn check_durable(&self, disk: &Disk, worker: WorkerId, delta: &Delta) {
         let row = &disk.rows[&delta.job];
         let durable = disk.recorded(delta.job, delta.span.cross());
         let range = delta.span.from()..delta.span.to();
+        let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));
         assert!(
-            row.phase == Phase::Cancelled || durable.intersects(&range),
+            row.phase == Phase::Cancelled || durable.intersects(&range) || is_unleased,
             "acknowledged to {worker}, but not durable: {delta:?} of {durable}"
         );
         let known = self.recorded.get(&(delta.job, delta.span.cross()));

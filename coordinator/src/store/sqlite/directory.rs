@@ -16,7 +16,8 @@ use super::fault::Fault;
 use super::schema::{self, APPLICATION_ID, VERSION};
 use crate::store::StoreError;
 
-pub(super) const DATABASE: &str = "queens.db";
+/// The database in a data directory.
+pub const DATABASE: &str = "queens.db";
 const UNFINISHED: &str = "queens.db.new";
 pub(super) const LOCK: &str = "lock";
 

@@ -1,0 +1,66 @@
+//! What costs much is asked about first.
+
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use queens_process::{say, wrong_usage};
+use queens_solver::{BoardSize, Kernel};
+
+use crate::args::Args;
+use crate::output::TimeUnit;
+
+const YEAR: f64 = 365.25 * 86400.0;
+
+/// The nodes of the boards from n = [`SMALLEST`] on, as `queens estimate` finds them, to some per cent.
+const NODES: [f64; 9] = [8.5e14, 8.4e15, 8.9e16, 9.6e17, 1.07e19, 1.25e20, 1.5e21, 1.8e22, 2.4e23];
+
+/// No smaller board takes a year with any kernel.
+const SMALLEST: u8 = 24;
+
+/// Files that are larger are asked about.
+const LARGE: usize = 20_000_000;
+
+/// Lets a count go on if it takes less than a year of core time with this kernel, or somebody says that it is meant.
+///
+/// # Errors
+/// With the exit status, if it is not to go on.
+pub(crate) fn confirm_count(n: BoardSize, kernel: Kernel, yes: bool) -> Result<(), ExitCode> {
+    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).unwrap_or(&0.0);
+    let seconds = nodes / kernel.typical_rate();
+    if seconds < YEAR {
+        return Ok(());
+    }
+    let unit = TimeUnit::of(seconds);
+    let time = unit.rounded(seconds);
+    confirm(&format!("n = {n} takes some {time} core-{} with the {kernel} kernel", unit.name), yes)
+}
+
+/// Lets a file of about so many bytes be written if it is not large, or somebody says that it is meant.
+///
+/// # Errors
+/// With the exit status, if it is not to be written.
+pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<(), ExitCode> {
+    if n_bytes <= LARGE {
+        return Ok(());
+    }
+    confirm(&format!("the file would have some {} MB", n_bytes / 1_000_000), yes)
+}
+
+/// Asks on a terminal; elsewhere only `--yes` says that it is meant.
+fn confirm(what: &str, yes: bool) -> Result<(), ExitCode> {
+    if yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(wrong_usage::<Args>(&format!("{what}: --yes says that it is meant")));
+    }
+    _ = write!(io::stderr(), "{what}. Go on? [y/N] ");
+    const LONGEST: u64 = 100;
+    let mut answer = String::new();
+    _ = io::stdin().lock().take(LONGEST).read_line(&mut answer);
+    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+        return Ok(());
+    }
+    say("not done");
+    Err(ExitCode::FAILURE)
+}

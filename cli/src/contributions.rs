@@ -1,0 +1,46 @@
+//! Who has counted a job, as it is shown.
+
+use queens_proto::Contribution;
+use serde_json::{Value, json};
+
+use crate::describe::{align_right, table};
+use crate::output::grouped;
+
+/// Contributions, in the form that scripts rely on.
+pub(crate) fn contributions_json(contributions: &[Contribution]) -> Value {
+    let all = nodes(contributions);
+    let one = |it: &Contribution| {
+        json!({
+            "worker": it.worker.as_str(),
+            "kernel": it.kernel.as_str(),
+            "spans": it.n_spans,
+            "nodes": it.nodes.to_string(),
+            "core_seconds": it.time.as_secs_f64(),
+            "share": it.nodes as f64 / all,
+        })
+    };
+    contributions.iter().map(one).collect()
+}
+
+/// Contributions, for people.
+pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
+    let all = nodes(contributions);
+    let mut table = table(["WORKER", "KERNEL", "SPANS", "NODES", "CORE-HOURS", "SHARE"]);
+    for it in contributions {
+        table.add_row([
+            it.worker.to_string(),
+            it.kernel.to_string(),
+            it.n_spans.to_string(),
+            grouped(it.nodes as f64),
+            format!("{:.4}", it.time.as_secs_f64() / 3600.0),
+            format!("{:.1} %", it.nodes as f64 / all * 100.0),
+        ]);
+    }
+    align_right(&mut table, &[2, 3, 4, 5]);
+    table.trim_fmt()
+}
+
+/// The nodes of all.
+fn nodes(contributions: &[Contribution]) -> f64 {
+    contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64
+}

@@ -1,0 +1,176 @@
+//! Reading who has counted what, beside the coordinator: on a connection of its own that can't write.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use queens_proto::{Contribution, JobId, Name};
+use rusqlite::{Connection, params};
+
+use super::digest::{Board, RECORD, SOURCE};
+use super::directory::{DATABASE, open_to_read};
+use super::fault::Fault;
+use super::read::{self, JobColumns, cell, integer, sql_integer};
+use crate::store::{Records, Source, StoreError};
+
+/// The records of a data directory.
+#[derive(Debug)]
+pub(super) struct SqliteRecords {
+    pub(super) dir: PathBuf,
+}
+
+impl Records for SqliteRecords {
+    fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
+        let connection = open_to_read(&self.dir.join(DATABASE));
+        let read = connection.and_then(|connection| contributions(&connection, job, cross));
+        read.map_err(|fault| fault.of(&self.dir))
+    }
+}
+
+/// What the records of a source add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) n_records: u64,
+    pub(super) nodes: u128,
+    pub(super) time_us: u64,
+}
+
+/// What each source has counted of a job, or of one of its crosses. Reads and verifies all of those records.
+pub(super) fn by_source(
+    connection: &Connection,
+    job: JobId,
+    cross: Option<u32>,
+) -> Result<Vec<(Source, Sum)>, Fault> {
+    // Added up here: SQLite would sort all records by their sources first, and refuse sums over 2^63.
+    let Some(JobColumns { row: job_row, .. }) = read::one_job(connection, job)? else {
+        return Ok(Vec::new());
+    };
+    let board = Board::of(&job_row);
+    let mut statement = read::select(connection, &RECORD, "WHERE job = ?1 AND cross BETWEEN ?2 AND ?3")?;
+    let place = format!("records of job {job}");
+    let (first, last) = cross.map_or((0, u32::MAX), |cross| (cross, cross));
+    let mut rows = statement.query(params![sql_integer("job", job.0)?, first, last])?;
+    let mut sums: HashMap<i64, Sum> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        RECORD.verify(row, Some(board), &place)?;
+        let sum = sums.entry(cell(row, "source", &place)?).or_default();
+        sum.n_records += 1;
+        sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
+        sum.time_us = sum.time_us.saturating_add(integer(row, "duration_us", &place)?);
+    }
+    let mut statement = read::select(connection, &SOURCE, "WHERE id = ?1")?;
+    let mut all = Vec::new();
+    for (source, sum) in sums {
+        let place = format!("source {source}");
+        let mut rows = statement.query([source])?;
+        let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
+        SOURCE.verify(row, None, &place)?;
+        let name = |column| -> Result<Name, Fault> {
+            let text: String = cell(row, column, &place)?;
+            Ok(Name::of_any(&text))
+        };
+        all.push((Source { worker: name("worker")?, build: name("build")?, kernel: name("kernel")? }, sum));
+    }
+    Ok(all)
+}
+
+fn contributions(
+    connection: &Connection,
+    job: JobId,
+    cross: Option<u32>,
+) -> Result<Vec<Contribution>, Fault> {
+    let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
+    for (Source { worker, kernel, .. }, found) in by_source(connection, job, cross)? {
+        // The same worker may have counted with several versions of its program.
+        let sum = named.entry((worker, kernel)).or_default();
+        sum.n_records += found.n_records;
+        sum.nodes += found.nodes;
+        sum.time_us = sum.time_us.saturating_add(found.time_us);
+    }
+    let contribution = |((worker, kernel), sum): ((Name, Name), Sum)| Contribution {
+        worker,
+        kernel,
+        n_spans: sum.n_records,
+        nodes: sum.nodes,
+        time: Duration::from_micros(sum.time_us),
+    };
+    let mut contributions: Vec<Contribution> = named.into_iter().map(contribution).collect();
+    // Equal ones stay in the order of their names.
+    contributions.sort_by_key(|it| Reverse(it.nodes));
+    Ok(contributions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use queens_proto::{LeaseId, Priority};
+    use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span, Symmetry};
+
+    use super::*;
+    use crate::store::sqlite::SqliteStore;
+    use crate::store::{JobRow, MAX_COUNT, Phase, Record, Store, Write};
+
+    fn job(id: u64) -> Write {
+        Write::Job(JobRow {
+            id: JobId(id),
+            n: BoardSize::new(6).expect("a board size"),
+            decomposition: DECOMPOSITION_VERSION,
+            phase: Phase::Active,
+            priority: Priority::default(),
+            paused: false,
+            created_ms: 0,
+            active: Duration::ZERO,
+            n_verified: 0,
+            n_disputed: 0,
+        })
+    }
+
+    fn record(job: u64, (cross, from): (u32, u64), nodes: u64, (worker, build): (&str, &str)) -> Write {
+        let record = Record {
+            span: Span::new(cross, from, from + 1).expect("a span"),
+            count: Count { solutions: 0, nodes },
+            duration: Duration::from_millis(1500),
+            lease: LeaseId(0),
+            source: Arc::new(Source {
+                worker: Name::of_any(worker),
+                build: Name::of_any(build),
+                kernel: Name::of_any("portable"),
+            }),
+        };
+        Write::Record { job: JobId(job), record }
+    }
+
+    #[test]
+    fn sums_are_exact_and_of_the_job_or_cross_that_was_asked_for() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut store = SqliteStore::open(dir.path()).expect("opens");
+        let records = store.records().expect("on disk");
+        let choice = Choice { image: Symmetry::IDENTITY, n_subproblems: 100, work: 1 };
+        let plan = |job| Write::Plan { job: JobId(job), choices: vec![choice; 2] };
+        let writes = [
+            job(1),
+            plan(1),
+            job(2),
+            plan(2),
+            record(1, (0, 0), MAX_COUNT, ("anna", "1")),
+            record(1, (0, 1), MAX_COUNT, ("anna", "1")),
+            record(1, (1, 0), MAX_COUNT - 1, ("anna", "2")),
+            record(1, (1, 1), 7, ("bert", "1")),
+            record(2, (1, 1), 8, ("bert", "1")),
+        ];
+        store.commit(&writes).expect("commits");
+        let all = |contributions: Vec<Contribution>| -> Vec<(String, u64, u128, u128)> {
+            let one = |it: Contribution| (it.worker.to_string(), it.n_spans, it.nodes, it.time.as_millis());
+            contributions.into_iter().map(one).collect()
+        };
+        let read = |job, cross| all(records.contributions(JobId(job), cross).expect("readable"));
+        let most = u128::from(MAX_COUNT);
+        assert_eq!(read(1, None), [("anna".into(), 3, 3 * most - 1, 4500), ("bert".into(), 1, 7, 1500)]);
+        assert_eq!(read(1, Some(1)), [("anna".into(), 1, most - 1, 1500), ("bert".into(), 1, 7, 1500)]);
+        assert_eq!(read(2, None), [("bert".into(), 1, 8, 1500)]);
+        assert_eq!(read(2, Some(0)), []);
+        assert_eq!(read(3, None), []);
+    }
+}

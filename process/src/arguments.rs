@@ -1,0 +1,141 @@
+//! Arguments: read, or refused in one line that says how to mend it.
+
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Parser};
+
+use crate::{complain, print, say};
+
+/// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
+/// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as
+/// `VARIABLE: ${VARIABLE:-}` in a Compose file means it. So does the variable of an argument in whose place a flag without
+/// a value is given that conflicts with it: `--local` beats QUEENS_COORDINATOR.
+///
+/// # Errors
+/// If the process is to end.
+pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
+    let command = without_beaten_variables(without_empty_variables(A::command()), &given());
+    let matches = command.try_get_matches();
+    let args = matches.and_then(|matches| A::from_arg_matches(&matches));
+    args.map_err(|error| usage::<A>(&error))
+}
+
+/// Says what is wrong with the arguments taken together, which is wrong usage like that of a single one.
+pub fn wrong_usage<A: Parser>(what: &str) -> ExitCode {
+    let (path, _) = chosen(A::command(), &given());
+    complain(&format!("{what} (see '{path} --help')"));
+    ExitCode::from(2)
+}
+
+fn given() -> Vec<OsString> {
+    env::args_os().skip(1).take_while(|arg| arg != "--").collect()
+}
+
+fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
+    command.mut_subcommands(without_empty_variables)
+}
+
+fn without_beaten_variables(command: Command, given: &[OsString]) -> Command {
+    let beaten: Vec<_> = command
+        .get_arguments()
+        .filter(|arg| arg.get_env().is_some())
+        .filter(|arg| flags_instead(&command, arg).any(|flag| is_given(flag, given)))
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let reset = |arg: Arg| if beaten.contains(arg.get_id()) { arg.env(Resettable::Reset) } else { arg };
+    let command = command.mut_args(reset);
+    command.mut_subcommands(|command| without_beaten_variables(command, given))
+}
+
+/// The flags without a value that conflict with an argument.
+fn flags_instead<'a>(command: &'a Command, arg: &'a Arg) -> impl Iterator<Item = &'a Arg> {
+    let flags = command.get_arguments().filter(|flag| !flag.get_action().takes_values());
+    flags.filter(|flag| {
+        let conflicts = command.get_arg_conflicts_with(flag);
+        conflicts.iter().any(|other| other.get_id() == arg.get_id())
+    })
+}
+
+fn is_given(arg: &Arg, given: &[OsString]) -> bool {
+    let Some(long) = arg.get_long() else { return false };
+    given
+        .iter()
+        .filter_map(|given| given.to_str()?.strip_prefix("--"))
+        .any(|given| given.strip_prefix(long).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
+}
+
+/// The subcommand that was chosen and what it is called by: "queens workers drain".
+fn chosen(command: Command, given: &[OsString]) -> (String, Command) {
+    let (mut path, mut command) = (command.get_name().to_owned(), command);
+    for arg in given {
+        if let Some(subcommand) = command.find_subcommand(arg) {
+            path = format!("{path} {}", subcommand.get_name());
+            command = subcommand.clone();
+        }
+    }
+    (path, command)
+}
+
+fn usage<A: Parser>(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            if let Err(error) = print(text.trim_end()) {
+                complain(&format!("failed to write the help: {error}"));
+                return ExitCode::FAILURE;
+            }
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            text.trim_end().lines().for_each(say);
+            ExitCode::from(2)
+        }
+        kind => {
+            let first: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+            let first = first.join(" ");
+            let what = first.strip_prefix("error: ").unwrap_or(&first);
+            let (_, command) = chosen(A::command(), &given());
+            let hint = match kind {
+                ErrorKind::ArgumentConflict => clash(&command, what, &given()),
+                _ => suggestion(error),
+            };
+            wrong_usage::<A>(&format!("{what}{hint}"))
+        }
+    }
+}
+
+/// What may have been meant.
+fn suggestion(error: &clap::Error) -> String {
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let first = kinds.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(one) => Some(one.clone()),
+        ContextValue::Strings(all) => all.first().cloned(),
+        _ => None,
+    });
+    first.map(|meant| format!(": did you mean '{meant}'?")).unwrap_or_default()
+}
+
+/// Which of the arguments that conflict nobody typed: they come from the environment.
+fn clash(command: &Command, what: &str, given: &[OsString]) -> String {
+    let words: Vec<&str> = what.split([' ', '\'']).collect();
+    let variable = |arg: &Arg| -> Option<String> {
+        let long = format!("--{}", arg.get_long()?);
+        let name = arg.get_env()?;
+        let value = env::var_os(name).filter(|value| !value.is_empty())?;
+        if is_given(arg, given) || !words.contains(&long.as_str()) {
+            return None;
+        }
+        let instead: String = flags_instead(command, arg)
+            .filter_map(|flag| Some(format!(" or use --{}", flag.get_long()?)))
+            .collect();
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        Some(format!("; {name} is set to '{value}', which stands for {long}: unset it{instead}"))
+    };
+    command.get_arguments().filter_map(variable).collect()
+}
