@@ -174,7 +174,9 @@ fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
     });
     first.kill();
     // A link is as good as the file when nobody has it, and whoever goes on with it has the file.
+    let n_records = records(dir.path()).expect("readable").len();
     let mut second = running(linked[0].path());
+    wait_until("its first record", || records(dir.path()).ok().filter(|records| records.len() > n_records));
     check_refusal(20, dir.path(), &["in use by another process"]);
     assert!(second.is_running());
     second.kill();
