@@ -245,7 +245,7 @@ impl EventLoop {
         if took >= SLOW
             && let Some(left_out) = self.slow_steps.allows()
         {
-            warn!(seconds = took.as_secs_f64(), left_out, "a step of the event loop was slow");
+            info!(seconds = took.as_secs_f64(), left_out, "a step of the event loop was slow");
             let text =
                 format!("busy for {:.2} s with one step: everybody else had to wait", took.as_secs_f64());
             self.journal.add(EventKind::Store, None, text);
