@@ -309,6 +309,6 @@ mod tests {
         (job.state, job.seconds_left_low) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
         (job.state, job.progress, job.plan_fraction) = (JobState::Planning, Progress::default(), Some(0.416));
-        assert_eq!(describe(&job, 0.0, 100), "n = 19  0.0 %  planning 41 %  0 found");
+        assert_eq!(describe(&job, 0.0, 100), "n = 19  0 %  planning 41.6 %  0 found");
     }
 }
