@@ -113,12 +113,13 @@ fn usage<A: Parser>(error: &clap::Error) -> ExitCode {
 /// What may have been meant.
 fn suggestion(error: &clap::Error) -> String {
     let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let first = kinds.into_iter().find_map(|kind| match error.get(kind)? {
+    let likest = kinds.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(one) => Some(one.clone()),
-        ContextValue::Strings(all) => all.first().cloned(),
+        // The likest comes last.
+        ContextValue::Strings(all) => all.last().cloned(),
         _ => None,
     });
-    first.map(|meant| format!(": did you mean '{meant}'?")).unwrap_or_default()
+    likest.map(|meant| format!(": did you mean '{meant}'?")).unwrap_or_default()
 }
 
 /// Which of the arguments that conflict nobody typed: they come from the environment.
