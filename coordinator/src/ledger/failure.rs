@@ -162,11 +162,8 @@ impl Ledger {
     pub fn fail(&mut self, now: Duration, worker: WorkerId, failure: &Failure) -> Result<(), Refusal> {
         self.advance(now);
         let now = self.now;
-        let heard = self.fleet.change_member(now, worker, |member| {
-            member.heard = now;
-            member.source.worker.clone()
-        });
-        let name = heard.ok_or(Refusal::Unknown(worker))?;
+        let member = self.fleet.hear(now, worker).ok_or(Refusal::Unknown(worker))?;
+        let name = member.source.worker.clone();
         if !self.is_ours(failure.lease) {
             return Ok(());
         }

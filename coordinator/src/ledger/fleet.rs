@@ -236,6 +236,13 @@ impl Fleet {
         Some(member)
     }
 
+    /// Notes that something was heard of a worker, which no index goes by.
+    pub(crate) fn hear(&mut self, now: Duration, worker: WorkerId) -> Option<&Member> {
+        let member = self.members.get_mut(&worker)?;
+        member.heard = now;
+        Some(member)
+    }
+
     /// Changes a worker, but not what it holds.
     pub(crate) fn change_member<T>(
         &mut self,

@@ -232,12 +232,11 @@ impl Ledger {
     ) -> Result<Vec<Outcome>, Refusal> {
         self.advance(now);
         let now = self.now;
-        let heard = self.fleet.change_member(now, worker, |member| {
-            member.heard = now;
-            member.stuck &= report.deltas.is_empty();
-            member.source.clone()
-        });
-        let source = heard.ok_or(Refusal::Unknown(worker))?;
+        let member = self.fleet.hear(now, worker).ok_or(Refusal::Unknown(worker))?;
+        let (source, was_stuck) = (member.source.clone(), member.stuck);
+        if was_stuck && !report.deltas.is_empty() {
+            self.fleet.change_member(now, worker, |member| member.stuck = false);
+        }
         report.deltas.iter().try_for_each(|delta| self.check(delta))?;
         let mut outcomes = Vec::with_capacity(report.deltas.len());
         let mut touched = BTreeSet::new();
