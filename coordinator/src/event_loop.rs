@@ -217,6 +217,7 @@ impl EventLoop {
         self.discount_standstill(due, is_ticking);
         for n_taken in 1.. {
             let Some(taken) = command else { break };
+            self.unpublished |= !is_sign_of_life(&taken);
             self.apply(taken);
             let goes_on = n_taken < BATCH && self.woke.elapsed() < STEP;
             command = if goes_on { self.queue.try_recv().ok() } else { None };
@@ -256,6 +257,7 @@ impl EventLoop {
     /// each is written.
     fn take_plan(&mut self) {
         let Some((job, plan)) = self.planners.take() else { return };
+        self.unpublished = true;
         let (now, n_crosses) = (self.now(), plan.crosses().len());
         info!(%job, crosses = n_crosses, work = %plan.work(), "job planned");
         self.traces.planned(job);
@@ -622,7 +624,6 @@ impl EventLoop {
     }
 
     fn publish(&mut self) {
-        self.unpublished = true;
         let changed = self.census != self.ledger.census();
         let wanted = self.looked.keys().any(|job| !self.publisher.borrow().details.contains_key(job));
         if changed || wanted || self.published.elapsed() >= self.tick_interval() {
@@ -683,6 +684,12 @@ impl EventLoop {
         };
         self.looked.keys().filter_map(details).collect()
     }
+}
+
+/// Whether a worker says no more than that it lives. What a thousand idle workers say is not worth a new snapshot each.
+fn is_sign_of_life(command: &Command) -> bool {
+    let Command::Report { report, .. } = command else { return false };
+    report.deltas.is_empty() && report.finished.is_empty()
 }
 
 /// What has become of a span that lies wholly in recorded ones.

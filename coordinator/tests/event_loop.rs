@@ -1,4 +1,5 @@
-//! What the event loop does when its store can't be written: it tells nobody anything, loses nothing, and goes on.
+//! What the event loop does when its store can't be written: it tells nobody anything, loses nothing, and goes on. And
+//! that it does little when there is little to do.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,9 +80,9 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     (handle, worker, lease)
 }
 
-/// A worker that has its first lease.
-async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
-    let (mut worker, coordinator_end) = link();
+/// A worker that has said hello.
+async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, ToWorker> {
+    let (worker, coordinator_end) = link();
     let serving = handle.clone();
     tokio::spawn(async move { serving.serve(coordinator_end).await });
     let hello = Hello {
@@ -95,6 +96,12 @@ async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinat
         held,
     };
     worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
+    worker
+}
+
+/// A worker that has its first lease.
+async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
+    let mut worker = join(handle, id, held).await;
     let lease = loop {
         if let ToWorker::Lease(lease) = worker.receiver.recv().await.expect("there is work") {
             break lease;
@@ -197,5 +204,25 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let (worker, _) = connect(&handle, 1, vec![held]).await;
     worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
     let mut snapshots = handle.snapshots();
-    snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await.expect("it says so first");
+    let told = snapshots.wait_for(|snapshot| snapshot.damage.is_some());
+    let told = tokio::time::timeout(Duration::from_secs(60), told).await;
+    told.expect("it is compared").expect("it says so first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_of_idle_workers_are_not_published_one_by_one() {
+    let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN).expect("an empty store");
+    tokio::spawn(running);
+    let worker = join(&handle, 1, Vec::new()).await;
+    let mut snapshots = handle.snapshots();
+    snapshots.wait_for(|snapshot| snapshot.workers.len() == 1).await.expect("it runs");
+    let mut n_snapshots = 0;
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        worker.sender.send(ToCoordinator::Report(Report::default())).await.expect("it listens");
+        n_snapshots += u32::from(snapshots.has_changed().expect("it runs"));
+        snapshots.mark_unchanged();
+    }
+    // One a second, so that people see how long ago each was heard.
+    assert!((4..=7).contains(&n_snapshots), "{n_snapshots} in 5 s");
 }

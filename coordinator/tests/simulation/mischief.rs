@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_coordinator::store::{MAX_DURATION, Record};
+use queens_coordinator::store::MAX_DURATION;
 use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Priority, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -171,6 +171,11 @@ impl World<'_> {
                 let report = self.random.pick(&sent)?;
                 self.send_up(link?, ToCoordinator::Report(report));
             }
+            Fault::Lie => {
+                let (worker, report) = self.contradict()?;
+                let link = self.workers.get(&worker)?.link;
+                self.send_up(link?, ToCoordinator::Report(report));
+            }
             _ => {
                 let report = self.invent(fault, id)?;
                 self.send_up(link?, ToCoordinator::Report(report));
@@ -204,13 +209,6 @@ impl World<'_> {
         let count = puzzle(&self.puzzles, job).count(span);
         let mut delta = Delta { job, lease, span, count, duration: Duration::from_millis(50) };
         match fault {
-            Fault::Lie => {
-                let records = self.disk.records(job);
-                let Record { span, count, .. } = self.random.pick(&records)?;
-                delta.span = span;
-                delta.count = Count { nodes: count.nodes + self.random.below(2), ..count };
-                delta.count.solutions += u64::from(delta.count == count);
-            }
             Fault::CorruptReport => self.corrupt(&mut delta),
             // As long as a column can hold: nothing may be added to it.
             _ if self.random.percent(20) => delta.duration = MAX_DURATION,
@@ -231,6 +229,20 @@ impl World<'_> {
             deltas[0].duration = Duration::ZERO;
         }
         Some(Report { sequence: 0, deltas, finished: vec![LeaseId(u64::MAX)] })
+    }
+
+    /// A worker whose lease somebody else has counted in its place, and a report of it with other numbers.
+    fn contradict(&mut self) -> Option<(WorkerId, Report)> {
+        let records = self.disk.rows.keys().map(|&job| (job, self.disk.records(job))).collect();
+        let repeatable = |&worker: &WorkerId| {
+            self.witness.repeatable(worker, &records).into_iter().map(move |delta| (worker, delta))
+        };
+        let repeatable: Vec<(WorkerId, Delta)> = self.workers.keys().flat_map(repeatable).collect();
+        let (worker, mut delta) = self.random.pick(&repeatable)?;
+        let true_count = delta.count;
+        delta.count.nodes += self.random.below(2);
+        delta.count.solutions += u64::from(delta.count == true_count);
+        Some((worker, Report { sequence: 0, deltas: vec![delta], finished: Vec::new() }))
     }
 
     /// A report of wrong counts under one token: its own or anybody's. What it could be believed of is left out, because

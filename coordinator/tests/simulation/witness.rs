@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_coordinator::intervals::Intervals;
 use queens_coordinator::ledger::{Comparison, Outcome, REMEMBERED};
-use queens_coordinator::store::{MAX_COUNT, MAX_DURATION, Phase, Recorded};
+use queens_coordinator::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Recorded};
 use queens_proto::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -116,6 +116,19 @@ impl Witness {
     pub(crate) fn is_granted(&self, worker: WorkerId, delta: &Delta) -> Option<bool> {
         let granted = self.granted.get(&delta.lease)?;
         Some(granted.may_report(worker, delta))
+    }
+
+    /// What a worker may report under which token, of what is recorded: another worker counted it in its place.
+    pub(crate) fn repeatable(&self, worker: WorkerId, records: &BTreeMap<JobId, Vec<Record>>) -> Vec<Delta> {
+        let mut repeatable = Vec::new();
+        for (&lease, granted) in self.granted.iter().filter(|(_, granted)| granted.worker == worker) {
+            let Granted { job, .. } = *granted;
+            for &Record { span, count, duration, .. } in records.get(&job).into_iter().flatten() {
+                let delta = Delta { job, lease, span, count, duration };
+                repeatable.extend(granted.may_report(worker, &delta).then_some(delta));
+            }
+        }
+        repeatable
     }
 
     /// What should become of a report that makes sense. What became of it decides whether what ended long ago is still
