@@ -1,5 +1,6 @@
 //! What is kept of a coordinator's jobs, and the trait for keeping it.
 
+pub mod history;
 pub mod memory;
 pub mod sqlite;
 
@@ -12,6 +13,7 @@ use queens_proto::{Contribution, JobId, LeaseId, Name, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
+use self::history::History;
 use crate::intervals::{Extent, Intervals};
 
 /// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
@@ -37,6 +39,11 @@ pub trait Store: Send {
 
     /// A way to read the records beside, if they are kept outside of this process.
     fn records(&self) -> Option<Arc<dyn Records>> {
+        None
+    }
+
+    /// Where history is kept, if anything is kept outside of this process.
+    fn history(&self) -> Option<Box<dyn History>> {
         None
     }
 }

@@ -245,7 +245,7 @@ impl FleetSpeed {
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Numbers the events of one coordinator process, upwards from 1.
+    /// Numbers the events of a data directory upwards. After a crash, some of the last numbers are given again.
     pub number: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
@@ -273,6 +273,9 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Job, Self::Lease, Self::Failure, Self::Store, Self::Worker];
+
     /// The name people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -7,8 +7,8 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::published;
 use serde::Serialize;
 
-use super::history::Pace;
 use crate::Snapshot;
+use crate::history::Pace;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Job {

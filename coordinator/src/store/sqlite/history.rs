@@ -1,0 +1,287 @@
+//! History, in a database of its own beside the one of the jobs.
+//!
+//! Apart from that, so that nothing that befalls it is in the way of records: a file that is damaged is removed, and made
+//! again of what could be read. Its size has a bound, [`MOST_PAGES`].
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use queens_proto::{Event, EventKind, JobId};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, TransactionBehavior};
+use tracing::warn;
+
+use super::digest::{EVENT, POINT};
+use super::directory::{Directory, open_file};
+use super::fault::{Fault, may_heal};
+use super::read::{self, cell, integer, sql_integer};
+use super::schema;
+use crate::store::history::{Change, History, LEVELS, NotKept, Past, Point};
+
+/// The database in a data directory.
+pub const HISTORY: &str = "history.db";
+
+/// What tells it from other databases, and the version of its tables.
+const APPLICATION_ID: i64 = 0x4e51_6869;
+const VERSION: i32 = 1;
+
+/// Pages of 4 KiB.
+const MOST_PAGES: i64 = 512;
+
+/// Writes whose pages may be in a cache of the system when the power fails: history is not worth more.
+const SETTINGS: &str = "PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 1000;";
+
+/// The history of a data directory.
+#[derive(Debug)]
+pub(super) struct HistoryFile {
+    // Closed before the directory is let go.
+    connection: Option<Connection>,
+    path: PathBuf,
+    /// Whether it is another program's, and stays as it is.
+    is_foreign: bool,
+    /// Nobody else uses the directory as long as this is there.
+    _directory: Arc<Directory>,
+}
+
+impl HistoryFile {
+    pub(super) fn of(directory: Arc<Directory>) -> Self {
+        let path = directory.path().join(HISTORY);
+        Self { connection: None, path, is_foreign: false, _directory: directory }
+    }
+
+    fn read(&mut self) -> Result<Past, (Past, Fault)> {
+        let mut past = Past { is_stored: true, ..Past::default() };
+        if matches!(fs::symlink_metadata(&self.path), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            return Ok(past);
+        }
+        let read = self.connect().and_then(|connection| {
+            let points = read_points(connection, &mut past.points);
+            points.and(read_events(connection, &mut past.events))
+        });
+        match read {
+            Ok(()) => Ok(past),
+            Err(fault) => Err((past, fault)),
+        }
+    }
+
+    /// The database, which is made if it is not there.
+    fn connect(&mut self) -> Result<&Connection, Fault> {
+        if self.connection.is_none() {
+            let mut connection = open_file(&self.path)?;
+            connection.execute_batch(SETTINGS)?;
+            connection.pragma_update(None, "max_page_count", MOST_PAGES)?;
+            make_tables(&mut connection)?;
+            return Ok(self.connection.insert(connection));
+        }
+        self.connection.as_ref().ok_or_else(|| Fault::Unfit("it is closed".to_owned()))
+    }
+
+    fn write(&mut self, change: &Change) -> Result<(), Fault> {
+        let connection = self.connect()?;
+        let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        // What goes makes room for what comes.
+        for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
+            let step = sql_integer("step", level.step_seconds)?;
+            // Two statements, each of which finds its rows by the key.
+            for (which, bound) in [("<", first), (">", last)] {
+                let sql = format!("DELETE FROM point WHERE step = ?1 AND number {which} ?2");
+                transaction.prepare_cached(&sql)?.execute((step, sql_integer("step", bound)?))?;
+            }
+        }
+        let (first_of_workers, first_of_others) = change.first_events;
+        for (which, first) in [("=", first_of_workers), ("<>", first_of_others)] {
+            let sql = format!("DELETE FROM event WHERE kind {which} 'worker' AND number < ?1");
+            transaction.prepare_cached(&sql)?.execute([i64::try_from(first).unwrap_or(i64::MAX)])?;
+        }
+        change.points.iter().try_for_each(|point| put_point(&transaction, point))?;
+        change.events.iter().try_for_each(|event| put_event(&transaction, event))?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Removes what is damaged.
+    fn remove(&mut self) -> io::Result<()> {
+        self.connection = None;
+        let mut journal = self.path.clone().into_os_string();
+        journal.push("-journal");
+        match fs::remove_file(journal) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::remove_file(&self.path)
+    }
+}
+
+impl History for HistoryFile {
+    fn load(&mut self) -> Past {
+        let (past, fault) = match self.read() {
+            Ok(past) => return past,
+            Err(problem) => problem,
+        };
+        let file = self.path.display().to_string();
+        if let Fault::Version(reason) = fault {
+            self.connection = None;
+            self.is_foreign = true;
+            warn!(file, reason, "this is not ours and stays as it is: no history is kept");
+            return Past::default();
+        }
+        let reason = describe(&fault);
+        if is_damage(&fault) {
+            let (points, events) = (past.points.len(), past.events.len());
+            warn!(
+                file,
+                reason,
+                points,
+                events,
+                "history is damaged: what could be read is kept. No count depends on it"
+            );
+            if let Err(error) = self.remove() {
+                warn!(file, %error, "what is damaged can't be removed");
+            }
+            return Past { is_stored: false, ..past };
+        }
+        warn!(file, reason, "history can't be read, and begins anew. No count depends on it");
+        Past { is_stored: false, ..past }
+    }
+
+    fn store(&mut self, change: &Change) -> Result<(), NotKept> {
+        if self.is_foreign {
+            return Ok(());
+        }
+        let Err(fault) = self.write(change) else { return Ok(()) };
+        let reason = describe(&fault);
+        if !is_damage(&fault) {
+            return Err(NotKept::Failed(reason));
+        }
+        match self.remove() {
+            Ok(()) => Err(NotKept::Lost(format!("{reason}: it is made again"))),
+            Err(error) => Err(NotKept::Failed(format!("{reason}, and it can't be removed: {error}"))),
+        }
+    }
+}
+
+/// Makes the tables if the file is empty, and looks whether they are ours if it is not.
+fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
+    let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if n_tables == 0 {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(include_str!("history.sql"))?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        return Ok(transaction.commit()?);
+    }
+    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application != APPLICATION_ID {
+        return Err(Fault::Version("it belongs to another program".to_owned()));
+    }
+    match schema::version(connection)? {
+        VERSION => Ok(()),
+        version if version > VERSION => Err(Fault::Version(format!("it has version {version}"))),
+        version => Err(Fault::Damaged(format!("it has version {version}"))),
+    }
+}
+
+/// Adds all points that are what was written. What is not is an error, after all others are read.
+fn read_points(connection: &Connection, points: &mut Vec<Point>) -> Result<(), Fault> {
+    let mut statement = read::select(connection, &POINT, "")?;
+    let mut rows = statement.query([])?;
+    let mut damaged = Ok(());
+    while let Some(row) = rows.next()? {
+        match point(row) {
+            Ok(point) => points.push(point),
+            Err(fault) => damaged = Err(fault),
+        }
+    }
+    damaged
+}
+
+fn point(row: &Row<'_>) -> Result<Point, Fault> {
+    let place = "a point of a curve";
+    POINT.verify(row, None, &place)?;
+    let step: u64 = integer(row, "step", &place)?;
+    let level = LEVELS.iter().position(|level| level.step_seconds == step);
+    Ok(Point {
+        job: JobId(integer(row, "job", &place)?),
+        level: level.ok_or_else(|| Fault::Damaged(format!("{place}: no step takes {step} s")))?,
+        // Times in milliseconds stay below 2^63.
+        number: u64::from(integer::<u32>(row, "number", &place)?),
+        end_ms: integer(row, "end_ms", &place)?,
+        measured_ms: integer(row, "measured_ms", &place)?,
+        nodes: integer(row, "nodes", &place)?,
+        billionths: integer(row, "billionths", &place)?,
+    })
+}
+
+fn put_point(connection: &Connection, point: &Point) -> Result<(), Fault> {
+    let Point { job, level, number, end_ms, measured_ms, nodes, billionths } = *point;
+    let amount = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let values = [
+        amount(LEVELS[level].step_seconds),
+        amount(number),
+        sql_integer("job", job.0)?.into(),
+        amount(end_ms),
+        amount(measured_ms),
+        amount(nodes),
+        billionths.into(),
+    ];
+    Ok(POINT.put(connection, None, &values)?)
+}
+
+/// Adds all events that are what was written, in order. What is not is an error, after all others are read.
+fn read_events(connection: &Connection, events: &mut Vec<Arc<Event>>) -> Result<(), Fault> {
+    let mut statement = read::select(connection, &EVENT, "ORDER BY number")?;
+    let mut rows = statement.query([])?;
+    let mut damaged = Ok(());
+    while let Some(row) = rows.next()? {
+        match event(row) {
+            Ok(event) => events.push(Arc::new(event)),
+            Err(fault) => damaged = Err(fault),
+        }
+    }
+    damaged
+}
+
+fn event(row: &Row<'_>) -> Result<Event, Fault> {
+    let place = "an event";
+    EVENT.verify(row, None, &place)?;
+    let kind: String = cell(row, "kind", &place)?;
+    let known = EventKind::ALL.into_iter().find(|known| known.name() == kind);
+    let job: Option<i64> = cell(row, "job", &place)?;
+    Ok(Event {
+        number: integer(row, "number", &place)?,
+        at_ms: integer(row, "at_ms", &place)?,
+        kind: known.ok_or_else(|| Fault::Damaged(format!("{place} is of no kind that is known")))?,
+        job: job.and_then(|job| u64::try_from(job).ok()).map(JobId),
+        text: cell(row, "text", &place)?,
+    })
+}
+
+fn put_event(connection: &Connection, event: &Event) -> Result<(), Fault> {
+    let values = [
+        sql_integer("event", event.number)?.into(),
+        sql_integer("time", event.at_ms)?.into(),
+        event.kind.name().to_owned().into(),
+        event.job.map(|job| sql_integer("job", job.0)).transpose()?.into(),
+        event.text.clone().into(),
+    ];
+    Ok(EVENT.put(connection, None, &values)?)
+}
+
+fn is_damage(fault: &Fault) -> bool {
+    match fault {
+        Fault::Sqlite(error) => !may_heal(error),
+        Fault::Damaged(_) => true,
+        Fault::Version(_) | Fault::Impossible(_) | Fault::Unfit(_) => false,
+    }
+}
+
+fn describe(fault: &Fault) -> String {
+    match fault {
+        Fault::Sqlite(error) => error.to_string(),
+        Fault::Damaged(reason)
+        | Fault::Version(reason)
+        | Fault::Impossible(reason)
+        | Fault::Unfit(reason) => reason.clone(),
+    }
+}
