@@ -220,6 +220,7 @@ impl EventLoop {
         };
         self.pulse.begin();
         self.discount_standstill(due, is_ticking);
+        self.ledger.tell_date(unix_ms());
         for n_taken in 1.. {
             let Some(taken) = command else { break };
             self.apply(taken);

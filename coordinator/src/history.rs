@@ -4,6 +4,10 @@
 //! there is anything new, it has that stored; a crash costs what is newer.
 
 mod curves;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod year;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -115,11 +119,15 @@ impl Historian {
     }
 
     fn look(&mut self) {
-        let now = self.started.elapsed();
+        self.look_at(self.started.elapsed(), unix_ms());
+    }
+
+    /// Looks at the last snapshot at a time of a clock that never goes back, and of the calendar.
+    fn look_at(&mut self, now: Duration, at_ms: u64) {
         let snapshot = self.snapshots.borrow_and_update().clone();
         let mut curves = self.curves.lock();
         let is_due = curves.is_due(now, &snapshot.jobs);
-        let has_moved = is_due && curves.look(now, unix_ms(), &snapshot.jobs);
+        let has_moved = is_due && curves.look(now, at_ms, &snapshot.jobs);
         let last = snapshot.events.last().map_or(0, |event| event.number);
         if has_moved || last > self.last_event {
             self.changed.get_or_insert_with(Instant::now);
@@ -127,13 +135,17 @@ impl Historian {
     }
 
     fn store(&mut self) {
-        if self.changed.take().is_none() {
-            return;
+        if self.changed.is_some() {
+            self.store_at(unix_ms());
         }
+    }
+
+    fn store_at(&mut self, at_ms: u64) {
+        self.changed = None;
         let events = self.snapshots.borrow().events.clone();
         let change = {
             let mut curves = self.curves.lock();
-            let kept = curves.prune(unix_ms());
+            let kept = curves.prune(at_ms);
             Change { kept, points: curves.unstored(), ..Change::default() }
         };
         let Some(store) = &mut self.store else {

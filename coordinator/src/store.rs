@@ -159,6 +159,10 @@ pub struct JobRow {
     pub paused: bool,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
+    /// When it was first counted, in milliseconds since 1970; `None` if it has not been, or nobody has kept it.
+    pub started_ms: Option<u64>,
+    /// When it was over; `None` if it is not, or nobody has kept it.
+    pub finished_ms: Option<u64>,
     /// For how long it has been counted, restarts left out.
     pub active: Duration,
     /// Recorded spans that a second count has confirmed.

@@ -92,6 +92,10 @@ pub struct JobStatus {
     pub n_disputed: u64,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
+    /// When it was first counted; `None` if it has not been, or nobody has kept it.
+    pub started_ms: Option<u64>,
+    /// When it was done or given up; `None` if it is not, or nobody has kept it.
+    pub finished_ms: Option<u64>,
     /// How urgent it is.
     pub priority: Priority,
     /// Spans that workers failed to count and that are still to be counted.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use queens_proto::{JobId, JobState, JobStatus};
 
-use crate::store::history::{LEVELS, Point};
+use crate::store::history::{LEVELS, Level, Point};
 
 /// How often a job is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -37,8 +37,10 @@ pub(crate) struct Curves {
     /// Jobs that are counted at present.
     going: BTreeSet<JobId>,
     looked: Option<Duration>,
-    /// By level: the first step that is kept, because of how many points there are.
-    floors: [u64; LEVELS.len()],
+    /// Jobs with points that are not stored as they are now.
+    unstored: BTreeSet<JobId>,
+    /// By level: the first and the last step that are kept.
+    kept: [(u64, u64); LEVELS.len()],
     open: [OpenStep; LEVELS.len()],
 }
 
@@ -49,8 +51,8 @@ struct Curve {
     unstored: [Option<u64>; LEVELS.len()],
     /// When it was last looked at, and the nodes of the job then.
     last: Option<(Duration, u128)>,
-    /// When this process first saw it counted.
-    first_seen: Option<Duration>,
+    /// When this process first saw it counted, and the nodes of the job then.
+    first: Option<(Duration, u128)>,
 }
 
 /// Nodes per second, as far as they are known.
@@ -102,7 +104,10 @@ impl Curves {
             let is_going = self.going.contains(&job.id);
             if is_going || before.contains(&job.id) {
                 let curve = self.jobs.entry(job.id).or_default();
-                is_changed |= curve.look(now, at_ms, job, is_going, &mut self.open);
+                if curve.look(now, at_ms, job, is_going, &mut self.open) {
+                    is_changed = true;
+                    self.unstored.insert(job.id);
+                }
             }
         }
         is_changed
@@ -111,64 +116,71 @@ impl Curves {
     /// Drops what is too old or too much, and what is of the future, as the clock was wrong then. Returns the first and
     /// the last step that are kept of each level.
     pub(crate) fn prune(&mut self, at_ms: u64) -> [(u64, u64); LEVELS.len()] {
-        std::array::from_fn(|level| {
-            let now = at_ms / (LEVELS[level].step_seconds * 1000);
-            self.floors[level] =
-                self.floors[level].min(now).max((now + 1).saturating_sub(LEVELS[level].n_steps));
-            self.drop_excess(level);
-            let kept = (self.floors[level], now);
+        for (level, Level { step_seconds, n_steps, .. }) in LEVELS.iter().enumerate() {
+            let last = at_ms / (step_seconds * 1000);
+            let first = self.first_of_most(level).max((last + 1).saturating_sub(*n_steps)).min(last);
+            let before = std::mem::replace(&mut self.kept[level], (first, last));
+            if first == before.0 && last >= before.1 {
+                continue;
+            }
             for curve in self.jobs.values_mut() {
                 let points = &mut curve.levels[level];
-                while points.front().is_some_and(|first| first.number < kept.0) {
+                while points.front().is_some_and(|point| point.number < first) {
                     points.pop_front();
                 }
-                while points.back().is_some_and(|last| last.number > kept.1) {
+                while points.back().is_some_and(|point| point.number > last) {
                     points.pop_back();
                 }
             }
-            kept
-        })
+        }
+        let going = &self.going;
+        self.jobs
+            .retain(|id, curve| going.contains(id) || curve.levels.iter().any(|points| !points.is_empty()));
+        self.kept
     }
 
-    /// Raises the floor of a level if it has too many points: by a twentieth of them, so that this is seldom.
-    fn drop_excess(&mut self, level: usize) {
-        let (most, floor) = (LEVELS[level].most_points, self.floors[level]);
-        let points = self.jobs.values().flat_map(|curve| &curve.levels[level]);
-        let mut numbers: Vec<u64> =
-            points.map(|point| point.number).filter(|number| *number >= floor).collect();
-        if numbers.len() > most {
-            // There are not so many of one step that none would go.
-            let n_dropped = numbers.len() - (most - most / 20);
-            self.floors[level] = *numbers.select_nth_unstable(n_dropped).1;
+    /// The first step that is kept of a level because of how many points it has. If there are too many, a twentieth of
+    /// them goes, so that this is seldom.
+    fn first_of_most(&self, level: usize) -> u64 {
+        let most = LEVELS[level].most_points;
+        let points = || self.jobs.values().flat_map(|curve| &curve.levels[level]);
+        if points().count() <= most {
+            return self.kept[level].0;
         }
+        let mut numbers: Vec<u64> = points().map(|point| point.number).collect();
+        // There are not so many of one step that none would go.
+        let n_dropped = numbers.len() - (most - most / 20);
+        *numbers.select_nth_unstable(n_dropped).1
     }
 
     /// What is not stored as it is now.
     pub(crate) fn unstored(&self) -> Vec<Point> {
-        let of_level = |(points, first): (&VecDeque<Point>, &Option<u64>)| {
+        let curves = self.unstored.iter().filter_map(|id| self.jobs.get(id));
+        let levels = curves.flat_map(|curve| curve.levels.iter().zip(curve.unstored));
+        let mut unstored = Vec::new();
+        for (points, first) in levels {
             let from =
                 first.map_or(points.len(), |first| points.partition_point(|point| point.number < first));
-            points.range(from..).copied().collect::<Vec<_>>()
-        };
-        self.jobs
-            .values()
-            .flat_map(|curve| curve.levels.iter().zip(&curve.unstored).flat_map(of_level))
-            .collect()
+            unstored.extend(points.range(from..));
+        }
+        unstored
     }
 
     /// All of it is stored.
     pub(crate) fn stored(&mut self) {
-        self.jobs.values_mut().for_each(|curve| curve.unstored = Default::default());
-        let going = &self.going;
-        self.jobs
-            .retain(|id, curve| going.contains(id) || curve.levels.iter().any(|points| !points.is_empty()));
+        for id in std::mem::take(&mut self.unstored) {
+            if let Some(curve) = self.jobs.get_mut(&id) {
+                curve.unstored = Default::default();
+            }
+        }
     }
 
     /// Nothing of it is stored.
     pub(crate) fn lose(&mut self) {
-        for curve in self.jobs.values_mut() {
+        for (id, curve) in &mut self.jobs {
             curve.unstored =
                 std::array::from_fn(|level| curve.levels[level].front().map(|first| first.number));
+            self.unstored.insert(*id);
         }
     }
 
@@ -201,11 +213,11 @@ impl Curve {
         open: &mut [OpenStep; LEVELS.len()],
     ) -> bool {
         let nodes = job.progress.nodes;
-        let first_seen = *self.first_seen.get_or_insert(now);
+        let (first_seen, nodes_then) = *self.first.get_or_insert((now, nodes));
         let next = is_going.then_some((now, nodes));
         let Some((at, before)) = std::mem::replace(&mut self.last, next) else { return false };
         let measured = now.saturating_sub(at);
-        let is_late = before > 0 && at.saturating_sub(first_seen) < LATE_REPORTS;
+        let is_late = nodes_then > 0 && at.saturating_sub(first_seen) < LATE_REPORTS;
         if is_late || measured > FARTHEST {
             return false;
         }

@@ -45,6 +45,11 @@ impl Job {
         (Reverse(self.row.priority), self.row.id)
     }
 
+    /// What is recorded of it.
+    pub(crate) fn progress(&self) -> Progress {
+        self.counting.as_ref().map(|counting| counting.progress).unwrap_or_default()
+    }
+
     pub(crate) fn is_complete(&self) -> bool {
         self.counting.as_ref().is_some_and(Counting::is_complete)
     }

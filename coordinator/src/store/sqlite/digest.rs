@@ -60,17 +60,20 @@ pub(super) const JOB: Table = Table {
         "priority",
         "paused",
         "plan_digest",
+        "started_ms",
+        "finished_ms",
     ],
     n_key: 1,
     is_of_job: false,
     put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
-          n_disputed, n_crosses, priority, paused, plan_digest, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+          n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
           ON CONFLICT (id) DO UPDATE SET n = excluded.n, decomposition = excluded.decomposition, \
           phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
           excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
           excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
-          paused = excluded.paused, plan_digest = excluded.plan_digest, digest = excluded.digest",
+          paused = excluded.paused, plan_digest = excluded.plan_digest, started_ms = \
+          excluded.started_ms, finished_ms = excluded.finished_ms, digest = excluded.digest",
 };
 pub(super) const PLAN_CROSS: Table = Table {
     name: "plan_cross",

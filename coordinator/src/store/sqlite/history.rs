@@ -27,8 +27,8 @@ pub const HISTORY: &str = "history.db";
 const APPLICATION_ID: i64 = 0x4e51_6869;
 const VERSION: i32 = 1;
 
-/// Pages of 4 KiB.
-const MOST_PAGES: i64 = 512;
+/// Pages of 4 KiB: what is kept takes less, and a file never gets larger.
+const MOST_PAGES: i64 = 488;
 
 /// Writes whose pages may be in a cache of the system when the power fails: history is not worth more.
 const SETTINGS: &str = "PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 1000;";
