@@ -4,7 +4,7 @@ use queens_proto::{JobState, Priority, Progress};
 use queens_solver::BoardSize;
 
 use super::*;
-use crate::store::history::{LEVELS, Point};
+use crate::store::history::{Change, LEVELS, NotKept, Past, Point};
 
 /// A time of today, on the first second of a day.
 const BEGINNING_MS: u64 = 20_000 * 86_400_000;
@@ -138,6 +138,99 @@ fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
         assert!(points.iter().all(|point| (kept[level].0..=kept[level].1).contains(&point.number)));
     }
     assert_eq!(looks.sums()[0], (5000, 10_000));
+}
+
+/// Keeps what it is given, unless it is told to fail.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<KeptChanges>>);
+
+#[derive(Debug, Default)]
+struct KeptChanges {
+    fails: Option<fn(String) -> NotKept>,
+    changes: Vec<Change>,
+}
+
+impl History for Kept {
+    fn load(&mut self) -> Past {
+        Past { is_stored: true, ..Past::default() }
+    }
+
+    fn store(&mut self, change: &Change) -> Result<(), NotKept> {
+        let mut kept = self.0.lock().expect("nobody panics");
+        let Change { points, events, .. } = change;
+        kept.changes.push(Change { points: points.clone(), events: events.clone(), ..Change::default() });
+        kept.fails.map_or(Ok(()), |fails| Err(fails("it is full".to_owned())))
+    }
+}
+
+impl Kept {
+    /// What it was given since the last call, and whether it fails from now on.
+    fn take(&self, fails: Option<fn(String) -> NotKept>) -> Vec<Change> {
+        let mut kept = self.0.lock().expect("nobody panics");
+        kept.fails = fails;
+        std::mem::take(&mut kept.changes)
+    }
+}
+
+/// Tells of a job that is counted for so many seconds, ten times a second.
+async fn count(snapshots: &watch::Sender<Arc<Snapshot>>, seconds: u128) {
+    for _ in 0..10 * seconds {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let nodes = snapshots.borrow().jobs.first().map_or(0, |job| job.progress.nodes) + 100;
+        let jobs = vec![job(1, JobState::Running, nodes)];
+        let events = snapshots.borrow().events.clone();
+        snapshots.send_replace(Arc::new(Snapshot { jobs, events, ..Snapshot::default() }));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_stored_once_in_ten_seconds_and_not_while_nothing_happens() {
+    let (kept, snapshots) = (Kept::default(), watch::Sender::new(Arc::<Snapshot>::default()));
+    let past = kept.clone().load();
+    let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
+    let running = tokio::spawn(historian.run());
+    count(&snapshots, 100).await;
+    assert!((8..=10).contains(&kept.take(None).len()));
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(kept.take(None).len(), 1);
+    // What is new at the end does not wait.
+    count(&snapshots, 3).await;
+    drop(snapshots);
+    running.await.expect("it ends");
+    assert_eq!(kept.take(None).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_stored_is_stored_later() {
+    let (kept, snapshots) = (Kept::default(), watch::Sender::new(Arc::<Snapshot>::default()));
+    let past = kept.clone().load();
+    let mut journal = crate::journal::Journal::default();
+    journal.add(EventKind::Store, None, "coordinator started".to_owned());
+    snapshots.send_replace(Arc::new(Snapshot { events: journal.events(), ..Snapshot::default() }));
+    let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
+    let running = tokio::spawn(historian.run());
+    let nodes = |changes: &[Change]| -> Vec<u64> {
+        let nodes = |change: &Change| {
+            change.points.iter().filter(|point| point.level == 5).map(|point| point.nodes).sum()
+        };
+        changes.iter().map(nodes).collect()
+    };
+    kept.take(Some(NotKept::Failed));
+    count(&snapshots, 35).await;
+    let failed = kept.take(None);
+    assert!(failed.len() >= 3 && failed.iter().all(|change| change.events.len() == 1));
+    count(&snapshots, 15).await;
+    let stored = kept.take(Some(NotKept::Lost));
+    assert_eq!(stored.iter().map(|change| change.events.len()).collect::<Vec<_>>()[..1], [1]);
+    assert!(nodes(&stored)[0] > *nodes(&failed).last().expect("some"));
+    // All of it, if what was stored is lost.
+    count(&snapshots, 12).await;
+    let lost = kept.take(None);
+    assert_eq!(lost[0].events.len(), 0);
+    count(&snapshots, 12).await;
+    assert_eq!(kept.take(None)[0].events.len(), 1);
+    drop(snapshots);
+    running.await.expect("it ends");
 }
 
 #[test]

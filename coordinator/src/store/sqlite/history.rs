@@ -41,6 +41,8 @@ pub(super) struct HistoryFile {
     path: PathBuf,
     /// Whether it is another program's, and stays as it is.
     is_foreign: bool,
+    /// Whether what is there could not be read, so that it goes before anything else comes.
+    begins_anew: bool,
     /// Nobody else uses the directory as long as this is there.
     _directory: Arc<Directory>,
 }
@@ -48,7 +50,7 @@ pub(super) struct HistoryFile {
 impl HistoryFile {
     pub(super) fn of(directory: Arc<Directory>) -> Self {
         let path = directory.path().join(HISTORY);
-        Self { connection: None, path, is_foreign: false, _directory: directory }
+        Self { connection: None, path, is_foreign: false, begins_anew: false, _directory: directory }
     }
 
     fn read(&mut self) -> Result<Past, (Past, Fault)> {
@@ -79,9 +81,13 @@ impl HistoryFile {
     }
 
     fn write(&mut self, change: &Change) -> Result<(), Fault> {
+        let begins_anew = self.begins_anew;
         let connection = self.connect()?;
         let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         // What goes makes room for what comes.
+        if begins_anew {
+            transaction.execute_batch("DELETE FROM point; DELETE FROM event;")?;
+        }
         for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
             let step = sql_integer("step", level.step_seconds)?;
             // Two statements, each of which finds its rows by the key.
@@ -97,7 +103,9 @@ impl HistoryFile {
         }
         change.points.iter().try_for_each(|point| put_point(&transaction, point))?;
         change.events.iter().try_for_each(|event| put_event(&transaction, event))?;
-        Ok(transaction.commit()?)
+        transaction.commit()?;
+        self.begins_anew = false;
+        Ok(())
     }
 
     /// Removes what is damaged.
@@ -142,7 +150,9 @@ impl History for HistoryFile {
             return Past { is_stored: false, ..past };
         }
         warn!(file, reason, "history can't be read, and begins anew. No count depends on it");
-        Past { is_stored: false, ..past }
+        self.connection = None;
+        self.begins_anew = true;
+        Past::default()
     }
 
     fn store(&mut self, change: &Change) -> Result<(), NotKept> {
@@ -283,5 +293,150 @@ fn describe(fault: &Fault) -> String {
         | Fault::Version(reason)
         | Fault::Impossible(reason)
         | Fault::Unfit(reason) => reason.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::Store;
+    use crate::store::sqlite::SqliteStore;
+
+    fn open(dir: &TempDir) -> Box<dyn History> {
+        SqliteStore::open(dir.path()).expect("opens").history().expect("on disk")
+    }
+
+    /// What the tests have happen: points of all levels, and events.
+    fn change() -> Change {
+        let point = |(level, number)| Point {
+            job: JobId(number),
+            level,
+            number,
+            end_ms: 900,
+            measured_ms: 800,
+            nodes: 1 << 60,
+            billionths: 999_999_999,
+        };
+        let event = |number| Event {
+            number,
+            at_ms: 1_800_000_000_000 + number,
+            kind: EventKind::ALL[usize::try_from(number).expect("few") % EventKind::ALL.len()],
+            job: (number % 2 == 0).then_some(JobId(number)),
+            text: format!("n\u{00ba} {number}"),
+        };
+        let levels = 0..LEVELS.len();
+        Change {
+            points: levels.flat_map(|level| (1..200).map(move |number| (level, number))).map(point).collect(),
+            kept: [(0, 1000); LEVELS.len()],
+            events: (1..300).map(event).map(Arc::new).collect(),
+            first_events: (0, 0),
+        }
+    }
+
+    /// A directory with that history.
+    fn directory() -> TempDir {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        open(&dir).store(&change()).expect("is stored");
+        dir
+    }
+
+    #[test]
+    fn what_is_stored_is_read_until_it_is_dropped() {
+        let dir = directory();
+        let (change, past) = (change(), open(&dir).load());
+        assert_eq!((&past.points, &past.events, past.is_stored), (&change.points, &change.events, true));
+        let kept = [(0, 0), (0, 1000), (5, 1000), (0, 10), (7, 9), (9, 7)];
+        open(&dir).store(&Change { kept, first_events: (250, 100), ..Change::default() }).expect("is stored");
+        let past = open(&dir).load();
+        let n_points = |level| past.points.iter().filter(|point| point.level == level).count();
+        assert_eq!([0, 1, 2, 3, 4, 5].map(n_points), [0, 199, 195, 10, 3, 0]);
+        let first = |about_workers| {
+            let mut like =
+                past.events.iter().filter(|event| (event.kind == EventKind::Worker) == about_workers);
+            like.next().map(|event| event.number)
+        };
+        assert_eq!((first(true), first(false)), (Some(254), Some(100)));
+    }
+
+    /// Whatever is changed in whatever row, only that is dropped, and all the rest is stored again.
+    #[test]
+    fn a_row_that_is_not_what_was_written_is_dropped() {
+        for table in [&POINT, &EVENT] {
+            for column in table.columns.iter().chain(&["digest"]) {
+                let dir = directory();
+                let sql = format!(
+                    "PRAGMA ignore_check_constraints = ON;
+                     UPDATE {0} SET {column} = CASE typeof({column}) WHEN 'text' THEN {column} || '1'
+                     ELSE coalesce({column}, 0) + 1000 END WHERE number = 101",
+                    table.name
+                );
+                let database = Connection::open(dir.path().join(HISTORY)).expect("opens");
+                database.execute_batch(&sql).expect("SQL");
+                drop(database);
+                let mut history = open(&dir);
+                let past = history.load();
+                let mut expected = change();
+                if table.name == "point" {
+                    expected.points.retain(|point| point.number != 101);
+                } else {
+                    expected.events.retain(|event| event.number != 101);
+                }
+                assert_eq!((&past.points, &past.events), (&expected.points, &expected.events), "{column}");
+                assert!(!past.is_stored, "{column}");
+                history.store(&expected).expect("is stored");
+                drop(history);
+                let past = open(&dir).load();
+                assert_eq!(
+                    (past.points, past.events, past.is_stored),
+                    (expected.points, expected.events, true)
+                );
+            }
+        }
+    }
+
+    /// Whatever page is no good, what is told is what was written, and history goes on.
+    #[test]
+    fn a_damaged_page_costs_what_is_on_it() {
+        let sound = fs::read(directory().path().join(HISTORY)).expect("readable");
+        let n_pages = sound.len() / 4096;
+        assert!(n_pages > 10, "{n_pages} pages");
+        let mut n_read = 0;
+        for page in 0..n_pages {
+            for (from, byte) in [(0, 0), (0, 0xff), (100, 0x5a), (2000, 0)] {
+                let dir = tempfile::tempdir().expect("a temporary directory");
+                drop(SqliteStore::open(dir.path()).expect("opens"));
+                let mut damaged = sound.clone();
+                damaged[page * 4096 + from..(page + 1) * 4096].fill(byte);
+                fs::write(dir.path().join(HISTORY), damaged).expect("written");
+                let mut history = open(&dir);
+                let past = history.load();
+                let change = change();
+                assert!(past.points.iter().all(|point| change.points.contains(point)), "page {page}");
+                assert!(past.events.iter().all(|event| change.events.contains(event)), "page {page}");
+                n_read += past.points.len();
+                // What is met later costs all that is stored, and it is said so.
+                if let Err(error) = history.store(&change) {
+                    assert!(matches!(error, NotKept::Lost(_)), "page {page}: {error:?}");
+                    history.store(&change).expect("is stored");
+                }
+            }
+        }
+        assert!(n_read > n_pages * change().points.len(), "{n_read} points were read");
+    }
+
+    #[test]
+    fn what_is_not_ours_stays_as_it_is() {
+        for sql in ["PRAGMA application_id = 1", "PRAGMA user_version = 999"] {
+            let dir = directory();
+            let file = dir.path().join(HISTORY);
+            Connection::open(&file).expect("opens").execute_batch(sql).expect("SQL");
+            let before = fs::read(&file).expect("readable");
+            let mut history = open(&dir);
+            assert!(history.load().points.is_empty());
+            history.store(&change()).expect("nothing is done");
+            assert!(fs::read(&file).expect("readable") == before, "{sql}");
+        }
     }
 }
