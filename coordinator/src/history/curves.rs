@@ -226,8 +226,7 @@ impl Curve {
             at_ms,
             measured_ms: u64::try_from(measured.as_millis()).unwrap_or(u64::MAX),
             nodes: u64::try_from(nodes.saturating_sub(before)).unwrap_or(u64::MAX),
-            // Below 2^32, as a share is at most 1.
-            billionths: (job.fraction() * 1e9) as u32,
+            billionths: billionths(job.fraction()),
         };
         for (level, open) in open.iter_mut().enumerate() {
             self.add(level, sample, open);
@@ -288,6 +287,11 @@ impl OpenStep {
         self.n_points += usize::from(has_room);
         has_room
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is 0 to 1")]
+fn billionths(share: f64) -> u32 {
+    (share.clamp(0.0, 1.0) * 1e9) as u32
 }
 
 /// The jobs that are measured: of those that are counted, the first that are served.

@@ -84,8 +84,8 @@ fn a_coarse_step_is_the_sum_of_the_fine_ones() {
     let all = (u64::try_from(looks.nodes).expect("few"), looks.now_ms);
     assert_eq!(looks.sums(), [all; LEVELS.len()]);
     let n_points = looks.curves.levels(JobId(1)).map(|points| points.len());
-    let n_minutes = usize::try_from(looks.now_ms / 60_000).expect("few") + 1;
-    assert_eq!(n_points[1..], [looks.now_ms.div_ceil(10_000) as usize, n_minutes, 1, 1, 1]);
+    let n_steps = |step_ms| usize::try_from(looks.now_ms / step_ms).expect("few") + 1;
+    assert_eq!(n_points[1..], [n_steps(10_000), n_steps(60_000), 1, 1, 1]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ struct World {
 
 impl World {
     fn new(dir: &Path) -> Self {
-        let mut history = SqliteStore::open(dir).expect("opens").history().expect("on disk");
+        let mut history = SqliteStore::open(dir).expect("opens").with_history().history().expect("on disk");
         let past = history.load();
         let snapshots = watch::Sender::new(Arc::default());
         let historian = Historian::new(Some(history), past, snapshots.subscribe());
@@ -109,7 +109,8 @@ fn a_year_stays_small() {
         }
     }
     drop(world);
-    let mut history = SqliteStore::open(dir.path()).expect("opens").history().expect("on disk");
+    let mut history =
+        SqliteStore::open(dir.path()).expect("opens").with_history().history().expect("on disk");
     let past = history.load();
     assert!(past.is_stored && past.events.len() == 2000, "{} events", past.events.len());
     for (level, of) in LEVELS.iter().enumerate() {
@@ -120,5 +121,8 @@ fn a_year_stays_small() {
             "{n_points} of {most} at {level}"
         );
     }
-    println!("at most {largest} bytes for {} points and {} events", past.points.len(), past.events.len());
+    #[expect(clippy::print_stdout, reason = "shown with --nocapture")]
+    {
+        println!("at most {largest} bytes for {} points and {} events", past.points.len(), past.events.len());
+    }
 }

@@ -57,6 +57,7 @@ pub struct SqliteStore {
     connection: Connection,
     directory: Arc<Directory>,
     known: Known,
+    keeps_history: bool,
 }
 
 impl SqliteStore {
@@ -69,7 +70,13 @@ impl SqliteStore {
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let mut directory = Directory::take(dir)?;
         let connection = directory.connect()?;
-        Ok(Self { connection, directory: Arc::new(directory), known: Known::default() })
+        Ok(Self { connection, directory: Arc::new(directory), known: Known::default(), keeps_history: false })
+    }
+
+    /// The same store, which keeps what has happened as well, for people who look.
+    #[must_use]
+    pub fn with_history(self) -> Self {
+        Self { keeps_history: true, ..self }
     }
 
     fn transact<T>(
@@ -126,7 +133,7 @@ impl Store for SqliteStore {
     }
 
     fn history(&self) -> Option<Box<dyn History>> {
-        Some(Box::new(HistoryFile::of(self.directory.clone())))
+        self.keeps_history.then(|| Box::new(HistoryFile::of(self.directory.clone())) as Box<dyn History>)
     }
 }
 

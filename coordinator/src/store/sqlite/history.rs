@@ -305,7 +305,7 @@ mod tests {
     use crate::store::sqlite::SqliteStore;
 
     fn open(dir: &TempDir) -> Box<dyn History> {
-        SqliteStore::open(dir.path()).expect("opens").history().expect("on disk")
+        SqliteStore::open(dir.path()).expect("opens").with_history().history().expect("on disk")
     }
 
     /// What the tests have happen: points of all levels, and events.
