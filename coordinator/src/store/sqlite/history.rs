@@ -55,9 +55,6 @@ impl HistoryFile {
 
     fn read(&mut self) -> Result<Past, (Past, Fault)> {
         let mut past = Past { is_stored: true, ..Past::default() };
-        if matches!(fs::symlink_metadata(&self.path), Err(error) if error.kind() == io::ErrorKind::NotFound) {
-            return Ok(past);
-        }
         let read = self.connect().and_then(|connection| {
             let points = read_points(connection, &mut past.points);
             points.and(read_events(connection, &mut past.events))
