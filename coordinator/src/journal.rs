@@ -98,4 +98,25 @@ mod tests {
         assert_eq!(events[1].text, "worker 9000 joined");
         assert_eq!(events.last().map(|event| event.text.as_str()), Some("done"));
     }
+
+    #[test]
+    fn long_texts_do_not_take_more_room() {
+        let mut journal = Journal::default();
+        for i in 0..1000 {
+            journal.add(EventKind::Failure, Some(JobId(1)), format!("{i} {}", "ж".repeat(500)));
+        }
+        let events = journal.events();
+        let n_bytes: usize = events.iter().map(|event| event.text.len()).sum();
+        assert!((MOST_BYTES - 2000..=MOST_BYTES).contains(&n_bytes), "{n_bytes} bytes");
+        assert_eq!(events.last().map(|event| event.number), Some(1000));
+    }
+
+    #[test]
+    fn numbers_go_on_after_a_restart() {
+        let mut before = Journal::default();
+        (0..3).for_each(|_| before.add(EventKind::Worker, None, "joined".to_owned()));
+        let mut journal = Journal::after(&before.events());
+        journal.add(EventKind::Store, None, "coordinator started".to_owned());
+        assert!(journal.events().iter().map(|event| event.number).eq(1..=4));
+    }
 }

@@ -405,19 +405,7 @@ impl Ledger {
     /// Somebody counts a job from now on, if it is not paused.
     fn start_counting(&mut self, id: JobId) {
         let (now, date_ms) = (self.now, self.date_ms);
-        let has_begun = self.jobs.change(id, |job| {
-            if job.row.paused || job.counted_since.is_some() {
-                return false;
-            }
-            job.counted_since = Some(now);
-            // Of a job of which something is recorded it is too late to say.
-            let begins = job.row.started_ms.is_none() && job.progress().n_recorded == 0;
-            if begins {
-                job.row.started_ms = date_ms;
-            }
-            begins && date_ms.is_some()
-        });
-        if has_begun == Some(true) {
+        if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
             self.changes.rows.insert(id);
         }
     }

@@ -309,7 +309,7 @@ pub(crate) fn mean<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<f6
     let (mut nodes, mut measured_ms) = (0.0, 0);
     for point in points {
         nodes += point.nodes as f64;
-        measured_ms += point.measured_ms;
+        measured_ms = point.measured_ms.saturating_add(measured_ms);
     }
     (measured_ms >= SHORTEST_MS).then(|| nodes * 1000.0 / measured_ms as f64)
 }

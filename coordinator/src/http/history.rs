@@ -52,3 +52,34 @@ fn is_gap(before: &Point, point: &Point) -> bool {
     let begins = point.at_ms().saturating_sub(point.measured_ms);
     begins.saturating_sub(before.at_ms()) > LEVELS[point.level].step_seconds * 1000
 }
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::JobId;
+
+    use super::*;
+
+    fn point(number: u64, nodes: u64) -> Point {
+        Point {
+            job: JobId(1),
+            level: 0,
+            number,
+            end_ms: 500,
+            measured_ms: 1000,
+            nodes,
+            billionths: 500_000_000,
+        }
+    }
+
+    #[test]
+    fn seconds_are_smoothed_and_never_over_a_gap() {
+        let before = (1..=6).map(|number| point(number, if number == 6 { 1000 } else { 500 }));
+        let points: Vec<Point> = before.chain([point(9, 100), point(10, 200)]).collect();
+        let mut all: [Vec<Point>; LEVELS.len()] = Default::default();
+        all[0] = points;
+        let [fine, ..] = &levels(&all)[..] else { panic!("levels") };
+        let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.nodes_per_second).collect();
+        assert_eq!(rates, [500.0, 500.0, 500.0, 500.0, 500.0, 600.0, 100.0, 150.0]);
+        assert_eq!(fine.samples.iter().map(|sample| sample.at_ms).max(), Some(10_500));
+    }
+}

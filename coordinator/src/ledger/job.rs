@@ -64,6 +64,20 @@ impl Job {
         self.row.active + self.counted_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
     }
 
+    /// Somebody counts it from now on, if it is not paused. Returns whether its row says so for the first time.
+    pub(crate) fn start_counting(&mut self, now: Duration, date_ms: Option<u64>) -> bool {
+        if self.row.paused || self.counted_since.is_some() {
+            return false;
+        }
+        self.counted_since = Some(now);
+        // Of a job of which something is recorded it is too late to say when that began.
+        let begins = self.row.started_ms.is_none() && self.progress().n_recorded == 0 && date_ms.is_some();
+        if begins {
+            self.row.started_ms = date_ms;
+        }
+        begins
+    }
+
     /// Makes that part of what is stored.
     pub(crate) fn settle_active(&mut self, now: Duration) {
         self.row.active = self.active(now);

@@ -182,7 +182,9 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     if application != APPLICATION_ID {
         return Err(Fault::Version("it belongs to another program".to_owned()));
     }
+    let n_pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     match schema::version(connection)? {
+        VERSION if n_pages > MOST_PAGES => Err(Fault::Damaged(format!("it has {n_pages} pages"))),
         VERSION => Ok(()),
         version if version > VERSION => Err(Fault::Version(format!("it has version {version}"))),
         version => Err(Fault::Damaged(format!("it has version {version}"))),
