@@ -7,7 +7,7 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::{Published, published};
 use serde_json::{Value, json};
 
-use crate::output::{done_at, duration, grouped, percent, plural, range};
+use crate::output::{date, done_at, duration, grouped, percent, plural, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -107,8 +107,15 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         0 if job.state != JobState::Done => plan(job),
         all => format!("{} ({} of {all} subproblems)", percent(job.fraction()), progress.n_recorded),
     };
+    let times = [
+        ("submitted", (job.created_ms > 0).then_some(job.created_ms)),
+        ("begun", job.started_ms),
+        (if job.state == JobState::Done { "finished" } else { "given up" }, job.finished_ms),
+    ];
+    let times: String =
+        times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
     format!(
-        "job           {}\nn             {}\nstate         {}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}\n\
+        "job           {}\nn             {}\nstate         {}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
          counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}",
         job.id,
         job.n,
@@ -150,6 +157,9 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "fundamental": job.fundamental.map(|count| count.to_string()),
         "published": published.map(|counts| counts.solutions.to_string()),
         "agrees": job.agrees(),
+        "created_ms": job.created_ms,
+        "started_ms": job.started_ms,
+        "finished_ms": job.finished_ms,
     })
 }
 

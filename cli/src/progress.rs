@@ -287,6 +287,8 @@ mod tests {
             n_verified: 0,
             n_disputed: 0,
             created_ms: 0,
+            started_ms: None,
+            finished_ms: None,
             priority: Priority::default(),
             n_failed: 0,
             n_given_up: 0,

@@ -20,6 +20,7 @@ use tracing::error;
 
 use crate::contributions::{Contributions, Untold};
 use crate::event_loop::EventLoop;
+use crate::history::{Historian, SharedCurves};
 use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
 use crate::pulse::Pulse;
@@ -107,7 +108,8 @@ pub struct Stopped;
 pub struct Coordinator {
     handle: Handle,
     stop: CancellationToken,
-    thread: JoinHandle<()>,
+    /// The event loop's and the historian's, which ends when that has.
+    threads: [JoinHandle<()>; 2],
 }
 
 /// A way to talk to a running coordinator; cheap to clone.
@@ -118,6 +120,7 @@ pub struct Handle {
     metrics: Arc<Metrics>,
     pulse: Pulse,
     contributions: Arc<Contributions>,
+    curves: SharedCurves,
 }
 
 /// What an operator decides about a job.
@@ -167,8 +170,10 @@ impl Coordinator {
     /// If what is stored can't be read or gone on with.
     pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
-        let (handle, event_loop) = prepare(store, n_threads, stop.clone())?;
-        Ok(Self { handle, stop, thread: event_loop.spawn()? })
+        let (handle, event_loop, historian) = prepare(store, n_threads, stop.clone())?;
+        // In this order: the historian ends by itself if the other can't be started.
+        let historian = historian.spawn()?;
+        Ok(Self { handle, stop, threads: [event_loop.spawn()?, historian] })
     }
 
     /// A handle to talk to it.
@@ -185,8 +190,10 @@ impl Coordinator {
     /// Lets it end what it is writing and stop. Sessions are closed; what was not acknowledged is not recorded.
     pub fn stop(self) {
         self.stop.cancel();
-        if self.thread.join().is_err() {
-            error!("the coordinator's thread panicked");
+        for thread in self.threads {
+            if thread.join().is_err() {
+                error!("a thread of the coordinator panicked");
+            }
         }
     }
 }
@@ -200,24 +207,28 @@ pub fn unthreaded(
     store: Box<dyn Store>,
     n_threads: NonZeroUsize,
 ) -> Result<(Handle, impl Future<Output = ()>), StartError> {
-    let (handle, event_loop) = prepare(store, n_threads, CancellationToken::new())?;
-    Ok((handle, event_loop.run()))
+    let (handle, event_loop, historian) = prepare(store, n_threads, CancellationToken::new())?;
+    let run = async {
+        tokio::join!(event_loop.run(), historian.run());
+    };
+    Ok((handle, run))
 }
 
 fn prepare(
     store: Box<dyn Store>,
     n_threads: NonZeroUsize,
     stop: CancellationToken,
-) -> Result<(Handle, EventLoop), StartError> {
+) -> Result<(Handle, EventLoop, Historian), StartError> {
     let (commands, queue) = mpsc::channel(QUEUE);
     let contributions = Arc::new(Contributions::of(store.records()));
     let counters = Counters::new();
     let pulse = Pulse::new();
-    let event_loop =
+    let (event_loop, historian) =
         EventLoop::new(store, n_threads, queue, commands.downgrade(), counters.clone(), pulse.clone(), stop)?;
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(counters, snapshots.clone()));
-    Ok((Handle { commands, snapshots, metrics, pulse, contributions }, event_loop))
+    let curves = historian.curves();
+    Ok((Handle { commands, snapshots, metrics, pulse, contributions, curves }, event_loop, historian))
 }
 
 impl Handle {
@@ -284,6 +295,11 @@ impl Handle {
     /// Its numbers for Prometheus.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// How fast jobs were counted.
+    pub(crate) fn curves(&self) -> &SharedCurves {
+        &self.curves
     }
 
     /// For how long the coordinator has been busy with one step, if that is so long that others notice.

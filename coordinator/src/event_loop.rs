@@ -21,6 +21,7 @@ use tracing::{debug, debug_span, error, info, warn};
 use crate::coordinator::{
     Command, DETAILS_AGE, Details, JobChange, MOST_OPEN_JOBS, Snapshot, StartError, TooManyJobs, WorkerChange,
 };
+use crate::history::{self, Historian};
 use crate::journal::{Journal, unix_ms};
 use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
@@ -106,7 +107,7 @@ struct Session {
 }
 
 impl EventLoop {
-    /// Takes over what `store` holds.
+    /// Takes over what `store` holds. Whoever writes history down follows the snapshots.
     pub(crate) fn new(
         mut store: Box<dyn Store>,
         n_threads: NonZeroUsize,
@@ -115,13 +116,14 @@ impl EventLoop {
         counters: Counters,
         pulse: Pulse,
         stop: CancellationToken,
-    ) -> Result<Self, StartError> {
+    ) -> Result<(Self, Historian), StartError> {
         let stored = store.load()?;
         for name in stored.blocked.iter().filter(|name| name.parse::<Name>().is_err()) {
             warn!(?name, "a block is dropped: no worker can have this name any more");
         }
         let ledger = Ledger::restore(stored)?;
-        let mut journal = Journal::default();
+        let (history, past) = history::open(&*store, &ledger.jobs());
+        let mut journal = Journal::after(&past.events);
         journal.add(EventKind::Store, None, "coordinator started".to_owned());
         let blocked = ledger.blocked().cloned().collect();
         let events = journal.events();
@@ -129,7 +131,9 @@ impl EventLoop {
         let (mut jobs, mut turns) = (ledger.jobs(), Turns::new(commands.clone()));
         turns.complete(&mut jobs);
         let snapshot = Snapshot { jobs, blocked, events, ..Snapshot::default() };
-        Ok(Self {
+        let publisher = watch::Sender::new(Arc::new(snapshot));
+        let historian = Historian::new(history, past, publisher.subscribe());
+        let event_loop = Self {
             ledger,
             store,
             queue,
@@ -148,7 +152,7 @@ impl EventLoop {
             pulse,
             discounted: None,
             slow_steps: Seldom::default(),
-            publisher: watch::Sender::new(Arc::new(snapshot)),
+            publisher,
             published: Instant::now(),
             census,
             unpublished: false,
@@ -156,7 +160,8 @@ impl EventLoop {
             journal,
             looked: BTreeMap::new(),
             stop,
-        })
+        };
+        Ok((event_loop, historian))
     }
 
     pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
@@ -215,6 +220,7 @@ impl EventLoop {
         };
         self.pulse.begin();
         self.discount_standstill(due, is_ticking);
+        self.ledger.tell_date(unix_ms());
         for n_taken in 1.. {
             let Some(taken) = command else { break };
             self.unpublished |= !is_sign_of_life(&taken);

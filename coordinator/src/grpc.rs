@@ -233,8 +233,7 @@ impl Jobs for JobsService {
         &self,
         _: Request<pb::ListEventsRequest>,
     ) -> Result<Response<pb::ListEventsResponse>, Status> {
-        let events = self.handle.snapshot().events.iter().map(|event| pb::Event::from(&**event)).collect();
-        Ok(Response::new(pb::ListEventsResponse { events }))
+        Ok(Response::new(lists::events(&self.handle.snapshot())))
     }
 }
 

@@ -50,6 +50,8 @@ pub use status::CrossStatus;
 #[derive(Debug)]
 pub struct Ledger {
     now: Duration,
+    /// The time of the calendar in milliseconds since 1970, as far as it was told.
+    date_ms: Option<u64>,
     jobs: Jobs,
     fleet: Fleet,
     /// What may still be reported of leases that have ended.
@@ -192,6 +194,7 @@ impl Ledger {
     pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
         let mut ledger = Self {
             now: Duration::ZERO,
+            date_ms: None,
             jobs: Jobs::default(),
             fleet: Fleet::default(),
             former: Former::default(),
@@ -267,6 +270,8 @@ impl Ledger {
             priority: Priority::default(),
             paused: false,
             created_ms,
+            started_ms: None,
+            finished_ms: None,
             active: Duration::ZERO,
             n_verified: 0,
             n_disputed: 0,
@@ -275,6 +280,12 @@ impl Ledger {
         self.changes.rows.insert(id);
         self.changes.plans.push((id, n));
         id
+    }
+
+    /// Tells the time of the calendar, in milliseconds since 1970. Nothing is decided by it: it is kept with jobs that begin
+    /// or end.
+    pub fn tell_date(&mut self, date_ms: u64) {
+        self.date_ms = Some(date_ms);
     }
 
     /// A job's plan is made. Does nothing if the job is not waiting for one.
@@ -393,12 +404,10 @@ impl Ledger {
 
     /// Somebody counts a job from now on, if it is not paused.
     fn start_counting(&mut self, id: JobId) {
-        let now = self.now;
-        self.jobs.change(id, |job| {
-            if !job.row.paused && job.counted_since.is_none() {
-                job.counted_since = Some(now);
-            }
-        });
+        let (now, date_ms) = (self.now, self.date_ms);
+        if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
+            self.changes.rows.insert(id);
+        }
     }
 
     /// Nobody counts a job any more.
@@ -422,9 +431,11 @@ impl Ledger {
 
     /// Ends a job and all its leases.
     fn close(&mut self, id: JobId, phase: Phase) {
+        let date_ms = self.date_ms;
         self.jobs.change(id, |job| {
             job.row.phase = phase;
             job.row.paused = false;
+            job.row.finished_ms = date_ms;
         });
         self.changes.rows.insert(id);
         for lease in self.fleet.leases_of_job(id) {

@@ -8,6 +8,7 @@ mod contributions;
 mod coordinator;
 mod event_loop;
 pub mod grpc;
+mod history;
 pub mod http;
 pub mod intervals;
 mod journal;

@@ -210,7 +210,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
     });
     let site = site.transpose()?;
-    let store = SqliteStore::open(&args.data_dir)?;
+    let store = SqliteStore::open(&args.data_dir)?.with_history();
     let coordinator = Coordinator::start(Box::new(store), default_threads())
         .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
     let served = runtime.block_on(serve(args, listener, site, coordinator));

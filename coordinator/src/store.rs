@@ -1,5 +1,6 @@
 //! What is kept of a coordinator's jobs, and the trait for keeping it.
 
+pub mod history;
 pub mod memory;
 pub mod sqlite;
 
@@ -12,6 +13,7 @@ use queens_proto::{Contribution, JobId, LeaseId, Name, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span};
 use thiserror::Error;
 
+use self::history::History;
 use crate::intervals::{Extent, Intervals};
 
 /// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
@@ -37,6 +39,11 @@ pub trait Store: Send {
 
     /// A way to read the records beside, if they are kept outside of this process.
     fn records(&self) -> Option<Arc<dyn Records>> {
+        None
+    }
+
+    /// Where history is kept, if anything is kept outside of this process.
+    fn history(&self) -> Option<Box<dyn History>> {
         None
     }
 }
@@ -152,6 +159,10 @@ pub struct JobRow {
     pub paused: bool,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
+    /// When it was first counted, in milliseconds since 1970; `None` if it has not been, or nobody has kept it.
+    pub started_ms: Option<u64>,
+    /// When it was over; `None` if it is not, or nobody has kept it.
+    pub finished_ms: Option<u64>,
     /// For how long it has been counted, restarts left out.
     pub active: Duration,
     /// Recorded spans that a second count has confirmed.

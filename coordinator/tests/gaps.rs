@@ -25,6 +25,8 @@ fn gaps() -> [Write; 3] {
         priority: Priority::default(),
         paused: false,
         created_ms: 1_800_000_000_000,
+        started_ms: None,
+        finished_ms: None,
         active: Duration::ZERO,
         n_verified: 0,
         n_disputed: 0,

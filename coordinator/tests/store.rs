@@ -32,6 +32,8 @@ fn job(id: u64, n: u8) -> JobRow {
         priority: Priority::default(),
         paused: false,
         created_ms: 1_800_000_000_000,
+        started_ms: None,
+        finished_ms: None,
         active: Duration::from_millis(1500),
         n_verified: 0,
         n_disputed: 0,

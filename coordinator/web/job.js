@@ -26,7 +26,11 @@ function show(job) {
   say($("workers"), grouped(job.workers));
   say($("priority"), String(job.priority));
   say($("nodes"), grouped(job.nodes));
-  say($("submitted"), new Date(job.created_ms).toLocaleString());
+  const date = (ms) => ms === null ? "–" : new Date(ms).toLocaleString();
+  say($("submitted"), date(job.created_ms));
+  say($("begun"), date(job.started_ms));
+  say($("end"), job.state === "cancelled" ? "Given up" : "Finished");
+  say($("finished"), date(job.finished_ms));
   say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute`);
   $("checked").className = job.disputed ? "bad" : "";
   $("failure").hidden = !job.failure;
@@ -39,7 +43,7 @@ follow((summary) => {
   if (job) show(job);
 });
 let levels = [];
-const redraw = () => drawChart($("chart"), levels[Number($("range").value)]);
+const redraw = () => drawChart($("chart"), levels.find((level) => level.step_seconds === Number($("range").value)));
 $("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);
 

@@ -92,6 +92,10 @@ pub struct JobStatus {
     pub n_disputed: u64,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
+    /// When it was first counted; `None` if it has not been, or nobody has kept it.
+    pub started_ms: Option<u64>,
+    /// When it was done or given up; `None` if it is not, or nobody has kept it.
+    pub finished_ms: Option<u64>,
     /// How urgent it is.
     pub priority: Priority,
     /// Spans that workers failed to count and that are still to be counted.
@@ -245,7 +249,7 @@ impl FleetSpeed {
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Numbers the events of one coordinator process, upwards from 1.
+    /// Numbers the events of a data directory upwards. After a crash, some of the last numbers are given again.
     pub number: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
@@ -273,6 +277,9 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Job, Self::Lease, Self::Failure, Self::Store, Self::Worker];
+
     /// The name people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -181,3 +181,39 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.wait_for("#job-2", "cancelled");
     assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "cancelled");
 }
+
+#[test]
+fn a_restart_is_a_gap_in_the_curve() {
+    if let Some(reason) = Browser::missing() {
+        skipped(&format!("the curve in a browser: {reason}"));
+        return;
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(LONG.parse().expect("a number"));
+    let browser = Browser::open(&format!("http://{site}"));
+    browser.go(&format!("/jobs/{job}"));
+    browser.wait_until("a curve", "document.querySelector('#chart .curve') !== null");
+    let n_points =
+        "[...document.querySelectorAll('#chart .curve')].at(-1).getAttribute('d').split('L').length";
+    browser.wait_until("more of it", &format!("{n_points} > 12"));
+    assert_eq!(browser.eval("document.querySelectorAll('#chart .gap').length"), 0);
+
+    let mut command = coordinator_command(coordinator.address(), &data_dir);
+    command.args(["--http", &site]);
+    coordinator.stop();
+    browser.wait_for("#connection", "connection lost, reconnecting");
+    let _coordinator = Coordinator::start_command(command, &data_dir);
+    browser.wait_for("#connection", "live");
+    browser.wait_until("the gap", "document.querySelectorAll('#chart .gap').length === 1");
+    browser.wait_until("the curve to go on", &format!("{n_points} > 12"));
+    assert_eq!(browser.eval("document.querySelectorAll('#chart .curve').length"), 2);
+    assert!(
+        browser.eval("document.querySelector('#chart').ariaLabel").to_string().contains("not measured once")
+    );
+    browser.wait_for("#events", "submitted for n = 22");
+    keep(&browser, "restarted");
+}

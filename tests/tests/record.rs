@@ -54,6 +54,8 @@ fn bytes_a_record(plan: &Plan) -> f64 {
         priority: Priority::default(),
         paused: false,
         created_ms: 1_800_000_000_000,
+        started_ms: None,
+        finished_ms: None,
         active: Duration::ZERO,
         n_verified: 0,
         n_disputed: 0,

@@ -124,7 +124,12 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     coordinator.stop();
     terminal.wait_for("no state from the coordinator for");
     let coordinator = Coordinator::start_listening(&address, &data_dir);
-    terminal.wait_for("coordinator started");
+    wait_until("the new coordinator's state, and what happened before", || {
+        let screen = terminal.screen();
+        let is_back = !screen.contains("no state from the coordinator");
+        (is_back && screen.contains("all named alpha were blocked") && screen.contains("coordinator started"))
+            .then_some(())
+    });
     terminal.press("q");
     terminal.wait_for_shell();
     // Killed by a signal, it gives the terminal back as well.

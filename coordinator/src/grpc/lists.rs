@@ -1,10 +1,15 @@
 //! The lists of jobs and workers, page by page.
 
+use std::sync::Arc;
+
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
-use queens_proto::{JobId, Name, WorkerId, pb};
+use queens_proto::{Event, EventKind, JobId, Name, WorkerId, pb};
 
 use super::shown;
 use crate::Snapshot;
+
+/// Events about workers in an answer, and others.
+const MOST_EVENTS: usize = 250;
 
 /// A page of all jobs, in the order of submission.
 pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
@@ -43,9 +48,22 @@ pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkers
     pb::ListWorkersResponse { workers, blocked, next_page: next_page.to_string() }
 }
 
+/// The newest events about workers, and the newest others: who looks again and again needs no more.
+pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
+    let (mut n_of_workers, mut n_others) = (0, 0);
+    let is_new = |event: &&Arc<Event>| {
+        let n = if event.kind == EventKind::Worker { &mut n_of_workers } else { &mut n_others };
+        *n += 1;
+        *n <= MOST_EVENTS
+    };
+    let events = snapshot.events.iter().rev().filter(is_new).map(|event| pb::Event::from(&**event));
+    let mut events: Vec<pb::Event> = events.collect();
+    events.reverse();
+    pb::ListEventsResponse { events }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use queens_proto::{WorkerState, WorkerStatus};
@@ -95,6 +113,17 @@ mod tests {
         assert_eq!(listed, (0..20_000).collect::<Vec<_>>());
         assert!(blocked.iter().eq(snapshot.blocked.iter().map(Name::as_str)));
         assert!(n_pages > 4, "{n_pages}");
+    }
+
+    #[test]
+    fn of_all_events_the_newest_of_both_kinds_are_told() {
+        let event = |number| {
+            let kind = if number <= 300 { EventKind::Job } else { EventKind::Worker };
+            Arc::new(Event { number, at_ms: 0, kind, job: None, text: String::new() })
+        };
+        let snapshot = Snapshot { events: (1..=2000).map(event).collect(), ..Snapshot::default() };
+        let told = events(&snapshot).events.into_iter().map(|event| event.number);
+        assert!(told.eq((51..=300).chain(1751..=2000)));
     }
 
     fn length(answer: &pb::ListWorkersResponse) -> usize {

@@ -1,53 +1,14 @@
-//! How jobs were counted lately, in memory of a bounded size: the longer ago, the coarser. It begins anew with each
-//! coordinator process.
+//! How fast a job was counted, as JSON.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
-
-use queens_proto::{JobId, JobState, JobStatus};
 use serde::Serialize;
 
-use crate::Snapshot;
-use crate::journal::unix_ms;
+use crate::history::mean;
+use crate::store::history::{LEVELS, Level, Point};
 
-/// Steps between samples and how many are kept: five minutes, two hours and thirty days.
-const LEVELS: [(Duration, usize); 3] =
-    [(Duration::from_secs(1), 300), (Duration::from_secs(10), 720), (Duration::from_secs(600), 4320)];
+/// Workers report once a second: means over less would go up and down with what happens to fall into it.
+const SMOOTH: usize = 5;
 
-/// What counts as now.
-const NOW: Duration = Duration::from_secs(10);
-/// Workers report once a second: rates over less would go up and down with what happens to fall into it.
-const SMOOTH: Duration = Duration::from_secs(5);
-const HOUR: Duration = Duration::from_secs(3600);
-
-/// Those of all jobs that were counted since the coordinator began.
-#[derive(Debug, Default)]
-pub(super) struct Histories(BTreeMap<JobId, History>);
-
-#[derive(Debug)]
-struct History {
-    levels: [VecDeque<Sample>; LEVELS.len()],
-    is_over: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Sample {
-    at: Instant,
-    at_ms: u64,
-    nodes: u128,
-    fraction: f64,
-}
-
-/// Nodes per second, as far as they are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Pace {
-    /// Over the last ten seconds.
-    pub(super) now: Option<f64>,
-    /// Over the last hour, or since it is known.
-    pub(super) hour: Option<f64>,
-}
-
-/// Samples in even steps, the oldest first.
+/// What was measured in even steps, the oldest first. What was not is left out.
 #[derive(Debug, Serialize)]
 pub(super) struct LevelView {
     step_seconds: u64,
@@ -57,82 +18,68 @@ pub(super) struct LevelView {
 #[derive(Debug, Serialize)]
 struct SampleView {
     at_ms: u64,
+    measured_seconds: f64,
     /// Of the step that ends here, or of five seconds if it is shorter.
     nodes_per_second: f64,
     fraction: f64,
 }
 
-impl Histories {
-    /// Adds how things stand. Called at least once a second.
-    pub(super) fn add(&mut self, snapshot: &Snapshot) {
-        let (at, at_ms) = (Instant::now(), unix_ms());
-        for job in &snapshot.jobs {
-            let sample = Sample { at, at_ms, nodes: job.progress.nodes, fraction: job.fraction() };
-            self.add_sample(job, sample);
+/// All levels of a job.
+pub(super) fn levels(levels: &[Vec<Point>; LEVELS.len()]) -> Vec<LevelView> {
+    let level = |(level, points): (&Level, &Vec<Point>)| {
+        let step_seconds = level.step_seconds;
+        let samples = (0..points.len()).filter_map(|last| sample(points, last)).collect();
+        LevelView { step_seconds, samples }
+    };
+    LEVELS.iter().zip(levels).map(level).collect()
+}
+
+fn sample(points: &[Point], last: usize) -> Option<SampleView> {
+    let point = points.get(last)?;
+    let first = if LEVELS[point.level].step_seconds == 1 { (last + 1).saturating_sub(SMOOTH) } else { last };
+    // Not over what nobody measured.
+    let begins = (first + 1..=last).rev().find(|at| is_gap(&points[at - 1], &points[*at])).unwrap_or(first);
+    Some(SampleView {
+        at_ms: point.at_ms(),
+        measured_seconds: point.measured_ms as f64 / 1000.0,
+        nodes_per_second: mean(&points[begins..=last])?,
+        fraction: f64::from(point.billionths) / 1e9,
+    })
+}
+
+/// Whether there is a step between the two, or more, in which nothing was measured.
+fn is_gap(before: &Point, point: &Point) -> bool {
+    let begins = point.at_ms().saturating_sub(point.measured_ms);
+    begins.saturating_sub(before.at_ms()) > LEVELS[point.level].step_seconds * 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::JobId;
+
+    use super::*;
+
+    fn point(number: u64, nodes: u64) -> Point {
+        Point {
+            job: JobId(1),
+            level: 0,
+            number,
+            end_ms: 500,
+            measured_ms: 1000,
+            nodes,
+            billionths: 500_000_000,
         }
     }
 
-    fn add_sample(&mut self, job: &JobStatus, sample: Sample) {
-        let is_over = job.state.is_over();
-        // A job without a past begins to have one when it is counted.
-        let history = match self.0.get_mut(&job.id) {
-            Some(history) if !(is_over && history.is_over) => history,
-            None if job.state == JobState::Running => {
-                self.0.entry(job.id).or_insert(History { levels: Default::default(), is_over })
-            }
-            _ => return,
-        };
-        history.is_over = is_over;
-        for (samples, (step, most)) in history.levels.iter_mut().zip(LEVELS) {
-            // Ticks are not exact.
-            let is_due = |last: &Sample| sample.at.saturating_duration_since(last.at) >= step.mul_f64(0.95);
-            if samples.back().is_none_or(is_due) || is_over {
-                if samples.len() == most {
-                    samples.pop_front();
-                }
-                samples.push_back(sample);
-            }
-        }
+    #[test]
+    fn seconds_are_smoothed_and_never_over_a_gap() {
+        let before = (1..=6).map(|number| point(number, if number == 6 { 1000 } else { 500 }));
+        let points: Vec<Point> = before.chain([point(9, 100), point(10, 200)]).collect();
+        let mut all: [Vec<Point>; LEVELS.len()] = Default::default();
+        all[0] = points;
+        let [fine, ..] = &levels(&all)[..] else { panic!("levels") };
+        let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.nodes_per_second).collect();
+        assert_eq!(rates, [500.0, 500.0, 500.0, 500.0, 500.0, 600.0, 100.0, 150.0]);
+        assert_eq!(fine.samples.iter().map(|sample| sample.at_ms).max(), Some(10_500));
     }
-
-    /// How fast a job is counted.
-    pub(super) fn pace(&self, job: JobId) -> Pace {
-        let Some(History { levels: [fine, middle, _], .. }) = self.0.get(&job) else {
-            return Pace::default();
-        };
-        let Some(&last) = fine.back() else { return Pace::default() };
-        let over = |samples: &VecDeque<Sample>, time: Duration| {
-            let is_recent = |first: &&Sample| last.at.saturating_duration_since(first.at) <= time;
-            samples.iter().find(is_recent).and_then(|first| rate(*first, last))
-        };
-        // The middle samples begin to tell more when the fine ones are full.
-        let hour = over(if fine.len() < LEVELS[0].1 { fine } else { middle }, HOUR);
-        Pace { now: over(fine, NOW), hour }
-    }
-
-    /// All samples of a job.
-    pub(super) fn levels(&self, job: JobId) -> Vec<LevelView> {
-        let Some(history) = self.0.get(&job) else { return Vec::new() };
-        let level = |(samples, (step, _)): (&VecDeque<Sample>, (Duration, usize))| {
-            let (step_seconds, smooth) = (step.as_secs(), SMOOTH.as_secs().div_ceil(step.as_secs()));
-            let before = std::iter::repeat_n(
-                samples.front(),
-                usize::try_from(smooth).map_or(0, |smooth| smooth.saturating_sub(1)),
-            );
-            let before = before.flatten().chain(samples.iter());
-            let samples = before.zip(samples.iter().skip(1)).filter_map(|(a, b)| view(*a, *b)).collect();
-            LevelView { step_seconds, samples }
-        };
-        history.levels.iter().zip(LEVELS).map(level).collect()
-    }
-}
-
-fn view(before: Sample, sample: Sample) -> Option<SampleView> {
-    let nodes_per_second = rate(before, sample)?;
-    Some(SampleView { at_ms: sample.at_ms, nodes_per_second, fraction: sample.fraction })
-}
-
-fn rate(from: Sample, to: Sample) -> Option<f64> {
-    let seconds = to.at.saturating_duration_since(from.at).as_secs_f64();
-    (seconds > 0.5).then(|| to.nodes.saturating_sub(from.nodes) as f64 / seconds)
 }

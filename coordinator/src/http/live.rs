@@ -1,7 +1,7 @@
 //! What everybody who looks is told twice a second: a summary, whose size has a bound, made once for all.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Json;
@@ -20,8 +20,10 @@ use tracing::error;
 
 use super::api::{Answer, find, job_id};
 use super::followers::Followers;
-use super::history::{Histories, LevelView, Pace};
+use super::history::{LevelView, levels};
 use super::{App, view};
+use crate::history::{Pace, SharedCurves};
+use crate::journal::unix_ms;
 use crate::{Handle, Snapshot};
 
 /// How often.
@@ -37,17 +39,16 @@ const MOST_FOLLOWERS: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     summaries: watch::Receiver<Arc<str>>,
-    histories: Arc<Mutex<Histories>>,
+    curves: SharedCurves,
     followers: Arc<Followers>,
 }
 
 impl Live {
     /// Makes summaries until `stop` is cancelled, for so many followers or [`MOST_FOLLOWERS`].
     pub(super) fn start(handle: Handle, n_followers: usize, stop: CancellationToken) -> Self {
-        let histories = Arc::new(Mutex::new(Histories::default()));
         let live = Self {
             summaries: watch::channel("".into()).1,
-            histories,
+            curves: handle.curves().clone(),
             followers: Arc::new(Followers::new(n_followers.min(MOST_FOLLOWERS))),
         };
         let (sender, summaries) = watch::channel(live.summary(&handle.snapshot()));
@@ -62,7 +63,6 @@ impl Live {
                 }
                 let began = Instant::now();
                 let snapshot = handle.snapshot();
-                maker.histories().add(&snapshot);
                 sender.send_replace(maker.summary(&snapshot));
                 handle.metrics().counters().published_in(began.elapsed());
             }
@@ -72,12 +72,7 @@ impl Live {
 
     /// How fast a job is counted.
     pub(super) fn pace(&self, job: JobId) -> Pace {
-        self.histories().pace(job)
-    }
-
-    fn histories(&self) -> MutexGuard<'_, Histories> {
-        // Nothing is left half done in there.
-        self.histories.lock().unwrap_or_else(PoisonError::into_inner)
+        self.curves.lock().pace(job, unix_ms())
     }
 
     fn summary(&self, snapshot: &Snapshot) -> Arc<str> {
@@ -109,12 +104,12 @@ pub(super) struct HistoryView {
     levels: Vec<LevelView>,
 }
 
-/// How a job was counted lately, in steps of seconds, of tens of seconds, and of ten minutes.
+/// How a job was counted, in steps from seconds to days: the longer they are, the longer they are kept.
 pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<HistoryView> {
     let job = job_id(&id)?;
     find(&app.handle.snapshot().jobs, job)?;
-    let levels = app.live.histories().levels(job);
-    Ok(Json(HistoryView { levels }))
+    let points = app.handle.curves().lock().levels(job);
+    Ok(Json(HistoryView { levels: levels(&points) }))
 }
 
 /// The stream of summaries. It ends when the coordinator does, as the sender goes with it, or when others need the place:

@@ -7,8 +7,8 @@ use queens_proto::{JobState, JobStatus, WorkerStatus};
 use queens_solver::published;
 use serde::Serialize;
 
-use super::history::Pace;
 use crate::Snapshot;
+use crate::history::Pace;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Job {
@@ -38,6 +38,8 @@ pub(super) struct Job {
     published: Option<String>,
     agrees: Option<bool>,
     created_ms: u64,
+    started_ms: Option<u64>,
+    finished_ms: Option<u64>,
     nodes_per_second: Option<f64>,
     nodes_per_second_hour: Option<f64>,
 }
@@ -73,6 +75,8 @@ impl Job {
             published: published.map(|counts| counts.solutions.to_string()),
             agrees: job.agrees(),
             created_ms: job.created_ms,
+            started_ms: job.started_ms,
+            finished_ms: job.finished_ms,
             nodes_per_second: pace.now,
             nodes_per_second_hour: pace.hour,
         }

@@ -45,6 +45,11 @@ impl Job {
         (Reverse(self.row.priority), self.row.id)
     }
 
+    /// What is recorded of it.
+    pub(crate) fn progress(&self) -> Progress {
+        self.counting.as_ref().map(|counting| counting.progress).unwrap_or_default()
+    }
+
     pub(crate) fn is_complete(&self) -> bool {
         self.counting.as_ref().is_some_and(Counting::is_complete)
     }
@@ -57,6 +62,20 @@ impl Job {
     /// For how long it has been counted, restarts left out.
     pub(crate) fn active(&self, now: Duration) -> Duration {
         self.row.active + self.counted_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+    }
+
+    /// Somebody counts it from now on, if it is not paused. Returns whether its row says so for the first time.
+    pub(crate) fn start_counting(&mut self, now: Duration, date_ms: Option<u64>) -> bool {
+        if self.row.paused || self.counted_since.is_some() {
+            return false;
+        }
+        self.counted_since = Some(now);
+        // Of a job of which something is recorded it is too late to say when that began.
+        let begins = self.row.started_ms.is_none() && self.progress().n_recorded == 0 && date_ms.is_some();
+        if begins {
+            self.row.started_ms = date_ms;
+        }
+        begins
     }
 
     /// Makes that part of what is stored.

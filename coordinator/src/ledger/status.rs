@@ -102,7 +102,6 @@ impl Ledger {
     }
 
     fn job_status(&self, job: &Job) -> JobStatus {
-        let progress = job.counting.as_ref().map(|counting| counting.progress).unwrap_or_default();
         let n_workers = self.fleet.n_holders(job.row.id);
         let state = match job.row.phase {
             Phase::Planning | Phase::Active if job.row.paused => JobState::Paused,
@@ -125,7 +124,7 @@ impl Ledger {
             id: job.row.id,
             n: job.row.n,
             state,
-            progress,
+            progress: job.progress(),
             active: job.active(self.now),
             seconds_left: time_left.map(|left| left.expected),
             seconds_left_low: time_left.map(|left| left.low),
@@ -134,6 +133,8 @@ impl Ledger {
             n_verified: job.row.n_verified,
             n_disputed: job.row.n_disputed,
             created_ms: job.row.created_ms,
+            started_ms: job.row.started_ms,
+            finished_ms: job.row.finished_ms,
             priority: job.row.priority,
             n_failed: failed.map_or(0, |failed| failed.len() as u64),
             n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),

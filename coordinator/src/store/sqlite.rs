@@ -12,6 +12,7 @@ mod counted_by;
 mod digest;
 mod directory;
 mod fault;
+mod history;
 mod migrate;
 mod read;
 mod recover;
@@ -34,14 +35,17 @@ use self::contributions::SqliteRecords;
 use self::digest::{BLOCKED_WORKER, EPOCH, JOB, RECORD};
 use self::directory::Directory;
 use self::fault::Fault;
+use self::history::HistoryFile;
 use self::read::sql_integer;
 use self::write::Known;
+use super::history::History;
 use super::{Recorded, Records, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::DATABASE;
+pub use self::history::HISTORY;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
@@ -51,8 +55,9 @@ pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 pub struct SqliteStore {
     // Closed before the directory is let go.
     connection: Connection,
-    directory: Directory,
+    directory: Arc<Directory>,
     known: Known,
+    keeps_history: bool,
 }
 
 impl SqliteStore {
@@ -65,7 +70,13 @@ impl SqliteStore {
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let mut directory = Directory::take(dir)?;
         let connection = directory.connect()?;
-        Ok(Self { connection, directory, known: Known::default() })
+        Ok(Self { connection, directory: Arc::new(directory), known: Known::default(), keeps_history: false })
+    }
+
+    /// The same store, which keeps what has happened as well, for people who look.
+    #[must_use]
+    pub fn with_history(self) -> Self {
+        Self { keeps_history: true, ..self }
     }
 
     fn transact<T>(
@@ -119,6 +130,10 @@ impl Store for SqliteStore {
 
     fn records(&self) -> Option<Arc<dyn Records>> {
         Some(Arc::new(SqliteRecords { dir: self.directory.path().to_owned() }))
+    }
+
+    fn history(&self) -> Option<Box<dyn History>> {
+        self.keeps_history.then(|| Box::new(HistoryFile::of(self.directory.clone())) as Box<dyn History>)
     }
 }
 

@@ -121,6 +121,8 @@ mod tests {
             priority: Priority::default(),
             paused: false,
             created_ms: 0,
+            started_ms: None,
+            finished_ms: None,
             active: Duration::ZERO,
             n_verified: 0,
             n_disputed: 0,

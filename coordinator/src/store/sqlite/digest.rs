@@ -60,17 +60,20 @@ pub(super) const JOB: Table = Table {
         "priority",
         "paused",
         "plan_digest",
+        "started_ms",
+        "finished_ms",
     ],
     n_key: 1,
     is_of_job: false,
     put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
-          n_disputed, n_crosses, priority, paused, plan_digest, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+          n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
           ON CONFLICT (id) DO UPDATE SET n = excluded.n, decomposition = excluded.decomposition, \
           phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
           excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
           excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
-          paused = excluded.paused, plan_digest = excluded.plan_digest, digest = excluded.digest",
+          paused = excluded.paused, plan_digest = excluded.plan_digest, started_ms = \
+          excluded.started_ms, finished_ms = excluded.finished_ms, digest = excluded.digest",
 };
 pub(super) const PLAN_CROSS: Table = Table {
     name: "plan_cross",
@@ -134,6 +137,28 @@ pub(super) const BLOCKED_WORKER: Table = Table {
     put: "INSERT INTO blocked_worker (name, digest) \
           VALUES (?1, ?2) \
           ON CONFLICT (name) DO UPDATE SET digest = excluded.digest",
+};
+
+pub(super) const POINT: Table = Table {
+    name: "point",
+    columns: &["step", "number", "job", "end_ms", "measured_ms", "nodes", "billionths"],
+    n_key: 3,
+    is_of_job: false,
+    put: "INSERT INTO point (step, number, job, end_ms, measured_ms, nodes, billionths, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+          ON CONFLICT (step, number, job) DO UPDATE SET end_ms = excluded.end_ms, measured_ms = \
+          excluded.measured_ms, nodes = excluded.nodes, billionths = excluded.billionths, digest = \
+          excluded.digest",
+};
+pub(super) const EVENT: Table = Table {
+    name: "event",
+    columns: &["number", "at_ms", "kind", "job", "text"],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO event (number, at_ms, kind, job, text, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+          ON CONFLICT (number) DO UPDATE SET at_ms = excluded.at_ms, kind = excluded.kind, job = \
+          excluded.job, text = excluded.text, digest = excluded.digest",
 };
 
 /// What the rows of a job are about: part of their digests.
@@ -266,7 +291,9 @@ mod tests {
 
     #[test]
     fn a_row_is_written_by_its_columns() {
-        for table in [EPOCH, JOB, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, SOURCE, RECORD, BLOCKED_WORKER] {
+        let tables =
+            [EPOCH, JOB, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, SOURCE, RECORD, BLOCKED_WORKER, POINT, EVENT];
+        for table in tables {
             let columns = table.columns.iter().chain(&["digest"]);
             let set = columns.clone().skip(table.n_key).map(|column| format!("{column} = excluded.{column}"));
             let expected = format!(

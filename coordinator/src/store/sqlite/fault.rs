@@ -67,7 +67,7 @@ impl Fault {
 /// Whether the system is to blame, which may change. If not, it is the file: statements are fixed and tested, so that
 /// one that SQLite doesn't understand means that a table or column is missing, and what breaks a constraint meets rows
 /// that can't be.
-fn may_heal(error: &rusqlite::Error) -> bool {
+pub(super) fn may_heal(error: &rusqlite::Error) -> bool {
     use ErrorCode as Code;
     let rusqlite::Error::SqliteFailure(error, _) = error else { return false };
     if error.extended_code == ffi::SQLITE_IOERR_CORRUPTFS {

@@ -123,7 +123,7 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     Ok(JobColumns { row: job, plan: n_crosses.zip(digest) })
 }
 
-/// A job as schema version 2 has it, or a later one.
+/// A job as schema version 3 has it.
 pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
@@ -141,10 +141,21 @@ pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, F
         priority,
         paused: paused != 0,
         created_ms: integer(row, "created_ms", &place)?,
+        started_ms: time(row, "started_ms", place)?,
+        finished_ms: time(row, "finished_ms", place)?,
         active: Duration::from_millis(integer(row, "active_ms", &place)?),
         n_verified: integer(row, "n_verified", &place)?,
         n_disputed: integer(row, "n_disputed", &place)?,
     })
+}
+
+/// A time that may be unknown.
+fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> {
+    let time: Option<i64> = cell(row, column, &place)?;
+    let in_range = |time: i64| {
+        u64::try_from(time).map_err(|_| Fault::Damaged(format!("{place}: {column} {time} is out of range")))
+    };
+    time.map(in_range).transpose()
 }
 
 /// Whether these are the choices that the job was given.

@@ -341,6 +341,8 @@ fn lost_job(id: JobId, Board { n, decomposition }: Board) -> Result<JobRow, Faul
         priority: Priority::default(),
         paused: false,
         created_ms: unix_ms(),
+        started_ms: None,
+        finished_ms: None,
         active: Duration::ZERO,
         n_verified: 0,
         n_disputed: 0,

@@ -11,6 +11,14 @@ ALTER TABLE job ADD COLUMN
     -- Of all its rows in plan_cross; NULL: no plan yet.
     plan_digest INTEGER;
 
+ALTER TABLE job ADD COLUMN
+    -- When it was first counted, in milliseconds since 1970; NULL: it has not been, or nobody has kept it.
+    started_ms INTEGER CHECK (started_ms >= 0);
+
+ALTER TABLE job ADD COLUMN
+    -- When it was done or given up; NULL: it is not, or nobody has kept it.
+    finished_ms INTEGER CHECK (finished_ms >= 0);
+
 ALTER TABLE job ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE plan_cross ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE source ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;

@@ -30,6 +30,8 @@ pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
         priority: Priority::default(),
         paused: false,
         created_ms: 1_800_000_000_000,
+        started_ms: None,
+        finished_ms: None,
         active: Duration::from_secs(1),
         n_verified: 0,
         n_disputed: 0,

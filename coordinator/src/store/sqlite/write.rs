@@ -79,6 +79,10 @@ fn job(connection: &Connection, known: &mut Known, row: &JobRow) -> Result<(), F
     Ok(())
 }
 
+fn time(what: &str, ms: Option<u64>) -> Result<Value, Fault> {
+    Ok(ms.map(|ms| sql_integer(what, ms)).transpose()?.into())
+}
+
 /// Writes the row of a job whose plan has so many crosses and this digest.
 pub(super) fn put_job(connection: &Connection, row: &JobRow, plan: Option<(i64, i64)>) -> Result<(), Fault> {
     let values = [
@@ -94,6 +98,8 @@ pub(super) fn put_job(connection: &Connection, row: &JobRow, plan: Option<(i64, 
         row.priority.get().into(),
         row.paused.into(),
         plan.map(|(_, digest)| digest).into(),
+        time("time when it was first counted", row.started_ms)?,
+        time("time when it was over", row.finished_ms)?,
     ];
     Ok(JOB.put(connection, None, &values)?)
 }

@@ -1,0 +1,315 @@
+//! How fast jobs were counted, in steps of several levels: the longer ago, the coarser.
+//!
+//! What is measured goes into a step of every level at once, so that a coarse step has the sum of the fine ones. A step
+//! knows for how long it was measured: a mean is that of the measured time, and nothing is told of any other.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use queens_proto::{JobId, JobState, JobStatus};
+
+use crate::store::history::{LEVELS, Level, Point};
+
+/// How often a job is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What was recorded between two looks is not told of if they are farther apart: this process stood still.
+const FARTHEST: Duration = Duration::from_secs(10);
+
+/// A coordinator that starts gets reports of what was counted while nobody measured. They come soon.
+const LATE_REPORTS: Duration = Duration::from_secs(2);
+
+/// Jobs that are measured at the same time.
+const MOST_JOBS: usize = 32;
+
+/// What counts as now.
+const NOW_MS: u64 = 10_000;
+const HOUR_MS: u64 = 3_600_000;
+
+/// The shortest time of which a mean says something.
+const SHORTEST_MS: u64 = 500;
+
+/// Those of all jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Curves {
+    jobs: BTreeMap<JobId, Curve>,
+    /// Jobs that are counted at present.
+    going: BTreeSet<JobId>,
+    looked: Option<Duration>,
+    /// Jobs with points that are not stored as they are now.
+    unstored: BTreeSet<JobId>,
+    /// By level: the first and the last step that are kept.
+    kept: [(u64, u64); LEVELS.len()],
+    open: [OpenStep; LEVELS.len()],
+}
+
+#[derive(Debug, Default)]
+struct Curve {
+    levels: [VecDeque<Point>; LEVELS.len()],
+    /// By level: the first point that is not stored as it is now.
+    unstored: [Option<u64>; LEVELS.len()],
+    /// When it was last looked at, and the nodes of the job then.
+    last: Option<(Duration, u128)>,
+    /// When this process first saw it counted, and the nodes of the job then.
+    first: Option<(Duration, u128)>,
+}
+
+/// Nodes per second, as far as they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Pace {
+    /// Over the last ten seconds.
+    pub(crate) now: Option<f64>,
+    /// Over the last hour.
+    pub(crate) hour: Option<f64>,
+}
+
+impl Curves {
+    /// Goes on with what is stored.
+    pub(crate) fn restore(mut points: Vec<Point>, are_stored: bool) -> Self {
+        let mut curves = Self::default();
+        points.sort_by_key(|point| (point.job, point.level, point.number));
+        for point in points {
+            let curve = curves.jobs.entry(point.job).or_default();
+            if curve.levels[point.level].back().is_none_or(|last| last.number < point.number) {
+                curve.levels[point.level].push_back(point);
+                let open = &mut curves.open[point.level];
+                if open.number < point.number {
+                    *open = OpenStep { number: point.number, n_points: 0 };
+                }
+                open.n_points += usize::from(open.number == point.number);
+            }
+        }
+        if !are_stored {
+            curves.lose();
+        }
+        curves
+    }
+
+    /// Whether it is time to look at jobs: once a second, and when one begins or ends.
+    pub(crate) fn is_due(&self, now: Duration, jobs: &[JobStatus]) -> bool {
+        let going = measured(jobs);
+        going != self.going
+            || (!going.is_empty() && self.looked.is_none_or(|at| now.saturating_sub(at) >= LOOK))
+    }
+
+    /// Looks at jobs at a time of a clock that never goes back, and of the calendar. Returns whether there is anything
+    /// new.
+    pub(crate) fn look(&mut self, now: Duration, at_ms: u64, jobs: &[JobStatus]) -> bool {
+        self.looked = Some(now);
+        let going = measured(jobs);
+        let before = std::mem::replace(&mut self.going, going);
+        let mut is_changed = false;
+        for job in jobs {
+            let is_going = self.going.contains(&job.id);
+            if is_going || before.contains(&job.id) {
+                let curve = self.jobs.entry(job.id).or_default();
+                if curve.look(now, at_ms, job, is_going, &mut self.open) {
+                    is_changed = true;
+                    self.unstored.insert(job.id);
+                }
+            }
+        }
+        is_changed
+    }
+
+    /// Drops what is too old or too much, and what is of the future, as the clock was wrong then. Returns the first and
+    /// the last step that are kept of each level.
+    pub(crate) fn prune(&mut self, at_ms: u64) -> [(u64, u64); LEVELS.len()] {
+        for (level, Level { step_seconds, n_steps, .. }) in LEVELS.iter().enumerate() {
+            let last = at_ms / (step_seconds * 1000);
+            let first = self.first_of_most(level).max((last + 1).saturating_sub(*n_steps)).min(last);
+            let before = std::mem::replace(&mut self.kept[level], (first, last));
+            if first == before.0 && last >= before.1 {
+                continue;
+            }
+            for curve in self.jobs.values_mut() {
+                let points = &mut curve.levels[level];
+                while points.front().is_some_and(|point| point.number < first) {
+                    points.pop_front();
+                }
+                while points.back().is_some_and(|point| point.number > last) {
+                    points.pop_back();
+                }
+            }
+        }
+        let going = &self.going;
+        self.jobs
+            .retain(|id, curve| going.contains(id) || curve.levels.iter().any(|points| !points.is_empty()));
+        self.kept
+    }
+
+    /// The first step that is kept of a level because of how many points it has. If there are too many, a twentieth of
+    /// them goes, so that this is seldom.
+    fn first_of_most(&self, level: usize) -> u64 {
+        let most = LEVELS[level].most_points;
+        let points = || self.jobs.values().flat_map(|curve| &curve.levels[level]);
+        if points().count() <= most {
+            return self.kept[level].0;
+        }
+        let mut numbers: Vec<u64> = points().map(|point| point.number).collect();
+        // There are not so many of one step that none would go.
+        let n_dropped = numbers.len() - (most - most / 20);
+        *numbers.select_nth_unstable(n_dropped).1
+    }
+
+    /// What is not stored as it is now.
+    pub(crate) fn unstored(&self) -> Vec<Point> {
+        let curves = self.unstored.iter().filter_map(|id| self.jobs.get(id));
+        let levels = curves.flat_map(|curve| curve.levels.iter().zip(curve.unstored));
+        let mut unstored = Vec::new();
+        for (points, first) in levels {
+            let from =
+                first.map_or(points.len(), |first| points.partition_point(|point| point.number < first));
+            unstored.extend(points.range(from..));
+        }
+        unstored
+    }
+
+    /// All of it is stored.
+    pub(crate) fn stored(&mut self) {
+        for id in std::mem::take(&mut self.unstored) {
+            if let Some(curve) = self.jobs.get_mut(&id) {
+                curve.unstored = Default::default();
+            }
+        }
+    }
+
+    /// Nothing of it is stored.
+    pub(crate) fn lose(&mut self) {
+        for (id, curve) in &mut self.jobs {
+            curve.unstored =
+                std::array::from_fn(|level| curve.levels[level].front().map(|first| first.number));
+            self.unstored.insert(*id);
+        }
+    }
+
+    /// How fast a job is counted.
+    pub(crate) fn pace(&self, job: JobId, at_ms: u64) -> Pace {
+        let Some(Curve { levels: [fine, middle, ..], .. }) = self.jobs.get(&job) else {
+            return Pace::default();
+        };
+        let over = |points: &VecDeque<Point>, time_ms| {
+            let is_recent = |point: &&Point| point.at_ms().saturating_add(time_ms) >= at_ms;
+            mean(points.iter().rev().take_while(is_recent))
+        };
+        Pace { now: over(fine, NOW_MS), hour: over(middle, HOUR_MS) }
+    }
+
+    /// What is known of a job, by level, the oldest first.
+    pub(crate) fn levels(&self, job: JobId) -> [Vec<Point>; LEVELS.len()] {
+        let Some(curve) = self.jobs.get(&job) else { return Default::default() };
+        std::array::from_fn(|level| curve.levels[level].iter().copied().collect())
+    }
+}
+
+impl Curve {
+    fn look(
+        &mut self,
+        now: Duration,
+        at_ms: u64,
+        job: &JobStatus,
+        is_going: bool,
+        open: &mut [OpenStep; LEVELS.len()],
+    ) -> bool {
+        let nodes = job.progress.nodes;
+        let (first_seen, nodes_then) = *self.first.get_or_insert((now, nodes));
+        let next = is_going.then_some((now, nodes));
+        let Some((at, before)) = std::mem::replace(&mut self.last, next) else { return false };
+        let measured = now.saturating_sub(at);
+        let is_late = nodes_then > 0 && at.saturating_sub(first_seen) < LATE_REPORTS;
+        if is_late || measured > FARTHEST {
+            return false;
+        }
+        let sample = Sample {
+            job: job.id,
+            at_ms,
+            measured_ms: u64::try_from(measured.as_millis()).unwrap_or(u64::MAX),
+            nodes: u64::try_from(nodes.saturating_sub(before)).unwrap_or(u64::MAX),
+            billionths: billionths(job.fraction()),
+        };
+        for (level, open) in open.iter_mut().enumerate() {
+            self.add(level, sample, open);
+        }
+        true
+    }
+
+    fn add(&mut self, level: usize, sample: Sample, open: &mut OpenStep) {
+        let Sample { job, at_ms, measured_ms, nodes, billionths } = sample;
+        let step_ms = LEVELS[level].step_seconds * 1000;
+        let (number, end_ms) = (at_ms / step_ms, at_ms % step_ms);
+        let points = &mut self.levels[level];
+        // The clock was put back.
+        while points.back().is_some_and(|last| last.number > number) {
+            points.pop_back();
+        }
+        match points.back_mut().filter(|last| last.number == number) {
+            Some(point) => {
+                point.end_ms = end_ms;
+                point.measured_ms = point.measured_ms.saturating_add(measured_ms);
+                point.nodes = point.nodes.saturating_add(nodes);
+                point.billionths = billionths;
+            }
+            None if open.has_room(level, number) => {
+                points.push_back(Point { job, level, number, end_ms, measured_ms, nodes, billionths });
+            }
+            None => return,
+        }
+        let unstored = &mut self.unstored[level];
+        *unstored = Some(unstored.map_or(number, |first| first.min(number)));
+    }
+}
+
+/// What was recorded of a job since it was last looked at.
+#[derive(Clone, Copy)]
+struct Sample {
+    job: JobId,
+    at_ms: u64,
+    measured_ms: u64,
+    nodes: u64,
+    billionths: u32,
+}
+
+/// The latest step of a level, and how many jobs have a point in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenStep {
+    number: u64,
+    n_points: usize,
+}
+
+impl OpenStep {
+    /// Makes room for one more point, if there is any: a level holds at least twenty steps.
+    fn has_room(&mut self, level: usize, number: u64) -> bool {
+        if self.number != number {
+            *self = Self { number, n_points: 0 };
+        }
+        let has_room = self.n_points < LEVELS[level].most_points / 20;
+        self.n_points += usize::from(has_room);
+        has_room
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is 0 to 1")]
+fn billionths(share: f64) -> u32 {
+    (share.clamp(0.0, 1.0) * 1e9) as u32
+}
+
+/// The jobs that are measured: of those that are counted, the first that are served.
+fn measured(jobs: &[JobStatus]) -> BTreeSet<JobId> {
+    let mut going: Vec<&JobStatus> = jobs.iter().filter(|job| job.state == JobState::Running).collect();
+    if going.len() > MOST_JOBS {
+        going.sort_by_key(|job| (Reverse(job.priority), job.id));
+        going.truncate(MOST_JOBS);
+    }
+    going.into_iter().map(|job| job.id).collect()
+}
+
+/// Nodes per second of these points together.
+pub(crate) fn mean<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<f64> {
+    let (mut nodes, mut measured_ms) = (0.0, 0);
+    for point in points {
+        nodes += point.nodes as f64;
+        measured_ms = point.measured_ms.saturating_add(measured_ms);
+    }
+    (measured_ms >= SHORTEST_MS).then(|| nodes * 1000.0 / measured_ms as f64)
+}
