@@ -24,12 +24,12 @@
 //! No I/O, no async. The only crate of the project that may hold `unsafe` code.
 
 mod board;
-pub mod boards;
 pub mod classic;
 mod cross;
 mod free_rows;
 mod fundamental;
 mod kernel;
+mod parallel;
 mod placements;
 mod plan;
 mod prefix;
@@ -37,6 +37,7 @@ mod pruning;
 mod published;
 mod sample;
 mod span;
+mod split_mix;
 mod symmetric;
 mod symmetry;
 mod work;
@@ -46,6 +47,7 @@ pub use cross::{Cross, cross_lines};
 pub use free_rows::{FreeRow, FreeRows, State};
 pub use fundamental::fundamental;
 pub use kernel::{InvalidKernel, Kernel, KernelChoice};
+pub use parallel::{ThreadError, parallel};
 pub use plan::{
     Choice, DECOMPOSITION_VERSION, Plan, PlanProgress, PlannedCross, WrongCrosses, crosses_in_counting_order,
     depth,
@@ -54,5 +56,6 @@ pub use prefix::Prefixes;
 pub use published::{Published, published};
 pub use sample::{Part, Sampler};
 pub use span::{Count, EmptySpan, Span};
+pub use split_mix::SplitMix;
 pub use symmetric::{half_turn, quarter_turn};
 pub use symmetry::Symmetry;

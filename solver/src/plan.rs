@@ -1,14 +1,11 @@
 //! The plan of a job: what is counted, in which pieces, and how much work each piece is.
 
 use std::num::NonZeroUsize;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 use thiserror::Error;
 
-use crate::work::{self, SplitMix};
-use crate::{BoardSize, Cross, FreeRows, Prefixes, Square, Symmetry};
+use crate::{BoardSize, Cross, FreeRows, Prefixes, SplitMix, Square, Symmetry, parallel, work};
 
 /// The version of everything that decides what a subproblem number means: crosses and their order, images, depths.
 /// Spans counted under different versions must not be added up.
@@ -94,7 +91,7 @@ impl Plan {
     ///
     /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a core-minute at 31 and
     /// less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
-    /// end.
+    /// end, or if a thread can't be started.
     #[must_use]
     pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
         Self::with_progress(n, n_threads, stop, &PlanProgress::default())
@@ -110,11 +107,14 @@ impl Plan {
     ) -> Option<Self> {
         let crosses = crosses_in_counting_order(n);
         progress.n_crosses.store(crosses.len(), Ordering::Relaxed);
-        let probes = parallel_map(&crosses, n, n_threads, stop, |cross| {
-            let probe = Probe::new(n, cross);
+        let n_threads = if n.get() < THREADED_FROM { NonZeroUsize::MIN } else { n_threads };
+        let go_on = |_| !stop.load(Ordering::Relaxed);
+        let probes = parallel(n_threads, crosses.len(), go_on, |i| {
+            let probe = Probe::new(n, &crosses[i]);
             progress.n_planned.fetch_add(1, Ordering::Relaxed);
             probe
-        })?;
+        });
+        let probes = probes.ok().filter(|probes| probes.len() == crosses.len())?;
         let works = works(n, &crosses, &probes);
         let planned = crosses.iter().zip(&probes).zip(works).map(|((&cross, probe), work)| {
             let choice = Choice { image: probe.image, n_subproblems: probe.n_subproblems, work };
@@ -251,7 +251,7 @@ fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
 fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
     // As many as take next to no time beside the count.
     let n_descents = 256 << n.get().saturating_sub(16).min(6);
-    let mut random = SplitMix(u64::from(n.get()));
+    let mut random = SplitMix::new(u64::from(n.get()));
     let mut works = vec![0; crosses.len()];
     for n_queens in [0, 3, 4] {
         let class: Vec<usize> =
@@ -278,38 +278,4 @@ fn whole_nodes(nodes: f64) -> u128 {
 
 fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// `map` over the crosses on several threads, in order; `None` if `stop` was set.
-fn parallel_map<T: Send>(
-    crosses: &[Cross],
-    n: BoardSize,
-    n_threads: NonZeroUsize,
-    stop: &AtomicBool,
-    map: impl Fn(&Cross) -> T + Sync,
-) -> Option<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut done = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(cross) = crosses.get(i) else { return done };
-            done.push((i, map(cross)));
-        }
-        done
-    };
-    let n_helpers = if n.get() < THREADED_FROM { 0 } else { n_threads.get() - 1 };
-    let mut mapped = thread::scope(|scope| {
-        let helpers: Vec<_> = (0..n_helpers).map(|_| scope.spawn(run)).collect();
-        let mut mapped = run();
-        for helper in helpers {
-            mapped.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        mapped
-    });
-    if mapped.len() < crosses.len() {
-        return None;
-    }
-    mapped.sort_unstable_by_key(|&(i, _)| i);
-    Some(mapped.into_iter().map(|(_, value)| value).collect())
 }

@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 
 use crate::free_rows::{FreeRows, State, bits};
 use crate::pruning::surviving;
-use crate::work::{self, SplitMix};
-use crate::{BoardSize, Count, Cross, Kernel, Prefixes, Square, crosses_in_counting_order, plan};
+use crate::{
+    BoardSize, Count, Cross, Kernel, Prefixes, SplitMix, Square, crosses_in_counting_order, plan, work,
+};
 
 /// Rows placed below a cross to make a part, for each n: its completions are some 10^5 to 10^6 nodes. Vector kernels
 /// are as fast there as on long runs (no difference was measured from 2 · 10^5 nodes on).
@@ -71,7 +72,7 @@ impl Sampler {
     #[must_use]
     pub fn nodes(&self, number: usize, n_descents: u32) -> f64 {
         let free = FreeRows::new(self.n, &self.queens(number));
-        let mut random = SplitMix(stream(number, 0));
+        let mut random = SplitMix::new(stream(number, 0));
         let nodes: f64 = (0..n_descents).map(|_| work::descent(&free, &mut random)).sum();
         nodes / f64::from(n_descents.max(1))
     }
@@ -84,7 +85,7 @@ impl Sampler {
     pub fn part(&self, number: usize) -> Part {
         let mut queens = self.queens(number);
         let free = FreeRows::new(self.n, &queens);
-        let mut random = SplitMix(stream(number, 1));
+        let mut random = SplitMix::new(stream(number, 1));
         let mut prefix = Vec::new();
         for _ in 0..TRIES {
             prefix = random_prefix(&free, self.part_depth(), &mut random);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use queens_boards::plot::{Labels, Line, log_plot};
 use queens_process::say;
-use queens_solver::boards::plot::{Labels, Line, log_plot};
 use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, FreeRows, Kernel, Plan, Prefixes, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::Queen;
-use crate::{BoardSize, Square};
+use crate::Queen;
+use queens_solver::{BoardSize, Square};
 
 /// Queens that are already there, none attacking another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
