@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 use crate::{Given, InvalidGiven};
-use queens_solver::{BoardSize, FreeRows, Kernel, Prefixes, ThreadError, parallel};
+use queens_solver::{BoardSize, Kernel, Square, Subproblems, ThreadError, parallel};
 
 /// Subproblems to cut the rows into, at least: enough to keep many threads busy to the end.
 const SUBPROBLEMS: u64 = 20_000;
+
+/// Rows that are not cut, but left to the kernel.
+const LAST_ROWS: usize = 6;
 
 /// Runs of subproblems for each thread.
 const RUNS_PER_THREAD: u64 = 64;
@@ -48,16 +51,16 @@ pub fn completions(
     n_threads: NonZeroUsize,
     stop: &AtomicBool,
 ) -> Result<Option<Completions>, CompletionsError> {
-    let free = FreeRows::new(n, &given.squares(n)?);
-    let (depth, n_subproblems) = cut(&free);
+    let queens = given.squares(n)?;
+    let subproblems = cut(n, &queens);
+    let n_subproblems = subproblems.n_subproblems();
     let n_runs = (n_threads.get() as u64 * RUNS_PER_THREAD).min(n_subproblems).max(1);
     let run_len = n_subproblems.div_ceil(n_runs).max(1);
     let n_runs = usize::try_from(n_subproblems.div_ceil(run_len)).unwrap_or(usize::MAX);
     let go_on = |_| !stop.load(Ordering::Relaxed);
     let counts = parallel(n_threads, n_runs, go_on, |run| {
-        let mut prefixes = Prefixes::new(&free, depth);
-        prefixes.seek(run as u64 * run_len);
-        kernel.count(&mut prefixes, run_len, stop)
+        let from = run as u64 * run_len;
+        subproblems.clone().count(from..from.saturating_add(run_len), kernel, stop)
     })?;
     let mut total = Completions::default();
     for count in &counts {
@@ -68,12 +71,15 @@ pub fn completions(
     Ok((counts.len() == n_runs).then_some(total))
 }
 
-/// The least depth with enough subproblems, and how many it has. The last rows are left to the kernel.
-fn cut(free: &FreeRows) -> (u8, u64) {
-    let deepest = u8::try_from(free.len().saturating_sub(6)).unwrap_or(0);
-    let mut cuts = (0..=deepest).map(|depth| (depth, Prefixes::count(free, depth)));
-    let enough = cuts.clone().find(|&(_, n_subproblems)| n_subproblems >= SUBPROBLEMS);
-    enough.or_else(|| cuts.next_back()).unwrap_or((0, 1))
+/// The subproblems of the least depth that has enough of them. The last rows are left to the kernel.
+fn cut(n: BoardSize, queens: &[Square]) -> Subproblems {
+    let n_rows = usize::from(n.get()).saturating_sub(queens.len());
+    let deepest = u8::try_from(n_rows.saturating_sub(LAST_ROWS)).unwrap_or(0);
+    let enough = (0..deepest).find_map(|depth| {
+        let subproblems = Subproblems::below(n, queens, depth);
+        (subproblems.n_subproblems() >= SUBPROBLEMS).then_some(subproblems)
+    });
+    enough.unwrap_or_else(|| Subproblems::below(n, queens, deepest))
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
-use crate::{Count, Prefixes};
+use crate::Count;
+use crate::prefix::Prefixes;
 
 /// A way to count, chosen once per process. All return the same solutions and the same nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,8 +79,12 @@ impl Kernel {
     ///
     /// # Panics
     /// If this processor can't run the kernel.
-    #[must_use]
-    pub fn count(self, prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
+    pub(crate) fn count(
+        self,
+        prefixes: &mut Prefixes<'_>,
+        n_subproblems: u64,
+        stop: &AtomicBool,
+    ) -> Option<Count> {
         assert!(self.is_available(), "this processor can't run the {self} kernel");
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),

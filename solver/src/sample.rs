@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use crate::free_rows::{FreeRows, State, bits};
 use crate::pruning::surviving;
 use crate::{
-    BoardSize, Count, Cross, Kernel, Prefixes, SplitMix, Square, crosses_in_counting_order, plan, work,
+    BoardSize, Count, Cross, Kernel, SplitMix, Square, Subproblems, crosses_in_counting_order, plan, work,
 };
 
 /// Rows placed below a cross to make a part, for each n: its completions are some 10^5 to 10^6 nodes. Vector kernels
@@ -100,7 +100,7 @@ impl Sampler {
     /// The queens of a cross, on the image that a plan counts it on.
     fn queens(&self, number: usize) -> Vec<Square> {
         let cross = &self.crosses[number];
-        cross.image(self.n, plan::image(self.n, cross))
+        cross.image(plan::image(cross))
     }
 
     fn part_depth(&self) -> usize {
@@ -125,8 +125,8 @@ impl Part {
     #[must_use]
     pub fn count(&self, kernel: Kernel) -> Count {
         let never = AtomicBool::new(false);
-        let free = FreeRows::new(self.n, &self.queens);
-        kernel.count(&mut Prefixes::new(&free, 0), u64::MAX, &never).unwrap_or_default()
+        // Without a row below them, the queens are one subproblem.
+        Subproblems::below(self.n, &self.queens, 0).count(0..1, kernel, &never).unwrap_or_default()
     }
 }
 

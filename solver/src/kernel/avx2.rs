@@ -32,9 +32,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::level::Level;
 use super::portable;
+use crate::Count;
 use crate::free_rows::{FreeRow, State};
+use crate::prefix::Prefixes;
 use crate::pruning::{SEEN_WHOLE, n_seen};
-use crate::{Count, Prefixes};
 
 /// Words in a vector.
 const LANES: usize = 8;

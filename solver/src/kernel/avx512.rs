@@ -29,8 +29,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::level::Level;
 use super::portable;
+use crate::Count;
+use crate::prefix::Prefixes;
 use crate::pruning::SEEN_WHOLE;
-use crate::{Count, Prefixes};
 
 /// Words in a vector.
 const LANES: usize = 16;

@@ -6,7 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use queens_solver::{BoardSize, Count, Cross, FreeRow, FreeRows, Kernel, Prefixes, Square, State};
+
+use crate::free_rows::{FreeRow, FreeRows, State};
+use crate::prefix::Prefixes;
+use crate::{BoardSize, Count, Cross, Kernel, Square};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
