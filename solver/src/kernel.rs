@@ -5,6 +5,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod blocks;
+#[cfg(target_arch = "x86_64")]
 mod level;
 mod portable;
 
@@ -14,6 +16,8 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
+#[cfg(target_arch = "x86_64")]
+use self::{avx2::Avx2, avx512::Avx512};
 use crate::Count;
 use crate::prefix::Prefixes;
 
@@ -38,9 +42,9 @@ impl Kernel {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::is_available(),
+            Self::Avx2 => Avx2::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::is_available(),
+            Self::Avx512 => Avx512::detect().is_some(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx2 | Self::Avx512 => false,
         }
@@ -85,16 +89,25 @@ impl Kernel {
         n_subproblems: u64,
         stop: &AtomicBool,
     ) -> Option<Count> {
-        assert!(self.is_available(), "this processor can't run the {self} kernel");
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::count(prefixes, n_subproblems, stop),
+            Self::Avx2 => {
+                let vectors = Avx2::detect().unwrap_or_else(|| self.lacks());
+                blocks::count(vectors, &avx2::ARRAYS, prefixes, n_subproblems, stop)
+            }
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::count(prefixes, n_subproblems, stop),
+            Self::Avx512 => {
+                let vectors = Avx512::detect().unwrap_or_else(|| self.lacks());
+                blocks::count(vectors, &avx512::ARRAYS, prefixes, n_subproblems, stop)
+            }
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx2 | Self::Avx512 => None,
+            Self::Avx2 | Self::Avx512 => self.lacks(),
         }
+    }
+
+    fn lacks(self) -> ! {
+        panic!("this processor can't run the {self} kernel")
     }
 }
 
