@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
+use queens_boards::Given;
 use queens_process::{VERSION, default_threads, threads};
 use queens_proto::{JobId, Name, Priority};
-use queens_solver::boards::Given;
 use queens_solver::{BoardSize, KernelChoice};
 use queens_worker::remote::endpoint;
 use tonic::transport::Endpoint;

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use queens_solver::classic::Method;
-use queens_solver::{Kernel, Part, Sampler, published};
+use queens_solver::{Kernel, Part, Sampler, parallel, published};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, Output};
 use crate::output::{self, TimeUnit, plural};
 use crate::progress::Busy;
-use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, parallel};
+use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use queens_solver::boards::Notation;
+use queens_boards::Notation;
 
 use crate::args::Args;
 

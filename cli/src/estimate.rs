@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_solver::{Part, Sampler, published};
+use queens_solver::{Part, Sampler, parallel, published};
 use serde::Serialize;
 
 use crate::args::{EstimateArgs, Output};
 use crate::output::{self, TimeUnit, grouped, plural};
 use crate::progress::Busy;
-use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time, parallel};
+use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time};
 
 /// How long to take samples.
 const PROBING: Duration = Duration::from_secs(3);

@@ -2,13 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::ops::Add;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
-use queens_solver::{Count, Kernel, Part, Sampler};
+use queens_solver::{Count, Kernel, Part, Sampler, parallel};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
@@ -122,60 +118,11 @@ pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
     sampler.parts_are_crosses() && n_parts == sampler.n_crosses()
 }
 
-/// `map` over the numbers below `len`, in order, on several threads, as long as `go_on` says so.
-///
-/// # Errors
-/// If a thread can't be started.
-pub(crate) fn parallel<T: Send>(
-    n_threads: NonZeroUsize,
-    len: usize,
-    go_on: impl Fn(usize) -> bool + Sync,
-    map: impl Fn(usize) -> T + Sync,
-) -> anyhow::Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut done = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= len || !go_on(i) {
-                return done;
-            }
-            done.push((i, map(i)));
-        }
-    };
-    let mut mapped = thread::scope(|scope| {
-        let mut helpers = Vec::new();
-        for i in 1..n_threads.get().min(len) {
-            let helper = thread::Builder::new().name(format!("sample-{i}")).spawn_scoped(scope, run);
-            helpers.push(helper.context("failed to start a thread")?);
-        }
-        let mut mapped = run();
-        for helper in helpers {
-            mapped.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        anyhow::Ok(mapped)
-    })?;
-    mapped.sort_unstable_by_key(|&(i, _)| i);
-    Ok(mapped.into_iter().map(|(_, value)| value).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use queens_solver::{BoardSize, published};
 
     use super::*;
-
-    #[test]
-    fn threads_do_each_item_once_in_order() {
-        for n_threads in [1, 3, 8] {
-            let n_threads = NonZeroUsize::new(n_threads).expect("not 0");
-            let squares = parallel(n_threads, 100, |_| true, |i| i * i).expect("threads");
-            assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<_>>());
-            let some = parallel(n_threads, 100, |i| i < 10, |i| i).expect("threads");
-            assert_eq!(some, (0..10).collect::<Vec<_>>());
-            assert!(parallel(n_threads, 0, |_| true, |i| i).expect("threads").is_empty());
-        }
-    }
 
     #[track_caller]
     fn check_ratio(pairs: &[(f64, f64)], value: f64, error: f64) {

@@ -30,6 +30,7 @@ mod bitcode;
 mod bitmask;
 mod permutations;
 mod propagation;
+mod stop;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,15 +51,6 @@ pub enum Method {
     Bitcode,
     /// Shift the attacked columns and diagonals along, row after row.
     Bitmask,
-}
-
-/// The methods read the stop flag at each partial placement with at least so many queens to go: what is below takes
-/// milliseconds at most, and the reads cost nothing.
-const QUEENS_TO_GO_AT_STOP_CHECKS: usize = 6;
-
-/// Whether a method is to give up, its count being of no interest any more.
-fn is_to_stop(queens_to_go: usize, stop: &AtomicBool) -> bool {
-    queens_to_go >= QUEENS_TO_GO_AT_STOP_CHECKS && stop.load(Ordering::Relaxed)
 }
 
 /// Why a method cannot count.

@@ -13,6 +13,7 @@ use crate::{BoardSize, Square, Symmetry};
 /// A placement of queens on the four cross lines, standing for its orbit under rotation and reflection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cross {
+    n: BoardSize,
     queens: Queens,
     weight: u8,
 }
@@ -61,16 +62,22 @@ impl Cross {
     #[must_use]
     pub fn all(n: BoardSize) -> Vec<Self> {
         let Some(lines) = cross_lines(n) else {
-            return vec![Self { queens: Queens::NONE, weight: 1 }];
+            return vec![Self { n, queens: Queens::NONE, weight: 1 }];
         };
         let mut crosses = Vec::new();
         for_each_placement(n, lines, |queens| {
             if let Some(weight) = orbit_if_smallest(n, queens) {
-                crosses.push(Self { queens, weight });
+                crosses.push(Self { n, queens, weight });
             }
         });
         crosses.sort_unstable_by(|a, b| a.queens().cmp(b.queens()));
         crosses
+    }
+
+    /// The size of the board.
+    #[must_use]
+    pub const fn n(&self) -> BoardSize {
+        self.n
     }
 
     /// The queens, top to bottom: three or four of them, none for n ≤ 1.
@@ -87,8 +94,8 @@ impl Cross {
 
     /// The queens on the board turned or mirrored by `symmetry`, top to bottom.
     #[must_use]
-    pub fn image(&self, n: BoardSize, symmetry: Symmetry) -> Vec<Square> {
-        self.queens.image(n, symmetry).as_slice().to_vec()
+    pub fn image(&self, symmetry: Symmetry) -> Vec<Square> {
+        self.queens.image(self.n, symmetry).as_slice().to_vec()
     }
 }
 
@@ -181,7 +188,7 @@ mod tests {
             for_each_placement(n, lines, |queens| placements.push(queens.as_slice().to_vec()));
             let mut orbits = Vec::new();
             for cross in Cross::all(n) {
-                let mut orbit: Vec<_> = Symmetry::ALL.iter().map(|&s| cross.image(n, s)).collect();
+                let mut orbit: Vec<_> = Symmetry::ALL.iter().map(|&s| cross.image(s)).collect();
                 orbit.sort();
                 orbit.dedup();
                 assert_eq!(orbit.len(), usize::from(cross.weight()), "n = {n}: {cross:?}");

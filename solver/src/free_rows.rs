@@ -8,7 +8,7 @@ use crate::{BoardSize, Square};
 /// rows they fill are skipped by a larger [`FreeRow::step`]. So all states of one cross at one depth are uniform,
 /// which is what lets the vector kernels treat them alike.
 #[derive(Clone, Debug)]
-pub struct FreeRows {
+pub(crate) struct FreeRows {
     rows: [FreeRow; BoardSize::MAX as usize],
     len: usize,
     columns: u32,
@@ -16,19 +16,19 @@ pub struct FreeRows {
 
 /// A row without a cross queen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FreeRow {
+pub(crate) struct FreeRow {
     /// The row's number on the board.
-    pub row: u8,
+    pub(crate) row: u8,
     /// How many rows further down the next free row is, 1 to 3; 0 for the last.
-    pub step: u8,
+    pub(crate) step: u8,
     /// A bit for each square that no cross queen attacks.
-    pub allowed: u32,
+    pub(crate) allowed: u32,
 }
 
 impl FreeRows {
     /// The rows of a board of size `n` that hold none of the given queens, which must not attack each other.
     #[must_use]
-    pub fn new(n: BoardSize, queens: &[Square]) -> Self {
+    pub(crate) fn new(n: BoardSize, queens: &[Square]) -> Self {
         let mut free = Self { rows: [FreeRow::default(); BoardSize::MAX as usize], len: 0, columns: 0 };
         for row in 0..n.get() {
             if queens.iter().any(|queen| queen.row == row) {
@@ -51,7 +51,7 @@ impl FreeRows {
 
     /// The rows, top to bottom.
     #[must_use]
-    pub fn as_slice(&self) -> &[FreeRow] {
+    pub(crate) fn as_slice(&self) -> &[FreeRow] {
         &self.rows[..self.len]
     }
 
@@ -62,20 +62,14 @@ impl FreeRows {
 
     /// The columns without a cross queen: as many as there are free rows.
     #[must_use]
-    pub const fn columns(&self) -> u32 {
+    pub(crate) const fn columns(&self) -> u32 {
         self.columns
     }
 
     /// The number of free rows.
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether the cross fills the board.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
     }
 }
 
@@ -88,37 +82,37 @@ impl FreeRows {
 ///   columns  1 . 1 . . .      rising  . . 1 1 . .      falling  . 1 . . . .
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct State {
+pub(crate) struct State {
     /// Columns that hold a queen.
-    pub columns: u32,
+    pub(crate) columns: u32,
     /// Squares on diagonals whose column rises from row to row.
-    pub rising: u32,
+    pub(crate) rising: u32,
     /// Squares on diagonals whose column falls from row to row.
-    pub falling: u32,
+    pub(crate) falling: u32,
 }
 
 impl State {
     /// No queen placed yet.
-    pub const EMPTY: Self = Self { columns: 0, rising: 0, falling: 0 };
+    pub(crate) const EMPTY: Self = Self { columns: 0, rising: 0, falling: 0 };
 
     /// The squares of `allowed` that no queen attacks.
     #[inline(always)]
     #[must_use]
-    pub const fn free(self, allowed: u32) -> u32 {
+    pub(crate) const fn free(self, allowed: u32) -> u32 {
         allowed & !(self.columns | self.rising | self.falling)
     }
 
     /// The same queens seen from `step` rows further down.
     #[inline(always)]
     #[must_use]
-    pub const fn down(self, step: u8) -> Self {
+    pub(crate) const fn down(self, step: u8) -> Self {
         Self { columns: self.columns, rising: self.rising << step, falling: self.falling >> step }
     }
 
     /// With one more queen on the square whose bit is `queen`, still seen from the same row.
     #[inline(always)]
     #[must_use]
-    pub const fn with(self, queen: u32) -> Self {
+    pub(crate) const fn with(self, queen: u32) -> Self {
         Self { columns: self.columns | queen, rising: self.rising | queen, falling: self.falling | queen }
     }
 }

@@ -5,6 +5,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod blocks;
+#[cfg(target_arch = "x86_64")]
 mod level;
 mod portable;
 
@@ -14,7 +16,10 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
-use crate::{Count, Prefixes};
+#[cfg(target_arch = "x86_64")]
+use self::{avx2::Avx2, avx512::Avx512};
+use crate::Count;
+use crate::prefix::Prefixes;
 
 /// A way to count, chosen once per process. All return the same solutions and the same nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,9 +42,9 @@ impl Kernel {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::is_available(),
+            Self::Avx2 => Avx2::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::is_available(),
+            Self::Avx512 => Avx512::detect().is_some(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx2 | Self::Avx512 => false,
         }
@@ -78,18 +83,31 @@ impl Kernel {
     ///
     /// # Panics
     /// If this processor can't run the kernel.
-    #[must_use]
-    pub fn count(self, prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
-        assert!(self.is_available(), "this processor can't run the {self} kernel");
+    pub(crate) fn count(
+        self,
+        prefixes: &mut Prefixes<'_>,
+        n_subproblems: u64,
+        stop: &AtomicBool,
+    ) -> Option<Count> {
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::count(prefixes, n_subproblems, stop),
+            Self::Avx2 => {
+                let vectors = Avx2::detect().unwrap_or_else(|| self.lacks());
+                blocks::count(vectors, &avx2::ARRAYS, prefixes, n_subproblems, stop)
+            }
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::count(prefixes, n_subproblems, stop),
+            Self::Avx512 => {
+                let vectors = Avx512::detect().unwrap_or_else(|| self.lacks());
+                blocks::count(vectors, &avx512::ARRAYS, prefixes, n_subproblems, stop)
+            }
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx2 | Self::Avx512 => None,
+            Self::Avx2 | Self::Avx512 => self.lacks(),
         }
+    }
+
+    fn lacks(self) -> ! {
+        panic!("this processor can't run the {self} kernel")
     }
 }
 

@@ -1,10 +1,10 @@
 //! Counting n-queens placements: boards, symmetry, decomposition and kernels.
 //!
-//! A job's [`Plan`] cuts the board into [`Cross`]es and each of those into numbered subproblems ([`Prefixes`]);
-//! a [`Kernel`] counts runs of subproblems. Summed with the crosses' weights, the counts are Q(n):
+//! A job's [`Plan`] cuts the board into [`Cross`]es and each of those into numbered [`Subproblems`], of which a [`Kernel`]
+//! counts any run. Summed with the crosses' weights, the counts are Q(n):
 //!
 //! ```
-//! use queens_solver::{BoardSize, FreeRows, Kernel, Plan, Prefixes};
+//! use queens_solver::{BoardSize, Kernel, Plan};
 //! use std::num::NonZeroUsize;
 //! use std::sync::atomic::AtomicBool;
 //!
@@ -12,9 +12,8 @@
 //! let plan = Plan::new(BoardSize::new(8)?, NonZeroUsize::MIN, &never).expect("nobody stops it");
 //! let mut total: u128 = 0;
 //! for planned in plan.crosses() {
-//!     let free = FreeRows::new(plan.n(), &planned.queens(plan.n()));
-//!     let mut prefixes = Prefixes::new(&free, plan.depth());
-//!     let count = Kernel::best().count(&mut prefixes, u64::MAX, &never).expect("nobody stops it");
+//!     let all = 0..planned.choice().n_subproblems;
+//!     let count = planned.subproblems().count(all, Kernel::best(), &never).expect("nobody stops it");
 //!     total += u128::from(planned.cross().weight()) * u128::from(count.solutions);
 //! }
 //! assert_eq!(total, 92);
@@ -24,12 +23,12 @@
 //! No I/O, no async. The only crate of the project that may hold `unsafe` code.
 
 mod board;
-pub mod boards;
 pub mod classic;
 mod cross;
 mod free_rows;
 mod fundamental;
 mod kernel;
+mod parallel;
 mod placements;
 mod plan;
 mod prefix;
@@ -37,22 +36,26 @@ mod pruning;
 mod published;
 mod sample;
 mod span;
+mod split_mix;
+mod subproblems;
 mod symmetric;
 mod symmetry;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};
 pub use cross::{Cross, cross_lines};
-pub use free_rows::{FreeRow, FreeRows, State};
 pub use fundamental::fundamental;
 pub use kernel::{InvalidKernel, Kernel, KernelChoice};
+pub use parallel::{ThreadError, parallel};
 pub use plan::{
     Choice, DECOMPOSITION_VERSION, Plan, PlanProgress, PlannedCross, WrongCrosses, crosses_in_counting_order,
-    depth,
 };
-pub use prefix::Prefixes;
 pub use published::{Published, published};
 pub use sample::{Part, Sampler};
 pub use span::{Count, EmptySpan, Span};
+pub use split_mix::SplitMix;
+pub use subproblems::Subproblems;
 pub use symmetric::{half_turn, quarter_turn};
 pub use symmetry::Symmetry;

@@ -1,27 +1,18 @@
 //! The plan of a job: what is counted, in which pieces, and how much work each piece is.
 
 use std::num::NonZeroUsize;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 use thiserror::Error;
 
-use crate::work::{self, SplitMix};
-use crate::{BoardSize, Cross, FreeRows, Prefixes, Square, Symmetry};
+use crate::free_rows::FreeRows;
+use crate::prefix::Prefixes;
+use crate::subproblems::depth;
+use crate::{BoardSize, Cross, SplitMix, Square, Subproblems, Symmetry, parallel, work};
 
 /// The version of everything that decides what a subproblem number means: crosses and their order, images, depths.
 /// Spans counted under different versions must not be added up.
 pub const DECOMPOSITION_VERSION: u32 = 2;
-
-/// Rows placed below the cross to make a prefix, for each n.
-///
-/// The mean subproblem takes 0.01 to 0.19 s of one AVX-512 thread for n = 21 to 30, less below. (At 31 and 32 it
-/// takes about 1 and 0.5 s: one row more would make planning n = 32 a matter of core-hours.)
-const DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 20
-    1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, // 21 to 32
-];
 
 /// Below this n the whole plan takes less than starting a thread.
 const THREADED_FROM: u8 = 21;
@@ -83,18 +74,12 @@ pub fn crosses_in_counting_order(n: BoardSize) -> Vec<Cross> {
     (0..len).map(|i| crosses[i * stride % len]).collect()
 }
 
-/// The rows placed below a cross to make a prefix, in every plan for boards of size `n`.
-#[must_use]
-pub const fn depth(n: BoardSize) -> u8 {
-    DEPTHS[n.get() as usize]
-}
-
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
     /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a core-minute at 31 and
     /// less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
-    /// end.
+    /// end, or if a thread can't be started.
     #[must_use]
     pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
         Self::with_progress(n, n_threads, stop, &PlanProgress::default())
@@ -110,11 +95,14 @@ impl Plan {
     ) -> Option<Self> {
         let crosses = crosses_in_counting_order(n);
         progress.n_crosses.store(crosses.len(), Ordering::Relaxed);
-        let probes = parallel_map(&crosses, n, n_threads, stop, |cross| {
-            let probe = Probe::new(n, cross);
+        let n_threads = if n.get() < THREADED_FROM { NonZeroUsize::MIN } else { n_threads };
+        let go_on = |_| !stop.load(Ordering::Relaxed);
+        let probes = parallel(n_threads, crosses.len(), go_on, |i| {
+            let probe = Probe::new(&crosses[i]);
             progress.n_planned.fetch_add(1, Ordering::Relaxed);
             probe
-        })?;
+        });
+        let probes = probes.ok().filter(|probes| probes.len() == crosses.len())?;
         let works = works(n, &crosses, &probes);
         let planned = crosses.iter().zip(&probes).zip(works).map(|((&cross, probe), work)| {
             let choice = Choice { image: probe.image, n_subproblems: probe.n_subproblems, work };
@@ -196,8 +184,14 @@ impl PlannedCross {
 
     /// The queens of the image that is counted.
     #[must_use]
-    pub fn queens(&self, n: BoardSize) -> Vec<Square> {
-        self.cross.image(n, self.choice.image)
+    pub fn queens(&self) -> Vec<Square> {
+        self.cross.image(self.choice.image)
+    }
+
+    /// The subproblems of the image that is counted.
+    #[must_use]
+    pub fn subproblems(&self) -> Subproblems {
+        self.cross.subproblems(self.choice.image)
     }
 }
 
@@ -209,27 +203,27 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(n: BoardSize, cross: &Cross) -> Self {
-        let images = images(n, cross);
+    fn new(cross: &Cross) -> Self {
+        let images = images(cross);
         let best = narrowest(&images);
         // The first two images keep rows as rows, the last two exchange them with columns.
         let crosswise = &images[(best + 2) % images.len()];
         Self {
             image: Symmetry::UP_TO_MIRROR[best],
-            n_subproblems: Prefixes::count(&images[best], depth(n)),
+            n_subproblems: Prefixes::count(&images[best], depth(cross.n())),
             shape: work::shape(&images[best], crosswise),
         }
     }
 }
 
-/// The image that the plan of `n` counts a cross on.
-pub(crate) fn image(n: BoardSize, cross: &Cross) -> Symmetry {
-    Symmetry::UP_TO_MIRROR[narrowest(&images(n, cross))]
+/// The image that a plan counts a cross on.
+pub(crate) fn image(cross: &Cross) -> Symmetry {
+    Symmetry::UP_TO_MIRROR[narrowest(&images(cross))]
 }
 
 /// What each image of a cross that has a tree of its own leaves free.
-fn images(n: BoardSize, cross: &Cross) -> [FreeRows; Symmetry::UP_TO_MIRROR.len()] {
-    Symmetry::UP_TO_MIRROR.map(|image| FreeRows::new(n, &cross.image(n, image)))
+fn images(cross: &Cross) -> [FreeRows; Symmetry::UP_TO_MIRROR.len()] {
+    Symmetry::UP_TO_MIRROR.map(|image| FreeRows::new(cross.n(), &cross.image(image)))
 }
 
 /// The first of those with the smallest width.
@@ -251,14 +245,14 @@ fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
 fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
     // As many as take next to no time beside the count.
     let n_descents = 256 << n.get().saturating_sub(16).min(6);
-    let mut random = SplitMix(u64::from(n.get()));
+    let mut random = SplitMix::new(u64::from(n.get()));
     let mut works = vec![0; crosses.len()];
     for n_queens in [0, 3, 4] {
         let class: Vec<usize> =
             (0..crosses.len()).filter(|&i| crosses[i].queens().len() == n_queens).collect();
         let (mut nodes, mut shapes) = (0.0, 0.0);
         for &i in class.iter().cycle().take(if class.is_empty() { 0 } else { n_descents }) {
-            let free = FreeRows::new(n, &crosses[i].image(n, probes[i].image));
+            let free = FreeRows::new(n, &crosses[i].image(probes[i].image));
             nodes += work::descent(&free, &mut random);
             shapes += probes[i].shape;
         }
@@ -278,38 +272,4 @@ fn whole_nodes(nodes: f64) -> u128 {
 
 fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// `map` over the crosses on several threads, in order; `None` if `stop` was set.
-fn parallel_map<T: Send>(
-    crosses: &[Cross],
-    n: BoardSize,
-    n_threads: NonZeroUsize,
-    stop: &AtomicBool,
-    map: impl Fn(&Cross) -> T + Sync,
-) -> Option<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut done = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(cross) = crosses.get(i) else { return done };
-            done.push((i, map(cross)));
-        }
-        done
-    };
-    let n_helpers = if n.get() < THREADED_FROM { 0 } else { n_threads.get() - 1 };
-    let mut mapped = thread::scope(|scope| {
-        let helpers: Vec<_> = (0..n_helpers).map(|_| scope.spawn(run)).collect();
-        let mut mapped = run();
-        for helper in helpers {
-            mapped.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        mapped
-    });
-    if mapped.len() < crosses.len() {
-        return None;
-    }
-    mapped.sort_unstable_by_key(|&(i, _)| i);
-    Some(mapped.into_iter().map(|(_, value)| value).collect())
 }

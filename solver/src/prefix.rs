@@ -8,22 +8,16 @@ use crate::{Square, placements};
 /// The subproblems at `depth` are all non-attacking placements of queens in the first `depth` free rows, in
 /// lexicographic order and before any look-ahead, so their numbers depend on the cross and the depth alone, never
 /// on what a kernel prunes.
-///
-/// ```
-/// # use queens_solver::{BoardSize, Cross, FreeRows, Prefixes};
-/// let n = BoardSize::new(8)?;
-/// let free = FreeRows::new(n, Cross::all(n)[0].queens());
-/// let mut prefixes = Prefixes::new(&free, 2);
-/// let all: Vec<_> = prefixes.by_ref().collect();
-/// assert_eq!(all.len() as u64, Prefixes::count(&free, 2));
-/// prefixes.seek(3);
-/// assert_eq!(prefixes.next(), Some(all[3]));
-/// # Ok::<(), queens_solver::InvalidBoardSize>(())
-/// ```
 #[derive(Clone, Debug)]
-pub struct Prefixes<'a> {
+pub(crate) struct Prefixes<'a> {
     free: &'a FreeRows,
     depth: usize,
+    walk: Walk,
+}
+
+/// Where a walk stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
     position: u64,
     /// For each row begun: the state seen from it and the squares not tried yet.
     stack: Vec<(State, u32)>,
@@ -32,51 +26,51 @@ pub struct Prefixes<'a> {
 impl<'a> Prefixes<'a> {
     /// A walk that stands before subproblem 0. A depth beyond the number of free rows means all of them.
     #[must_use]
-    pub fn new(free: &'a FreeRows, depth: u8) -> Self {
-        let depth = usize::from(depth).min(free.len());
-        let mut prefixes = Self { free, depth, position: 0, stack: Vec::with_capacity(depth + 1) };
+    pub(crate) fn new(free: &'a FreeRows, depth: u8) -> Self {
+        let mut prefixes = Self::resume(free, depth, Walk { position: 0, stack: Vec::new() });
         prefixes.seek(0);
         prefixes
     }
 
+    /// The walk that stood there when it was [paused](Self::pause), in the same rows and to the same depth.
+    pub(crate) fn resume(free: &'a FreeRows, depth: u8, walk: Walk) -> Self {
+        Self { free, depth: usize::from(depth).min(free.len()), walk }
+    }
+
+    /// Where the walk stands, to [resume](Self::resume) it.
+    pub(crate) fn pause(self) -> Walk {
+        self.walk
+    }
+
     /// The number of subproblems at `depth`.
     #[must_use]
-    pub fn count(free: &FreeRows, depth: u8) -> u64 {
+    pub(crate) fn count(free: &FreeRows, depth: u8) -> u64 {
         let depth = usize::from(depth).min(free.len());
         placements::count(&free.as_slice()[..depth], State::EMPTY)
     }
 
     /// The free rows the walk is about.
     #[must_use]
-    pub const fn free_rows(&self) -> &'a FreeRows {
+    pub(crate) const fn free_rows(&self) -> &'a FreeRows {
         self.free
     }
 
     /// The rows below the prefixes: those still to be filled.
     #[must_use]
-    pub fn rows_below(&self) -> &'a [FreeRow] {
+    pub(crate) fn rows_below(&self) -> &'a [FreeRow] {
         &self.free.as_slice()[self.depth..]
     }
 
     /// The number of the subproblem that [`next`](Iterator::next) returns.
     #[must_use]
-    pub const fn position(&self) -> u64 {
-        self.position
+    pub(crate) const fn position(&self) -> u64 {
+        self.walk.position
     }
 
     /// The queens of the subproblem that [`next`](Iterator::next) returns, top to bottom; none past the last.
-    ///
-    /// ```
-    /// # use queens_solver::{BoardSize, FreeRows, Prefixes, Square};
-    /// let free = FreeRows::new(BoardSize::new(4)?, &[]);
-    /// let mut prefixes = Prefixes::new(&free, 2);
-    /// prefixes.seek(1); // after 0 and 2 come 0 and 3
-    /// assert_eq!(prefixes.queens(), [Square { row: 0, column: 0 }, Square { row: 1, column: 3 }]);
-    /// # Ok::<(), queens_solver::InvalidBoardSize>(())
-    /// ```
     #[must_use]
-    pub fn queens(&self) -> Vec<Square> {
-        let states = self.stack.iter().map(|(state, _)| state.columns);
+    pub(crate) fn queens(&self) -> Vec<Square> {
+        let states = self.walk.stack.iter().map(|(state, _)| state.columns);
         let placed = states.clone().skip(1).zip(states).map(|(after, before)| after ^ before);
         let square = |(row, queen): (&FreeRow, u32)| {
             // A bit of a 32-bit word.
@@ -88,9 +82,9 @@ impl<'a> Prefixes<'a> {
     /// Moves to subproblem `number`; past the last one, the walk is at its end.
     ///
     /// Whole subtrees are skipped by counting them, which costs far less than counting their completions.
-    pub fn seek(&mut self, number: u64) {
-        self.position = number;
-        self.stack.clear();
+    pub(crate) fn seek(&mut self, number: u64) {
+        self.walk.position = number;
+        self.walk.stack.clear();
         let rows = &self.free.as_slice()[..self.depth];
         let mut skip = number;
         let mut state = State::EMPTY;
@@ -107,39 +101,39 @@ impl<'a> Prefixes<'a> {
                 }
                 skip -= below;
             }
-            self.stack.push((state, untried));
+            self.walk.stack.push((state, untried));
             match entered {
                 Some(child) => state = child,
-                None => return self.stack.clear(),
+                None => return self.walk.stack.clear(),
             }
         }
         if skip == 0 {
             // The prefix itself waits on top as a row with nothing to try.
-            self.stack.push((state, 0));
+            self.walk.stack.push((state, 0));
         } else {
-            self.stack.clear();
+            self.walk.stack.clear();
         }
     }
 
     /// Leaves the prefix on top of the stack for the one after it, or empties the stack.
     fn advance(&mut self) {
         let rows = self.free.as_slice();
-        self.stack.pop();
-        while let Some((state, untried)) = self.stack.last_mut() {
+        self.walk.stack.pop();
+        while let Some((state, untried)) = self.walk.stack.last_mut() {
             let queen = *untried & untried.wrapping_neg();
             if queen == 0 {
-                self.stack.pop();
+                self.walk.stack.pop();
                 continue;
             }
             *untried ^= queen;
             let state = state.with(queen);
-            let level = self.stack.len();
+            let level = self.walk.stack.len();
             let state = state.down(rows[level - 1].step);
             if level == self.depth {
-                self.stack.push((state, 0));
+                self.walk.stack.push((state, 0));
                 return;
             }
-            self.stack.push((state, state.free(rows[level].allowed)));
+            self.walk.stack.push((state, state.free(rows[level].allowed)));
         }
     }
 }
@@ -148,9 +142,9 @@ impl Iterator for Prefixes<'_> {
     type Item = State;
 
     fn next(&mut self) -> Option<State> {
-        let (prefix, _) = *self.stack.last()?;
+        let (prefix, _) = *self.walk.stack.last()?;
         self.advance();
-        self.position += 1;
+        self.walk.position += 1;
         Some(prefix)
     }
 }

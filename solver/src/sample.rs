@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 
 use crate::free_rows::{FreeRows, State, bits};
 use crate::pruning::surviving;
-use crate::work::{self, SplitMix};
-use crate::{BoardSize, Count, Cross, Kernel, Prefixes, Square, crosses_in_counting_order, plan};
+use crate::{
+    BoardSize, Count, Cross, Kernel, SplitMix, Square, Subproblems, crosses_in_counting_order, plan, work,
+};
 
 /// Rows placed below a cross to make a part, for each n: its completions are some 10^5 to 10^6 nodes. Vector kernels
 /// are as fast there as on long runs (no difference was measured from 2 · 10^5 nodes on).
@@ -71,7 +72,7 @@ impl Sampler {
     #[must_use]
     pub fn nodes(&self, number: usize, n_descents: u32) -> f64 {
         let free = FreeRows::new(self.n, &self.queens(number));
-        let mut random = SplitMix(stream(number, 0));
+        let mut random = SplitMix::new(stream(number, 0));
         let nodes: f64 = (0..n_descents).map(|_| work::descent(&free, &mut random)).sum();
         nodes / f64::from(n_descents.max(1))
     }
@@ -84,7 +85,7 @@ impl Sampler {
     pub fn part(&self, number: usize) -> Part {
         let mut queens = self.queens(number);
         let free = FreeRows::new(self.n, &queens);
-        let mut random = SplitMix(stream(number, 1));
+        let mut random = SplitMix::new(stream(number, 1));
         let mut prefix = Vec::new();
         for _ in 0..TRIES {
             prefix = random_prefix(&free, self.part_depth(), &mut random);
@@ -99,7 +100,7 @@ impl Sampler {
     /// The queens of a cross, on the image that a plan counts it on.
     fn queens(&self, number: usize) -> Vec<Square> {
         let cross = &self.crosses[number];
-        cross.image(self.n, plan::image(self.n, cross))
+        cross.image(plan::image(cross))
     }
 
     fn part_depth(&self) -> usize {
@@ -124,8 +125,8 @@ impl Part {
     #[must_use]
     pub fn count(&self, kernel: Kernel) -> Count {
         let never = AtomicBool::new(false);
-        let free = FreeRows::new(self.n, &self.queens);
-        kernel.count(&mut Prefixes::new(&free, 0), u64::MAX, &never).unwrap_or_default()
+        // Without a row below them, the queens are one subproblem.
+        Subproblems::below(self.n, &self.queens, 0).count(0..1, kernel, &never).unwrap_or_default()
     }
 }
 

@@ -9,6 +9,7 @@
 //! Only additions, multiplications and square roots are used, which IEEE 754 rounds alike everywhere: whoever makes
 //! the same plan gets the same estimates.
 
+use crate::SplitMix;
 use crate::free_rows::{FreeRows, State, bits};
 use crate::pruning::surviving;
 
@@ -57,24 +58,4 @@ pub(crate) fn descent(free: &FreeRows, random: &mut SplitMix) -> f64 {
         rows = below;
     }
     nodes
-}
-
-/// A small fixed pseudo-random sequence (Steele, Lea and Flood 2014), so that estimates and searches repeat.
-#[derive(Clone, Debug)]
-pub(crate) struct SplitMix(pub(crate) u64);
-
-impl SplitMix {
-    /// Any 64 bits.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, 0 if that is 0; it must be below 2^32, of which it makes the bias.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 32) as usize * bound) >> 32
-    }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use queens_proto::LeasedSpan;
-use queens_solver::{Cross, FreeRows, Kernel, Prefixes, depth};
+use queens_solver::{Cross, Kernel};
 use tracing::{debug_span, error};
 
 use crate::desk::{Desk, Work};
@@ -59,13 +59,13 @@ fn count_span(
     cross: &Cross,
     chunk_size: &mut ChunkSize,
 ) -> Option<()> {
-    let free = FreeRows::new(work.n, &cross.image(work.n, part.image));
-    let mut prefixes = Prefixes::new(&free, depth(work.n));
-    prefixes.seek(part.span.from());
-    while let Some(chunk) = work.begin(part.span.cross(), prefixes.position(), chunk_size.0) {
+    let mut subproblems = cross.subproblems(part.image);
+    let mut at = part.span.from();
+    while let Some(chunk) = work.begin(part.span.cross(), at, chunk_size.0) {
         let began = Instant::now();
-        let count = kernel.count(&mut prefixes, chunk.n_subproblems(), &work.stop)?;
+        let count = subproblems.count(chunk.from()..chunk.to(), kernel, &work.stop)?;
         let duration = began.elapsed();
+        at = chunk.to();
         work.finish(chunk, count, duration);
         counters.counted(count, duration);
         chunk_size.adapt(chunk.n_subproblems(), duration);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Context;
-use queens_solver::boards::{Given, completions};
+use queens_boards::{CompletionsError, Given, completions};
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
@@ -30,7 +30,8 @@ pub(crate) fn count_completions(args: &GivenArgs<'_>) -> anyhow::Result<ExitCode
     let never = AtomicBool::new(false);
     let found = match completions(n, given, kernel, n_threads, &never) {
         Ok(found) => found.context("the count has stopped")?,
-        Err(invalid) => return Ok(wrong_usage(&invalid.to_string())),
+        Err(CompletionsError::Given(invalid)) => return Ok(wrong_usage(&invalid.to_string())),
+        Err(error) => return Err(error.into()),
     };
     let seconds = began.elapsed().as_secs_f64();
     let (solutions, nodes) = (found.solutions, found.nodes);

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use queens_boards::{Notation, Solutions};
 use queens_process::stdout;
 use queens_solver::BoardSize;
-use queens_solver::boards::{Notation, Solutions};
 
 use super::Format;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use queens_boards::picture::{self, Scale};
+use queens_boards::{Notation, Placement, Solutions, construction};
 use queens_solver::BoardSize;
-use queens_solver::boards::picture::{self, Scale};
-use queens_solver::boards::{Notation, Placement, Solutions, construction};
 
 use super::file::Target;
 use super::{raster, tile_px, wrong_usage};

@@ -6,11 +6,11 @@ use std::time::Duration;
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
 use clap::ValueEnum;
-use queens_process::say;
-use queens_solver::boards::{
+use queens_boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Outcome, Placement, Tried, complete, construction,
     local_search,
 };
+use queens_process::say;
 
 use super::{Format, time_limit, within, wrong_usage};
 use crate::output::print;

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use queens_boards::plot::{Labels, Line, log_plot};
 use queens_process::say;
-use queens_solver::boards::plot::{Labels, Line, log_plot};
 use queens_solver::classic::Method as Classic;
-use queens_solver::{BoardSize, FreeRows, Kernel, Plan, Prefixes, fundamental, half_turn, quarter_turn};
+use queens_solver::{BoardSize, Kernel, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use super::file::Target;
@@ -239,9 +239,8 @@ fn count_by_kernel(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
     let kernel = Kernel::best();
     let mut total = 0_u64;
     for planned in plan.crosses() {
-        let free = FreeRows::new(n, &planned.queens(n));
-        let mut prefixes = Prefixes::new(&free, plan.depth());
-        let count = kernel.count(&mut prefixes, u64::MAX, stop)?;
+        let all = 0..planned.choice().n_subproblems;
+        let count = planned.subproblems().count(all, kernel, stop)?;
         total = total.checked_add(count.solutions.checked_mul(planned.cross().weight().into())?)?;
     }
     Some(total)

@@ -7,10 +7,10 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
+use queens_boards::Queen;
+use queens_boards::picture::{self, Look, Scale};
 use queens_proto::{JobId, JobState, JobStatus};
-use queens_solver::boards::Queen;
-use queens_solver::boards::picture::{self, Look, Scale};
-use queens_solver::{BoardSize, FreeRows, PlannedCross, Prefixes, Square, Symmetry, cross_lines};
+use queens_solver::{BoardSize, PlannedCross, Square, Symmetry, cross_lines};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -245,7 +245,7 @@ pub(super) async fn explain(
     let (number, planned) = planned(&details, job.id, &cross)?;
     let status = details.crosses.get(number as usize).copied().unwrap_or_default();
     let prefix = match subproblem {
-        Some(subproblem) => Some(squares(&prefix(job.n, planned, subproblem).await?)),
+        Some(subproblem) => Some(squares(&prefix(planned, subproblem).await?)),
         None => None,
     };
     let counted_by = app.handle.contributions_to(job.id, number).await.ok();
@@ -259,7 +259,7 @@ pub(super) async fn explain(
         n: job.n.get(),
         cross: CrossView::of(number, &planned, &status),
         image: describe(planned.choice().image),
-        counted: squares(&planned.queens(job.n)),
+        counted: squares(&planned.queens()),
         depth: details.plan.depth(),
         prefix,
         workers: snapshot.workers.iter().filter_map(holder).collect(),
@@ -274,19 +274,14 @@ fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCr
 }
 
 /// The queens of a subproblem below those of its cross, on the image that is counted.
-async fn prefix(n: BoardSize, planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, Refusal> {
+async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, Refusal> {
     if subproblem >= planned.choice().n_subproblems {
         return Err(Refusal::not_found(format!("the cross has no subproblem {subproblem}")));
     }
     let Ok(_permit) = SEARCHES.try_acquire() else {
         return Err(Refusal::unavailable("others are being looked for: ask again"));
     };
-    let search = tokio::task::spawn_blocking(move || {
-        let free = FreeRows::new(n, &planned.queens(n));
-        let mut prefixes = Prefixes::new(&free, queens_solver::depth(n));
-        prefixes.seek(subproblem);
-        prefixes.queens()
-    });
+    let search = tokio::task::spawn_blocking(move || planned.subproblems().queens(subproblem));
     search.await.map_err(|_| Refusal::unavailable("the coordinator is stopping"))
 }
 
@@ -314,12 +309,12 @@ pub(super) async fn draw(
     let Seen { job, details } = seen(&app, &id).await?;
     let (_, planned) = planned(&details, job.id, &cross)?;
     let prefix = match subproblem {
-        Some(subproblem) => prefix(job.n, planned, subproblem).await?,
+        Some(subproblem) => prefix(planned, subproblem).await?,
         None => Vec::new(),
     };
     let queen =
         |look| move |square: Square| (Queen { row: square.row.into(), column: square.column.into() }, look);
-    let queens = planned.queens(job.n).into_iter().map(queen(Look::Queen));
+    let queens = planned.queens().into_iter().map(queen(Look::Queen));
     let queens: Vec<_> = queens.chain(prefix.into_iter().map(queen(Look::Safe))).collect();
     let svg = picture::position(job.n.get().into(), &queens, Scale { tile: TILE });
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg))

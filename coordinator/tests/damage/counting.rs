@@ -11,7 +11,7 @@ use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::store::{Store, StoreError};
 use queens_proto::{Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span};
+use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span};
 use tempfile::TempDir;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -42,9 +42,7 @@ impl Board {
         let plan = Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it");
         let count = |planned: &queens_solver::PlannedCross| {
             assert!(planned.choice().n_subproblems <= 1);
-            let free = FreeRows::new(n, &planned.queens(n));
-            let mut prefixes = Prefixes::new(&free, plan.depth());
-            Kernel::best().count(&mut prefixes, u64::MAX, &NEVER).expect("nobody stops it")
+            planned.subproblems().count(0..1, Kernel::best(), &NEVER).expect("nobody stops it")
         };
         let counts = plan.crosses().iter().map(count).collect();
         Self { n, plan, counts }

@@ -13,8 +13,7 @@ use queens_proto::{
     ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
-    BoardSize, Count, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span,
-    crosses_in_counting_order, depth, published,
+    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span, crosses_in_counting_order, published,
 };
 
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
@@ -267,8 +266,6 @@ pub(crate) fn without(span: Span, taken: &[Span]) -> Vec<Span> {
 pub(crate) fn count(lease: &Lease, span: Span) -> Count {
     let leased = lease.spans.iter().find(|leased| leased.span.intersection(span).is_some()).expect("leased");
     let cross = &crosses_in_counting_order(lease.n)[span.cross() as usize];
-    let free = FreeRows::new(lease.n, &cross.image(lease.n, leased.image));
-    let mut prefixes = Prefixes::new(&free, depth(lease.n));
-    prefixes.seek(span.from());
-    Kernel::Portable.count(&mut prefixes, span.n_subproblems(), &NEVER).expect("nobody stops it")
+    let count = cross.subproblems(leased.image).count(span.from()..span.to(), Kernel::Portable, &NEVER);
+    count.expect("nobody stops it")
 }

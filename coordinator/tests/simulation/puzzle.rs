@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_solver::{BoardSize, Choice, Count, FreeRows, Kernel, Plan, Prefixes, Span, published};
+use queens_solver::{BoardSize, Choice, Count, Kernel, Plan, Span, published};
 
 use crate::random::Random;
 
@@ -34,9 +34,8 @@ impl Library {
         let counts = |n: BoardSize| {
             let plan = Plan::new(n, NonZeroUsize::MIN, &never).expect("nobody stops it");
             let count = |planned: &queens_solver::PlannedCross| {
-                let free = FreeRows::new(n, &planned.queens(n));
-                let mut prefixes = Prefixes::new(&free, plan.depth());
-                Kernel::Portable.count(&mut prefixes, u64::MAX, &never).expect("nobody stops it")
+                let all = 0..planned.choice().n_subproblems;
+                planned.subproblems().count(all, Kernel::Portable, &never).expect("nobody stops it")
             };
             (n, plan.crosses().iter().map(count).collect())
         };

@@ -15,7 +15,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::is_to_stop;
+use super::stop::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// 5 · 13 - 2 = 63 lines fit the word; n = 14 has 68.

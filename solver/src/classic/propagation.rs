@@ -9,7 +9,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::is_to_stop;
+use super::stop::is_to_stop;
 use crate::{BoardSize, Square};
 
 /// Counts the completions of `given`: queens on the board, none attacking another.

@@ -1,10 +1,6 @@
 //! The AVX2 kernel: eight states at a time.
 //!
-//! **Blocked depth-first search.** Each row below the prefix has a small array of states, kept as arrays of words.
-//! Expanding a row takes its states, makes their children, and appends those that the pruning rule lets through to the
-//! next row's array. When that is nearly full it is expanded first, so memory stays small and inside the second-level
-//! cache, while there are always hundreds of states to fill vectors with. When the prefixes are used up, the rows are
-//! expanded once more from the top down until nothing is left.
+//! How its search goes on stands in [`blocks`](super::blocks).
 //!
 //! **In passes.** The states of one vector have different numbers of children. So an array is worked through in passes:
 //! each gives every state one child, its queen on the lowest square not tried yet, and keeps the states that have
@@ -22,83 +18,57 @@
 //! **Packing lanes.** There is no compress instruction. The lanes that go on are permuted to the front by a table of
 //! lane numbers for each mask, and the whole vector is stored: what follows the packed lanes is overwritten by the next
 //! store.
-//!
-//! At the end of the array stand dead states, without a column to fill: they have no free square, and a child made of
-//! one has no free square in its next row, so it never gets through. They need no case of their own.
 
 use std::arch::x86_64::*;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::blocks::{self, Arrays, Vectors};
 use super::level::Level;
-use super::portable;
-use crate::free_rows::{FreeRow, State};
-use crate::pruning::{SEEN_WHOLE, n_seen};
-use crate::{Count, Prefixes};
+use crate::pruning::SEEN_WHOLE;
 
 /// Words in a vector.
 const LANES: usize = 8;
 
-/// States of one row at most.
+/// States of one row at most before a vector is appended.
 const CAPACITY: usize = 2048;
 
 /// Room behind an array: one vector that is appended to a full one, and one of dead states.
 const ROOM: usize = 2 * LANES;
 
-/// The most rows there can be below a prefix.
-const MOST_ROWS: usize = 32;
+/// Words of an array.
+const WORDS: usize = CAPACITY + ROOM;
 
 /// One word of each state of a row.
-type Words = [u32; CAPACITY + ROOM];
+type Words = [u32; WORDS];
 
-/// The states of one row, seen from it; `columns` are those still to be filled.
-#[repr(C, align(64))]
-struct States {
-    columns: Words,
-    rising: Words,
-    falling: Words,
-    /// The free squares that were not tried yet; only of states that were kept by a pass.
-    untried: Words,
-    /// At most `CAPACITY + LANES`.
-    len: usize,
-}
+/// Proof that this processor can run the kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Avx2(());
+
+/// Of states that were kept by a pass, the free squares that were not tried yet are kept as well. The length is at most
+/// `CAPACITY + LANES`.
+type States = blocks::States<WORDS, WORDS>;
+type Search<'a> = blocks::Search<'a, Avx2, WORDS, WORDS>;
 
 thread_local! {
-    /// One array of states for each row, kept from call to call: a call may be as short as some microseconds.
-    static STATES: RefCell<Vec<States>> = RefCell::new((0..MOST_ROWS).map(|_| States::EMPTY).collect());
+    pub(super) static ARRAYS: Arrays<WORDS, WORDS> = blocks::arrays();
 }
 
-/// Whether this processor can run the kernel.
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
-}
-
-/// See [`Kernel::count`](super::Kernel::count). Must only be called if the kernel [`is_available`].
-pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
-    let rows = prefixes.rows_below();
-    // Two rows are counted in closed form, and there is nothing to search.
-    if rows.len() < 3 {
-        return portable::count(prefixes, n_subproblems, stop);
+impl Avx2 {
+    /// The proof, if this processor can.
+    pub(super) fn detect() -> Option<Self> {
+        let can = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
+        can.then_some(Self(()))
     }
-    STATES.with_borrow_mut(|states| {
-        // What a search has left that was stopped, or has panicked, must not be counted by the next one.
-        states.iter_mut().for_each(|states| states.len = 0);
-        let mut search =
-            Search { rows, columns: prefixes.free_rows().columns(), states, stop, count: Count::default() };
-        // SAFETY: `Kernel` makes this kernel available only where `is_available` has found the features.
-        unsafe { search.run(prefixes, n_subproblems) }
-    })
 }
 
-struct Search<'a> {
-    /// The rows below the prefix.
-    rows: &'a [FreeRow],
-    /// The columns without a cross queen.
-    columns: u32,
-    /// The states of each of these rows; more than are used.
-    states: &'a mut [States],
-    stop: &'a AtomicBool,
-    count: Count,
+impl Vectors<WORDS, WORDS> for Avx2 {
+    const CAPACITY: usize = CAPACITY;
+
+    fn expand(search: &mut Search<'_>, level: usize) -> Option<()> {
+        let Avx2(()) = search.vectors;
+        // SAFETY: there is an `Avx2` only where `detect` has found the features.
+        unsafe { search.expand_vectors(level) }
+    }
 }
 
 /// The constants of a level, in every lane.
@@ -119,73 +89,41 @@ struct Lanes {
 }
 
 impl Search<'_> {
-    /// Counts everything, or returns `None` if it is to stop.
+    /// See [`Vectors::expand`].
     #[target_feature(enable = "avx2,popcnt")]
-    fn run(&mut self, prefixes: &mut Prefixes<'_>, n_subproblems: u64) -> Option<Count> {
-        let mut left = n_subproblems;
-        loop {
-            let first = &mut self.states[0];
-            while left > 0 && first.len < CAPACITY {
-                let Some(prefix) = prefixes.next() else {
-                    left = 0;
-                    break;
-                };
-                left -= 1;
-                // A prefix without a free square has no nodes; it would get a child without a queen.
-                if prefix.free(self.rows[0].allowed) != 0 {
-                    first.push(State { columns: self.columns & !prefix.columns, ..prefix });
-                }
-            }
-            if left == 0 {
-                break;
-            }
-            self.expand(0)?;
+    fn expand_vectors(&mut self, level: usize) -> Option<()> {
+        let Level { n_left, n_seen, .. } = self.levels[level];
+        if n_left == 3 {
+            self.count_last(level);
+            return Some(());
         }
-        for level in 0..self.rows.len() - 2 {
-            self.expand(level)?;
-        }
-        Some(self.count)
-    }
-
-    /// Empties the array of a row into that of the next, and that into the one after it whenever it is full.
-    #[target_feature(enable = "avx2,popcnt")]
-    fn expand(&mut self, row: usize) -> Option<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        match self.rows.len() - row - 1 {
-            2 => {
-                self.count_last(row);
-                Some(())
-            }
-            n_below => match n_seen(n_below) {
-                ..=1 => self.expand_seeing::<1>(row),
-                2 => self.expand_seeing::<2>(row),
-                3 => self.expand_seeing::<3>(row),
-                4 => self.expand_seeing::<4>(row),
-                _ => self.expand_seeing::<SEEN_WHOLE>(row),
-            },
+        match n_seen {
+            ..=1 => self.expand_seeing::<1>(level),
+            2 => self.expand_seeing::<2>(level),
+            3 => self.expand_seeing::<3>(level),
+            4 => self.expand_seeing::<4>(level),
+            _ => self.expand_seeing::<SEEN_WHOLE>(level),
         }
     }
 
-    /// [`expand`](Self::expand) for a row at which the pruning rule looks at `SEEN` rows.
+    /// [`expand_vectors`](Self::expand_vectors) for a level at which the pruning rule looks at `SEEN` rows.
     #[target_feature(enable = "avx2,popcnt")]
-    fn expand_seeing<const SEEN: usize>(&mut self, row: usize) -> Option<()> {
-        let constants = Constants::new(&Level::new(&self.rows[row..]));
-        self.pass::<true, SEEN>(row, &constants)?;
-        while self.states[row].len > 0 {
-            self.pass::<false, SEEN>(row, &constants)?;
+    fn expand_seeing<const SEEN: usize>(&mut self, level: usize) -> Option<()> {
+        let constants = Constants::new(&self.levels[level]);
+        self.pass::<true, SEEN>(level, &constants)?;
+        while self.states[level].len > 0 {
+            self.pass::<false, SEEN>(level, &constants)?;
         }
         Some(())
     }
 
     /// Empties the array of the last row that is searched: its children have two rows left and are counted.
     #[target_feature(enable = "avx2,popcnt")]
-    fn count_last(&mut self, row: usize) {
-        let constants = Constants::new(&Level::new(&self.rows[row..]));
-        self.pass_last::<true>(row, &constants);
-        while self.states[row].len > 0 {
-            self.pass_last::<false>(row, &constants);
+    fn count_last(&mut self, level: usize) {
+        let constants = Constants::new(&self.levels[level]);
+        self.pass_last::<true>(level, &constants);
+        while self.states[level].len > 0 {
+            self.pass_last::<false>(level, &constants);
         }
     }
 
@@ -194,42 +132,47 @@ impl Search<'_> {
     #[target_feature(enable = "avx2,popcnt")]
     fn pass<const FIRST: bool, const SEEN: usize>(
         &mut self,
-        row: usize,
+        level: usize,
         constants: &Constants,
     ) -> Option<()> {
-        let len = self.states[row].bury_end();
+        let len = self.states[level].bury_end(LANES);
         let (mut at, mut kept) = (0, 0);
         loop {
-            let (upper, lower) = self.states.split_at_mut(row + 1);
-            let (from, to) = (&mut upper[row], &mut lower[0]);
+            let (upper, lower) = self.states.split_at_mut(level + 1);
+            let (from, to) = (&mut upper[level], &mut lower[0]);
             let mut end = to.len;
             while at < len && end <= CAPACITY {
                 let child;
-                (child, kept) = from.turn::<FIRST>(at, kept, constants);
+                // SAFETY: `at` is less than `len`, and each turn keeps no more states than it takes; there is room for a
+                // vector behind `CAPACITY`.
+                unsafe {
+                    (child, kept) = from.turn::<FIRST>(at, kept, constants);
+                    end = to.append(end, child, child.dropped::<SEEN>(constants));
+                }
                 at += LANES;
-                end = to.append(end, child, child.dropped::<SEEN>(constants));
             }
             self.count.nodes += (end - to.len) as u64;
             to.len = end;
             if at >= len {
                 break;
             }
-            self.expand(row + 1)?;
+            self.expand(level + 1)?;
         }
-        self.states[row].len = kept;
+        self.states[level].len = kept;
         Some(())
     }
 
     /// The same for the last row that is searched.
     #[target_feature(enable = "avx2,popcnt")]
-    fn pass_last<const FIRST: bool>(&mut self, row: usize, constants: &Constants) {
-        let from = &mut self.states[row];
-        let len = from.bury_end();
+    fn pass_last<const FIRST: bool>(&mut self, level: usize, constants: &Constants) {
+        let from = &mut self.states[level];
+        let len = from.bury_end(LANES);
         let (mut at, mut kept) = (0, 0);
         let (mut nodes, mut solutions) = (0_u64, 0_u64);
         while at < len {
             let child;
-            (child, kept) = from.turn::<FIRST>(at, kept, constants);
+            // SAFETY: `at` is less than `len`, and each turn keeps no more states than it takes.
+            (child, kept) = unsafe { from.turn::<FIRST>(at, kept, constants) };
             at += LANES;
             let (survives, completions) = child.complete(constants);
             nodes += u64::from(survives);
@@ -242,59 +185,58 @@ impl Search<'_> {
 }
 
 impl States {
-    const EMPTY: Self = Self {
-        columns: [0; CAPACITY + ROOM],
-        rising: [0; CAPACITY + ROOM],
-        falling: [0; CAPACITY + ROOM],
-        untried: [0; CAPACITY + ROOM],
-        len: 0,
-    };
-
-    fn push(&mut self, state: State) {
-        self.columns[self.len] = state.columns;
-        self.rising[self.len] = state.rising;
-        self.falling[self.len] = state.falling;
-        self.len += 1;
-    }
-
-    /// Puts a vector of dead states behind the last one and returns where it begins.
-    fn bury_end(&mut self) -> usize {
-        let end = self.len..self.len + LANES;
-        self.columns[end.clone()].fill(0);
-        self.untried[end].fill(0);
-        self.len
-    }
-
     /// Places a queen for each of the eight states from `at` and goes down to the next row. States that have squares
     /// left are stored behind the first `kept`, of which the new number is returned.
+    ///
+    /// # Safety
+    /// `at` must be less than the length, which is `CAPACITY + LANES` at most, and `kept` at most `at`.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn turn<const FIRST: bool>(&mut self, at: usize, kept: usize, constants: &Constants) -> (Lanes, usize) {
-        let states = Lanes {
-            columns: load(&self.columns, at),
-            rising: load(&self.rising, at),
-            falling: load(&self.falling, at),
+    unsafe fn turn<const FIRST: bool>(
+        &mut self,
+        at: usize,
+        kept: usize,
+        constants: &Constants,
+    ) -> (Lanes, usize) {
+        debug_assert!(kept <= at && at < self.len && self.len <= CAPACITY + LANES);
+        // SAFETY: a vector from `at` ends at `CAPACITY + 2 * LANES - 1` at most: within `WORDS`.
+        let (states, untried) = unsafe {
+            let states = Lanes {
+                columns: load(&self.columns, at),
+                rising: load(&self.rising, at),
+                falling: load(&self.falling, at),
+            };
+            (states, if FIRST { states.free(constants.allowed[0]) } else { load(&self.untried, at) })
         };
-        let untried = if FIRST { states.free(constants.allowed[0]) } else { load(&self.untried, at) };
         let rest = _mm256_and_si256(untried, _mm256_add_epi32(untried, _mm256_set1_epi32(-1)));
         let queen = _mm256_xor_si256(untried, rest);
         let done = zeros(rest);
         let order = lanes_outside(done);
-        store(&mut self.columns, kept, states.columns, order);
-        store(&mut self.rising, kept, states.rising, order);
-        store(&mut self.falling, kept, states.falling, order);
-        store(&mut self.untried, kept, rest, order);
+        // SAFETY: `kept` is at most `at`, from where a vector was loaded.
+        unsafe {
+            store(&mut self.columns, kept, states.columns, order);
+            store(&mut self.rising, kept, states.rising, order);
+            store(&mut self.falling, kept, states.falling, order);
+            store(&mut self.untried, kept, rest, order);
+        }
         (states.with(queen).down(constants.down[0]), kept + LANES - done.count_ones() as usize)
     }
 
-    /// Appends the lanes that are not in `dropped` to an array that has room for a whole vector.
+    /// Stores the lanes that are not in `dropped` from `at`, and returns where they end.
+    ///
+    /// # Safety
+    /// `at` must be `CAPACITY` at most.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn append(&mut self, at: usize, child: Lanes, dropped: u32) -> usize {
+    unsafe fn append(&mut self, at: usize, child: Lanes, dropped: u32) -> usize {
+        debug_assert!(at <= CAPACITY);
         let order = lanes_outside(dropped);
-        store(&mut self.columns, at, child.columns, order);
-        store(&mut self.rising, at, child.rising, order);
-        store(&mut self.falling, at, child.falling, order);
+        // SAFETY: a vector from `at` ends at `CAPACITY + LANES` at most: within `WORDS`.
+        unsafe {
+            store(&mut self.columns, at, child.columns, order);
+            store(&mut self.rising, at, child.rising, order);
+            store(&mut self.falling, at, child.falling, order);
+        }
         at + LANES - dropped.count_ones() as usize
     }
 }
@@ -391,23 +333,27 @@ fn mask_of(words: __m256i) -> u32 {
 }
 
 /// The words of the eight states from `at`.
+///
+/// # Safety
+/// There must be eight words from `at`.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn load(words: &Words, at: usize) -> __m256i {
+unsafe fn load(words: &Words, at: usize) -> __m256i {
     debug_assert!(at + LANES <= words.len());
-    // SAFETY: `at` is less than the length of an array, `CAPACITY + LANES` at most, and there are `CAPACITY + 2 * LANES`
-    // words.
+    // SAFETY: the caller knows that it is inside; it need not be aligned.
     unsafe { _mm256_loadu_si256(words.as_ptr().add(at).cast()) }
 }
 
 /// Stores the lanes of a vector from `at` in the given order.
+///
+/// # Safety
+/// There must be eight words from `at`.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn store(words: &mut Words, at: usize, lanes: __m256i, order: __m256i) {
+unsafe fn store(words: &mut Words, at: usize, lanes: __m256i, order: __m256i) {
     debug_assert!(at + LANES <= words.len());
     let packed = _mm256_permutevar8x32_epi32(lanes, order);
-    // SAFETY: `at` is at most `CAPACITY` where states are appended, and where they are kept it is at most the place they
-    // were just loaded from. In both cases a vector has room.
+    // SAFETY: the caller knows that it is inside; it need not be aligned.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().add(at).cast(), packed) };
 }
 

@@ -1,10 +1,6 @@
 //! The AVX-512 kernel: sixteen states at a time.
 //!
-//! **Blocked depth-first search.** Each row below the prefix has a small array of states, kept as three arrays of words.
-//! Expanding a row takes its states, makes their children, and appends those that the pruning rule lets through to the
-//! next row's array. When that is nearly full it is expanded first, so memory stays small and inside the second-level
-//! cache, while there are always hundreds of states to fill vectors with. When the prefixes are used up, the rows are
-//! expanded once more from the top down until nothing is left.
+//! How its search goes on stands in [`blocks`](super::blocks).
 //!
 //! **Every lane busy.** The states of one vector have different numbers of children. So the loop never finishes a
 //! vector: whenever a lane has used up its free squares, that lane takes the next state of the array. Refilling is a
@@ -16,21 +12,15 @@
 //!   state    a b c d e f …    →     a q c d r f …       with q, r the next two states of the array
 //! ```
 //!
-//! At the end of the array stand dead states, without a column to fill: they have no free square, and a child made of
-//! one has no free square in its next row, so it never gets through. They need no case of their own.
-//!
 //! **Levels of their own.** How many rows the pruning rule looks at, and whether all steps among them are single, is
 //! known for a level, so the loop is compiled for each case: a diagonal goes down a single row by an addition, which
 //! costs half a shift.
 
 use std::arch::x86_64::*;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::blocks::{self, Arrays, Vectors};
 use super::level::Level;
-use super::portable;
 use crate::pruning::SEEN_WHOLE;
-use crate::{Count, Prefixes};
 
 /// Words in a vector.
 const LANES: usize = 16;
@@ -41,71 +31,39 @@ const STREAMS: usize = 2;
 /// States of one row at most.
 const CAPACITY: usize = 4096;
 
-/// Room behind an array: whole vectors are written at its end, and dead states stand there.
+/// Room behind an array: dead states stand there.
 const ROOM: usize = (STREAMS + 1) * LANES;
 
-/// The most rows there can be below a prefix.
-const MOST_ROWS: usize = 32;
+/// Words of an array.
+const WORDS: usize = CAPACITY + ROOM;
 
-/// The states of one row, seen from it; `columns` are those still to be filled.
-#[repr(C, align(64))]
-struct States {
-    columns: [u32; CAPACITY + ROOM],
-    rising: [u32; CAPACITY + ROOM],
-    falling: [u32; CAPACITY + ROOM],
-    len: usize,
-}
+/// Proof that this processor can run the kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512(());
 
-impl States {
-    const EMPTY: Self = Self {
-        columns: [0; CAPACITY + ROOM],
-        rising: [0; CAPACITY + ROOM],
-        falling: [0; CAPACITY + ROOM],
-        len: 0,
-    };
-}
+type States = blocks::States<WORDS, 0>;
+type Search<'a> = blocks::Search<'a, Avx512, WORDS, 0>;
 
 thread_local! {
-    /// One array of states for each row, kept from call to call: a call may be as short as some microseconds.
-    static STATES: RefCell<Vec<States>> = RefCell::new((0..MOST_ROWS).map(|_| States::EMPTY).collect());
+    pub(super) static ARRAYS: Arrays<WORDS, 0> = blocks::arrays();
 }
 
-/// Whether this processor can run the kernel.
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
-}
-
-/// See [`Kernel::count`](super::Kernel::count). Must only be called if the kernel [`is_available`].
-pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &AtomicBool) -> Option<Count> {
-    let rows = prefixes.rows_below();
-    // Two rows are counted in closed form, and there is nothing to search.
-    if rows.len() < 3 {
-        return portable::count(prefixes, n_subproblems, stop);
+impl Avx512 {
+    /// The proof, if this processor can.
+    pub(super) fn detect() -> Option<Self> {
+        let can = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt");
+        can.then_some(Self(()))
     }
-    STATES.with_borrow_mut(|states| {
-        // What a search has left that was stopped, or has panicked, must not be counted by the next one.
-        states.iter_mut().for_each(|states| states.len = 0);
-        let mut levels = [Level::default(); MOST_ROWS];
-        for (i, level) in levels.iter_mut().enumerate().take(rows.len()) {
-            *level = Level::new(&rows[i..]);
-        }
-        let columns = prefixes.free_rows().columns();
-        let mut search =
-            Search { levels: &levels[..rows.len() - 2], columns, states, stop, count: Count::default() };
-        // SAFETY: `Kernel` makes this kernel available only where `is_available` has found the features.
-        unsafe { search.run(prefixes, n_subproblems) }
-    })
 }
 
-struct Search<'a> {
-    /// One for each row that is searched: all but the last two.
-    levels: &'a [Level],
-    /// The columns without a cross queen.
-    columns: u32,
-    /// The states of each of these rows; more than are used.
-    states: &'a mut [States],
-    stop: &'a AtomicBool,
-    count: Count,
+impl Vectors<WORDS, 0> for Avx512 {
+    const CAPACITY: usize = CAPACITY;
+
+    fn expand(search: &mut Search<'_>, level: usize) -> Option<()> {
+        let Avx512(()) = search.vectors;
+        // SAFETY: there is an `Avx512` only where `detect` has found the features.
+        unsafe { search.expand_vectors(level) }
+    }
 }
 
 /// A vector of states that are being expanded, and the free squares they have left.
@@ -128,43 +86,9 @@ struct Constants {
 }
 
 impl Search<'_> {
-    /// Counts everything, or returns `None` if it is to stop.
+    /// See [`Vectors::expand`].
     #[target_feature(enable = "avx512f,popcnt")]
-    fn run(&mut self, prefixes: &mut Prefixes<'_>, n_subproblems: u64) -> Option<Count> {
-        let mut left = n_subproblems;
-        loop {
-            let first = &mut self.states[0];
-            while left > 0 && first.len < CAPACITY {
-                let Some(prefix) = prefixes.next() else {
-                    left = 0;
-                    break;
-                };
-                left -= 1;
-                // A prefix without a free square has no nodes.
-                if prefix.free(self.levels[0].allowed[0]) != 0 {
-                    first.columns[first.len] = self.columns & !prefix.columns;
-                    first.rising[first.len] = prefix.rising;
-                    first.falling[first.len] = prefix.falling;
-                    first.len += 1;
-                }
-            }
-            if left == 0 {
-                break;
-            }
-            self.expand(0)?;
-        }
-        for level in 0..self.levels.len() {
-            self.expand(level)?;
-        }
-        Some(self.count)
-    }
-
-    /// Empties the array of a level into that of the next, and that into the one after it whenever it is full.
-    #[target_feature(enable = "avx512f,popcnt")]
-    fn expand(&mut self, level: usize) -> Option<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            return None;
-        }
+    fn expand_vectors(&mut self, level: usize) -> Option<()> {
         let Level { n_left, n_seen, single_steps, .. } = self.levels[level];
         if n_left == 3 {
             self.expand_last(level);
@@ -184,11 +108,11 @@ impl Search<'_> {
         }
     }
 
-    /// [`expand`](Self::expand) for a level at which the pruning rule looks at `SEEN` rows.
+    /// [`expand_vectors`](Self::expand_vectors) for a level at which the pruning rule looks at `SEEN` rows.
     #[target_feature(enable = "avx512f,popcnt")]
     fn expand_seeing<const SEEN: usize, const SINGLE_STEPS: bool>(&mut self, level: usize) -> Option<()> {
         let constants = Constants::new(&self.levels[level]);
-        let len = self.states[level].bury_end();
+        let len = self.states[level].bury_end(ROOM);
         let mut streams = [Stream::dead(); STREAMS];
         let mut at = 0;
         loop {
@@ -198,18 +122,22 @@ impl Search<'_> {
             // Past the end of the array, what is taken are the dead states there, for which there is room once.
             while end <= CAPACITY - STREAMS * LANES && at < len {
                 for stream in &mut streams {
-                    at = stream.refill(from, at, &constants);
+                    // SAFETY: each stream before this one takes `LANES` states at most, from an `at` below `len`.
+                    at = unsafe { stream.refill(from, at, &constants) };
                     let child = stream.next_child::<SINGLE_STEPS>(&constants);
                     let survives = child.survives::<SEEN, SINGLE_STEPS>(&constants);
-                    end = child.append(survives, to, end, &constants);
+                    // SAFETY: each stream appends `LANES` children at most, and there is room for all of theirs.
+                    end = unsafe { child.append(survives, to, end, &constants) };
                 }
             }
             while end <= CAPACITY - STREAMS * LANES && streams.iter().any(|stream| stream.is_alive()) {
                 for stream in &mut streams {
-                    stream.refill(from, len, &constants);
+                    // SAFETY: dead states stand from `len` on.
+                    unsafe { stream.refill(from, len, &constants) };
                     let child = stream.next_child::<SINGLE_STEPS>(&constants);
                     let survives = child.survives::<SEEN, SINGLE_STEPS>(&constants);
-                    end = child.append(survives, to, end, &constants);
+                    // SAFETY: as above.
+                    end = unsafe { child.append(survives, to, end, &constants) };
                 }
             }
             self.count.nodes += (end - to.len) as u64;
@@ -227,14 +155,15 @@ impl Search<'_> {
     #[target_feature(enable = "avx512f,popcnt")]
     fn expand_last(&mut self, level: usize) {
         let constants = Constants::new(&self.levels[level]);
-        let len = self.states[level].bury_end();
+        let len = self.states[level].bury_end(ROOM);
         let from = &self.states[level];
         let mut streams = [Stream::dead(); STREAMS];
         let mut at = 0;
         let (mut nodes, mut solutions) = (0_u64, 0_u64);
         while at < len {
             for stream in &mut streams {
-                at = stream.refill(from, at, &constants);
+                // SAFETY: each stream before this one takes `LANES` states at most, from an `at` below `len`.
+                at = unsafe { stream.refill(from, at, &constants) };
                 let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
                 nodes += u64::from(survives);
                 solutions += u64::from(completions);
@@ -242,7 +171,8 @@ impl Search<'_> {
         }
         while streams.iter().any(|stream| stream.is_alive()) {
             for stream in &mut streams {
-                stream.refill(from, len, &constants);
+                // SAFETY: dead states stand from `len` on.
+                unsafe { stream.refill(from, len, &constants) };
                 let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
                 nodes += u64::from(survives);
                 solutions += u64::from(completions);
@@ -251,17 +181,6 @@ impl Search<'_> {
         self.count.nodes += nodes;
         self.count.solutions += solutions;
         self.states[level].len = 0;
-    }
-}
-
-impl States {
-    /// Puts dead states behind the last one and returns where they begin.
-    fn bury_end(&mut self) -> usize {
-        let end = self.len..self.len + ROOM;
-        self.columns[end.clone()].fill(0);
-        self.rising[end.clone()].fill(0);
-        self.falling[end].fill(0);
-        self.len
     }
 }
 
@@ -289,12 +208,18 @@ impl Stream {
 
     /// Gives each lane that has used up its free squares the next state of `from`, beginning with number `at`, and
     /// returns the number after the last that was given. Past the end of the array, lanes are given dead states.
+    ///
+    /// # Safety
+    /// The end of the array must be buried, and `at` be less than its length and `STREAMS - 1` vectors: from there a
+    /// whole vector is read, of which the last words may stand `STREAMS * LANES - 1` words behind the array.
     #[target_feature(enable = "avx512f,popcnt")]
-    fn refill(&mut self, from: &States, at: usize, constants: &Constants) -> usize {
+    unsafe fn refill(&mut self, from: &States, at: usize, constants: &Constants) -> usize {
+        debug_assert!(from.len <= CAPACITY && at < from.len + (STREAMS - 1) * LANES);
         let used_up = _mm512_testn_epi32_mask(self.free, self.free);
         // The i-th lane that is used up takes the i-th of the next sixteen states.
-        let take = |kept: __m512i, words: &[u32; CAPACITY + ROOM]| {
-            // SAFETY: `at` is at most the length of the array, and there is room for `ROOM` words behind that.
+        let take = |kept: __m512i, words: &[u32; WORDS]| {
+            debug_assert!(at + LANES <= words.len());
+            // SAFETY: that is less than `CAPACITY + STREAMS * LANES`, and there are `CAPACITY + ROOM` words.
             let next = unsafe { _mm512_loadu_epi32(words.as_ptr().add(at).cast()) };
             _mm512_mask_expand_epi32(kept, used_up, next)
         };
@@ -386,14 +311,18 @@ impl Child {
         (mask.count_ones(), one_way.count_ones() + other_way.count_ones())
     }
 
-    /// Appends the lanes of `mask` to an array that has room for a whole vector.
+    /// Stores the lanes of `mask` from `at`, and returns where they end.
+    ///
+    /// # Safety
+    /// `at` must be `CAPACITY - LANES` at most.
     #[target_feature(enable = "avx512f,popcnt")]
-    fn append(&self, mask: __mmask16, to: &mut States, at: usize, constants: &Constants) -> usize {
+    unsafe fn append(&self, mask: __mmask16, to: &mut States, at: usize, constants: &Constants) -> usize {
         let lanes = _mm512_maskz_compress_epi32(mask, constants.lanes);
-        debug_assert!(at <= CAPACITY);
-        let put = |words: &mut [u32; CAPACITY + ROOM], lane_words: __m512i| {
+        debug_assert!(at <= CAPACITY - LANES);
+        let put = |words: &mut [u32; WORDS], lane_words: __m512i| {
+            debug_assert!(at + LANES <= words.len());
             let packed = _mm512_permutexvar_epi32(lanes, lane_words);
-            // SAFETY: `at` is at most `CAPACITY`, and there is room for `ROOM` words behind that.
+            // SAFETY: a vector from `at` ends at `CAPACITY` at most.
             unsafe { _mm512_storeu_epi32(words.as_mut_ptr().add(at).cast(), packed) };
         };
         put(&mut to.columns, self.columns);

@@ -13,8 +13,9 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::free_rows::{FreeRow, State, bits};
+use crate::prefix::Prefixes;
 use crate::pruning::surviving;
-use crate::{BoardSize, Count, Prefixes};
+use crate::{BoardSize, Count};
 
 /// States of one row at most.
 const CAPACITY: usize = 256;

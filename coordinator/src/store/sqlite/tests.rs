@@ -8,9 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_proto::{JobId, LeaseId, Priority};
-use queens_solver::{
-    BoardSize, Choice, Count, Cross, DECOMPOSITION_VERSION, FreeRows, Kernel, Plan, Prefixes, Span, Symmetry,
-};
+use queens_solver::{BoardSize, Choice, Count, Cross, DECOMPOSITION_VERSION, Kernel, Plan, Span, Symmetry};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
@@ -137,10 +135,9 @@ pub(super) fn count_eight(dir: &Path, n_left: usize) {
     let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
     let mut writes = vec![job(3, 8, Phase::Active), Write::Plan { job: JobId(3), choices }];
     for (number, planned) in (0_u32..).zip(&plan.crosses()[n_left..]) {
-        let free = FreeRows::new(size(8), &planned.queens(size(8)));
         let n_subproblems = planned.choice().n_subproblems;
-        let mut prefixes = Prefixes::new(&free, plan.depth());
-        let count = Kernel::best().count(&mut prefixes, u64::MAX, &never).expect("nobody stops it");
+        let count = planned.subproblems().count(0..n_subproblems, Kernel::best(), &never);
+        let count = count.expect("nobody stops it");
         let number = number + u32::try_from(n_left).expect("small");
         writes.push(record(3, (number, 0, n_subproblems), count));
         writes.push(coverage(3, number, &format!("0..{n_subproblems}"), count));

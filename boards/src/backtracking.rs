@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::search::SQUARES_BETWEEN_STOP_CHECKS;
-use super::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
+use crate::search::SQUARES_BETWEEN_STOP_CHECKS;
+use crate::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
 
 /// One step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub enum Step {
 /// the columns are tried from the left, and when none is left the queen of the row above moves on.
 ///
 /// ```
-/// # use queens_solver::boards::{Backtracking, Given, Step};
+/// # use queens_boards::{Backtracking, Given, Step};
 /// let steps = Backtracking::new(4, &Given::default())?;
 /// assert_eq!(steps.filter(|step| *step == Step::Solved).count(), 2);
-/// # Ok::<(), queens_solver::boards::InvalidGiven>(())
+/// # Ok::<(), queens_boards::InvalidGiven>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Backtracking {
@@ -197,8 +197,8 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BoardSize;
-    use crate::boards::Solutions;
+    use crate::Solutions;
+    use queens_solver::BoardSize;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

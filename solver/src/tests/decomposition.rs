@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use queens_solver::classic::Method;
-use queens_solver::{
-    BoardSize, Count, Cross, FreeRows, Kernel, Plan, PlanProgress, Prefixes, Square, Symmetry, published,
-};
+
+use crate::classic::Method;
+use crate::free_rows::{FreeRows, State};
+use crate::prefix::Prefixes;
+use crate::{BoardSize, Count, Cross, Kernel, Plan, PlanProgress, Square, Symmetry, published};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -31,8 +32,8 @@ fn check_total(n: u8) {
     let plan = plan(n);
     let mut total = 0;
     for planned in plan.crosses() {
-        let free = FreeRows::new(size(n), &planned.queens(size(n)));
-        let counted = count(&free, plan.depth(), 0, planned.choice().n_subproblems);
+        let all = 0..planned.choice().n_subproblems;
+        let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
         total += u128::from(planned.cross().weight()) * u128::from(counted.solutions);
     }
     assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
@@ -49,8 +50,8 @@ fn totals_are_the_published_counts() {
 fn every_image_of_every_cross_has_the_same_completions() {
     for n in BoardSize::range(0, 12) {
         for cross in Cross::all(n) {
-            let counts = Symmetry::ALL
-                .map(|image| count(&FreeRows::new(n, &cross.image(n, image)), 0, 0, 1).solutions);
+            let counts =
+                Symmetry::ALL.map(|image| count(&FreeRows::new(n, &cross.image(image)), 0, 0, 1).solutions);
             assert!(counts.iter().all(|&c| c == counts[0]), "n = {n}, {cross:?}: {counts:?}");
         }
     }
@@ -118,7 +119,7 @@ proptest! {
         image in prop::sample::select(Symmetry::ALL.to_vec()),
     ) {
         let crosses = Cross::all(size(n));
-        let free = FreeRows::new(size(n), &cross.get(&crosses).image(size(n), image));
+        let free = FreeRows::new(size(n), &cross.get(&crosses).image(image));
         // A walk to some hundred thousands of prefixes takes milliseconds.
         let depth = depth.min(if n > 14 { 4 } else { 6 });
         prop_assert_eq!(Prefixes::count(&free, depth), Prefixes::new(&free, depth).count() as u64);
@@ -133,7 +134,7 @@ fn deep_subproblems_of_the_largest_boards_are_counted_right() {
         for cross in Cross::all(size(n)).iter().step_by(9001) {
             let free = FreeRows::new(size(n), cross.queens());
             let mut prefix = cross.queens().to_vec();
-            let mut state = queens_solver::State::EMPTY;
+            let mut state = State::EMPTY;
             // Take the middle free square of each row until ten rows are left or none is free.
             let rows = free.as_slice();
             for row in &rows[..rows.len() - 10] {
@@ -244,7 +245,7 @@ fn estimated_work_is_near_the_nodes() {
     let plan = plan(15);
     let (mut estimated, mut nodes) = (0, 0);
     for planned in plan.crosses() {
-        let free = FreeRows::new(plan.n(), &planned.queens(plan.n()));
+        let free = FreeRows::new(plan.n(), &planned.queens());
         nodes += u128::from(count(&free, 0, 0, 1).nodes);
         estimated += planned.choice().work;
     }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::picture::{ATTACKED, GHOST, Look, SAFE, Scale, empty_board, is_dark, open, squares};
-use super::{Backtracking, Given, Queen, Step};
+use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, empty_board, is_dark, open, squares};
+use crate::{Backtracking, Given, Queen, Step};
 
 /// One picture of the search: what changes on the board since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,8 +196,8 @@ fn animate<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BoardSize;
-    use crate::boards::Solutions;
+    use crate::Solutions;
+    use queens_solver::BoardSize;
 
     /// The boards shown as solved are the solutions; marks are on one square, except then.
     #[test]

@@ -5,16 +5,16 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::Queen;
+use crate::Queen;
 
 /// A solution: n queens on an n×n board, none attacking another. Whoever has one has a valid one.
 ///
 /// ```
-/// # use queens_solver::boards::Placement;
+/// # use queens_boards::Placement;
 /// let placement: Placement = "1 3 0 2".parse()?;
 /// assert_eq!(placement.to_string(), "[1 3 0 2]");
 /// assert!(Placement::new(vec![0, 1, 2, 3]).is_err());
-/// # Ok::<(), queens_solver::boards::InvalidPlacement>(())
+/// # Ok::<(), queens_boards::InvalidPlacement>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Placement(Vec<u32>);
@@ -159,7 +159,7 @@ pub enum Notation {
     Vector,
     /// A line for each row, `Q` for a queen and `.` for an empty square. The last line has no line end.
     Board,
-    /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](super::Given) reads them.
+    /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](crate::Given) reads them.
     Coordinates,
     /// `[1,3,0,2]`
     Json,

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::Queen;
-use crate::{BoardSize, Square};
+use crate::Queen;
+use queens_solver::{BoardSize, Square};
 
 /// Queens that are already there, none attacking another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Given {
     ///
     /// # Errors
     /// If one does not.
-    pub fn check_on_board(&self, n: u32) -> Result<(), InvalidGiven> {
+    pub(crate) fn check_on_board(&self, n: u32) -> Result<(), InvalidGiven> {
         match self.0.iter().find(|queen| queen.row >= n || queen.column >= n) {
             Some(&queen) => Err(InvalidGiven::OffBoard(queen, n)),
             None => Ok(()),

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Outcome, Placement};
-use crate::work::SplitMix;
+use crate::{Outcome, Placement};
+use queens_solver::SplitMix;
 
 /// Columns a row may draw, while the board is filled, to find one that is not attacked.
 const DRAWS: usize = 100;
@@ -22,7 +22,7 @@ pub fn local_search(n: u32, seed: u64, stop: &AtomicBool) -> Outcome {
     if n == 2 || n == 3 {
         return Outcome::None;
     }
-    let mut random = SplitMix(seed);
+    let mut random = SplitMix::new(seed);
     loop {
         let mut board = Board::random(n, &mut random);
         match board.mend(&mut random, stop) {

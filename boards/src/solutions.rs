@@ -1,15 +1,16 @@
 //! All solutions, one after the other.
 
-use super::Placement;
-use crate::BoardSize;
+use crate::Placement;
+use queens_solver::BoardSize;
 
 /// All solutions in lexicographic order of their columns, found one by one in constant memory.
 ///
 /// Down the rows, with what the queens above attack held in three words (Richards 1997; see
-/// [`classic`](crate::classic) on bitmasks). The lowest free column comes first, hence the order.
+/// [`classic`](queens_solver::classic) on bitmasks). The lowest free column comes first, hence the order.
 ///
 /// ```
-/// # use queens_solver::{BoardSize, boards::Solutions};
+/// # use queens_boards::Solutions;
+/// # use queens_solver::BoardSize;
 /// assert_eq!(Solutions::new(BoardSize::new(8)?).count(), 92);
 /// assert_eq!(Solutions::new(BoardSize::new(8)?).filter(|solution| solution.is_fundamental()).count(), 12);
 /// # Ok::<(), queens_solver::InvalidBoardSize>(())
@@ -78,8 +79,8 @@ impl Iterator for Solutions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boards::Notation;
-    use crate::{Square, Symmetry, published};
+    use crate::Notation;
+    use queens_solver::{Square, Symmetry, published};
 
     fn size(n: u8) -> BoardSize {
         BoardSize::new(n).expect("tests name board sizes")

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::{Placement, Queen};
+use crate::{Placement, Queen};
 
 const LIGHT: &str = "#f0dcb8";
 const DARK: &str = "#b5835a";
@@ -87,7 +87,7 @@ impl Scale {
 /// Draws a placement.
 ///
 /// ```
-/// # use queens_solver::boards::{construction, picture};
+/// # use queens_boards::{construction, picture};
 /// let placement = construction(8).expect("there is one");
 /// assert!(picture::board(&placement, picture::Scale { tile: 48 }).starts_with("<svg"));
 /// ```

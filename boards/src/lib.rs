@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use queens_solver::BoardSize;
-//! use queens_solver::boards::Solutions;
+//! use queens_boards::Solutions;
 //!
 //! let all: Vec<String> = Solutions::new(BoardSize::new(4)?).map(|solution| solution.to_string()).collect();
 //! assert_eq!(all, ["[1 3 0 2]", "[2 0 3 1]"]);
@@ -33,7 +33,7 @@ mod solutions;
 
 pub use backtracking::{Backtracking, Step};
 pub use completion::{Completion, complete};
-pub use completions::{Completions, completions};
+pub use completions::{Completions, CompletionsError, completions};
 pub use construction::construction;
 pub use given::{Given, InvalidGiven};
 pub use local_search::local_search;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
-use crate::work::SplitMix;
+use crate::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
+use queens_solver::SplitMix;
 
 /// Queens taken back before [`complete`] begins anew for the first time.
 const FIRST_PATIENCE: u64 = 100;
@@ -55,7 +55,7 @@ impl Completion {
             board.place(queen);
         }
         let tried = Tried { pruned: board.pruned, ..Tried::default() };
-        Ok(Self { board, filled: Vec::new(), random: seed.map(SplitMix), tried })
+        Ok(Self { board, filled: Vec::new(), random: seed.map(SplitMix::new), tried })
     }
 
     /// What was tried so far.
@@ -136,7 +136,7 @@ pub fn complete(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<(Outcome, Tried), InvalidGiven> {
-    let mut seeds = SplitMix(seed);
+    let mut seeds = SplitMix::new(seed);
     let mut patience = FIRST_PATIENCE;
     let mut total = Tried::default();
     loop {
@@ -296,8 +296,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::BoardSize;
-    use crate::boards::{Backtracking, Naive, Solutions};
+    use crate::{Backtracking, Naive, Solutions};
+    use queens_solver::BoardSize;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

@@ -1,15 +1,18 @@
 //! How many solutions contain given queens.
 
 use std::num::NonZeroUsize;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Given, InvalidGiven};
-use crate::{BoardSize, FreeRows, Kernel, Prefixes};
+use thiserror::Error;
+
+use crate::{Given, InvalidGiven};
+use queens_solver::{BoardSize, Kernel, Square, Subproblems, ThreadError, parallel};
 
 /// Subproblems to cut the rows into, at least: enough to keep many threads busy to the end.
 const SUBPROBLEMS: u64 = 20_000;
+
+/// Rows that are not cut, but left to the kernel.
+const LAST_ROWS: usize = 6;
 
 /// Runs of subproblems for each thread.
 const RUNS_PER_THREAD: u64 = 64;
@@ -23,66 +26,67 @@ pub struct Completions {
     pub nodes: u128,
 }
 
+/// Why completions can't be counted.
+#[derive(Debug, Error)]
+pub enum CompletionsError {
+    /// A given queen is not on the board.
+    #[error(transparent)]
+    Given(#[from] InvalidGiven),
+    /// A thread can't be started.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+}
+
 /// Counts the solutions of boards of size `n` that contain the given queens. `None` if `stop` was set before the end.
 ///
 /// The given queens take the part that a cross has in a job: what they attack is missing from the allowed squares of
 /// the other rows, and a kernel counts the ways to fill those.
 ///
 /// # Errors
-/// If a given queen is not on the board.
+/// If a given queen is not on the board, or a thread can't be started.
 pub fn completions(
     n: BoardSize,
     given: &Given,
     kernel: Kernel,
     n_threads: NonZeroUsize,
     stop: &AtomicBool,
-) -> Result<Option<Completions>, InvalidGiven> {
-    let free = FreeRows::new(n, &given.squares(n)?);
-    let (depth, n_subproblems) = cut(&free);
-    let run_len = (n_subproblems / (n_threads.get() as u64 * RUNS_PER_THREAD)).max(1);
-    let next = AtomicU64::new(0);
-    let count_runs = || {
-        let mut prefixes = Prefixes::new(&free, depth);
-        let mut total = Completions::default();
-        loop {
-            let from = next.fetch_add(run_len, Ordering::Relaxed);
-            if from >= n_subproblems {
-                return Some(total);
-            }
-            prefixes.seek(from);
-            let count = kernel.count(&mut prefixes, run_len, stop)?;
-            total.solutions += u128::from(count.solutions);
-            total.nodes += u128::from(count.nodes);
-        }
-    };
-    let counts = thread::scope(|scope| {
-        let helpers: Vec<_> = (1..n_threads.get()).map(|_| scope.spawn(count_runs)).collect();
-        let mut counts = vec![count_runs()];
-        counts.extend(
-            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic))),
-        );
-        counts
-    });
-    let add = |a: Completions, b: Option<Completions>| {
-        let b = b?;
-        Some(Completions { solutions: a.solutions + b.solutions, nodes: a.nodes + b.nodes })
-    };
-    Ok(counts.into_iter().try_fold(Completions::default(), add))
+) -> Result<Option<Completions>, CompletionsError> {
+    let queens = given.squares(n)?;
+    let subproblems = cut(n, &queens);
+    let n_subproblems = subproblems.n_subproblems();
+    let n_runs = (n_threads.get() as u64 * RUNS_PER_THREAD).min(n_subproblems).max(1);
+    let run_len = n_subproblems.div_ceil(n_runs).max(1);
+    let n_runs = usize::try_from(n_subproblems.div_ceil(run_len)).unwrap_or(usize::MAX);
+    let go_on = |_| !stop.load(Ordering::Relaxed);
+    let counts = parallel(n_threads, n_runs, go_on, |run| {
+        let from = run as u64 * run_len;
+        subproblems.clone().count(from..from.saturating_add(run_len), kernel, stop)
+    })?;
+    let mut total = Completions::default();
+    for count in &counts {
+        let Some(count) = count else { return Ok(None) };
+        total.solutions += u128::from(count.solutions);
+        total.nodes += u128::from(count.nodes);
+    }
+    Ok((counts.len() == n_runs).then_some(total))
 }
 
-/// The least depth with enough subproblems, and how many it has. The last rows are left to the kernel.
-fn cut(free: &FreeRows) -> (u8, u64) {
-    let deepest = u8::try_from(free.len().saturating_sub(6)).unwrap_or(0);
-    let mut cuts = (0..=deepest).map(|depth| (depth, Prefixes::count(free, depth)));
-    let enough = cuts.clone().find(|&(_, n_subproblems)| n_subproblems >= SUBPROBLEMS);
-    enough.or_else(|| cuts.next_back()).unwrap_or((0, 1))
+/// The subproblems of the least depth that has enough of them. The last rows are left to the kernel.
+fn cut(n: BoardSize, queens: &[Square]) -> Subproblems {
+    let n_rows = usize::from(n.get()).saturating_sub(queens.len());
+    let deepest = u8::try_from(n_rows.saturating_sub(LAST_ROWS)).unwrap_or(0);
+    let enough = (0..deepest).find_map(|depth| {
+        let subproblems = Subproblems::below(n, queens, depth);
+        (subproblems.n_subproblems() >= SUBPROBLEMS).then_some(subproblems)
+    });
+    enough.unwrap_or_else(|| Subproblems::below(n, queens, deepest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classic::Method;
-    use crate::published;
+    use queens_solver::classic::Method;
+    use queens_solver::published;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -134,6 +138,6 @@ mod tests {
         let n = BoardSize::new(20).expect("a board size");
         let stop = AtomicBool::new(true);
         let found = completions(n, &Given::default(), Kernel::best(), NonZeroUsize::MIN, &stop);
-        assert_eq!(found, Ok(None));
+        assert!(matches!(found, Ok(None)), "{found:?}");
     }
 }

@@ -1,0 +1,27 @@
+//! Pseudo-random numbers.
+
+/// A small fixed pseudo-random sequence (Steele, Lea and Flood 2014), so that estimates and searches repeat.
+#[derive(Clone, Debug)]
+pub struct SplitMix(u64);
+
+impl SplitMix {
+    /// The sequence of this seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Any 64 bits.
+    pub const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, 0 if that is 0; it must be below 2^32, of which it makes the bias.
+    pub const fn below(&mut self, bound: usize) -> usize {
+        ((self.next() >> 32) as usize * bound) >> 32
+    }
+}

@@ -1,0 +1,4 @@
+//! What goes across the whole crate.
+
+mod decomposition;
+mod kernels;
