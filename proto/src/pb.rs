@@ -1,8 +1,8 @@
-//! The types generated from `proto/queens/v1/queens.proto`, where they are explained.
+//! The types generated from `proto/queens/v1/queens.proto`, where they are explained, by `tests/generated.rs`.
 
 #![allow(missing_docs, unused_qualifications, clippy::all, reason = "generated")]
 
-tonic::include_proto!("queens.v1");
+include!("generated/queens.v1.rs");
 
 /// The compiled `.proto` file, for the reflection service.
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
