@@ -1,4 +1,4 @@
-//! The types generated from `proto/queens/v1/queens.proto`, where they are explained, by `tests/generated.rs`.
+//! The types generated from `proto/queens/v1/queens.proto`, where they are explained, by `proto/generate`.
 
 #![allow(missing_docs, unused_qualifications, clippy::all, reason = "generated")]
 

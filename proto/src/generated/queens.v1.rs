@@ -387,6 +387,12 @@ pub struct Job {
     /// Its solutions up to rotation and reflection, decimal: there soon after it is done, and empty before.
     #[prost(string, tag = "25")]
     pub fundamental: ::prost::alloc::string::String,
+    /// When it was first counted, and when it was done or given up, in milliseconds since 1970; absent if that has not come, or
+    /// nobody has kept it.
+    #[prost(uint64, optional, tag = "26")]
+    pub started_ms: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "27")]
+    pub finished_ms: ::core::option::Option<u64>,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -508,7 +514,7 @@ pub struct ListEventsResponse {
 /// Something that has happened.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Event {
-    /// Numbers the events of one coordinator process, upwards from 1.
+    /// Numbers the events of a data directory upwards. After a crash, some of the last numbers are given again.
     #[prost(uint64, tag = "1")]
     pub number: u64,
     /// When, in milliseconds since 1970.
@@ -1364,7 +1370,7 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "UnblockWorkers"));
             self.inner.unary(req, path, codec).await
         }
-        /// What has happened lately, some hundred events, as long as the coordinator has run.
+        /// What has happened lately, some hundred events, those before the coordinator was started included.
         pub async fn list_events(
             &mut self,
             request: impl tonic::IntoRequest<super::ListEventsRequest>,
@@ -1490,7 +1496,7 @@ pub mod jobs_server {
             &self,
             request: tonic::Request<super::WorkersRequest>,
         ) -> std::result::Result<tonic::Response<super::WorkersResponse>, tonic::Status>;
-        /// What has happened lately, some hundred events, as long as the coordinator has run.
+        /// What has happened lately, some hundred events, those before the coordinator was started included.
         async fn list_events(
             &self,
             request: tonic::Request<super::ListEventsRequest>,

@@ -1,0 +1,38 @@
+//! Makes the generated part of `queens-proto` from its `.proto` file, without `protoc`, and tests that what is checked in is
+//! that. It is checked in because generating needs some thirty crates that nothing else needs, and a first build is waited
+//! for. A crate of its own, because that of the messages can't be built while they are not those of the `.proto` file.
+//!
+//! After a change of that file: `QUEENS_GENERATE=1 cargo test -p queens-generate`.
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::fs;
+    use std::path::Path;
+
+    use prost::Message;
+
+    #[test]
+    fn what_is_checked_in_is_generated_from_the_proto_file() {
+        let proto = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let made = tempfile::tempdir().expect("a temporary directory");
+        let descriptors =
+            protox::compile(["queens/v1/queens.proto"], [proto.join("proto")]).expect("a proto file");
+        // For the reflection service.
+        fs::write(made.path().join("descriptors.bin"), descriptors.encode_to_vec()).expect("written");
+        tonic_prost_build::configure().out_dir(made.path()).compile_fds(descriptors).expect("generated");
+        for name in ["queens.v1.rs", "descriptors.bin"] {
+            let (made, kept) = (made.path().join(name), proto.join("src/generated").join(name));
+            let made = fs::read(made).expect("it was generated");
+            if env::var_os("QUEENS_GENERATE").is_some() {
+                fs::write(&kept, &made).expect("written");
+            }
+            let is_same = fs::read(&kept).is_ok_and(|kept| kept == made);
+            assert!(
+                is_same,
+                "{} is not what the .proto file says: see proto/generate/src/lib.rs",
+                kept.display()
+            );
+        }
+    }
+}
