@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use queens_proto::{JobId, JobState, JobStatus};
 
-use crate::store::history::{LEVELS, Level, Point};
+use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
 
 /// How often a job is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -40,15 +40,15 @@ pub(crate) struct Curves {
     /// Jobs with points that are not stored as they are now.
     unstored: BTreeSet<JobId>,
     /// By level: the first and the last step that are kept.
-    kept: [(u64, u64); LEVELS.len()],
-    open: [OpenStep; LEVELS.len()],
+    kept: [(u64, u64); N_LEVELS],
+    open: [OpenStep; N_LEVELS],
 }
 
 #[derive(Debug, Default)]
 struct Curve {
-    levels: [VecDeque<Point>; LEVELS.len()],
+    levels: [VecDeque<Point>; N_LEVELS],
     /// By level: the first point that is not stored as it is now.
-    unstored: [Option<u64>; LEVELS.len()],
+    unstored: [Option<u64>; N_LEVELS],
     /// When it was last looked at, and the nodes of the job then.
     last: Option<(Duration, u128)>,
     /// When this process first saw it counted, and the nodes of the job then.
@@ -115,7 +115,7 @@ impl Curves {
 
     /// Drops what is too old or too much, and what is of the future, as the clock was wrong then. Returns the first and
     /// the last step that are kept of each level.
-    pub(crate) fn prune(&mut self, at_ms: u64) -> [(u64, u64); LEVELS.len()] {
+    pub(crate) fn prune(&mut self, at_ms: u64) -> [(u64, u64); N_LEVELS] {
         for (level, Level { step_seconds, n_steps, .. }) in LEVELS.iter().enumerate() {
             let last = at_ms / (step_seconds * 1000);
             let first = self.first_of_most(level).max((last + 1).saturating_sub(*n_steps)).min(last);
@@ -197,7 +197,7 @@ impl Curves {
     }
 
     /// What is known of a job, by level, the oldest first.
-    pub(crate) fn levels(&self, job: JobId) -> [Vec<Point>; LEVELS.len()] {
+    pub(crate) fn levels(&self, job: JobId) -> [Vec<Point>; N_LEVELS] {
         let Some(curve) = self.jobs.get(&job) else { return Default::default() };
         std::array::from_fn(|level| curve.levels[level].iter().copied().collect())
     }
@@ -210,7 +210,7 @@ impl Curve {
         at_ms: u64,
         job: &JobStatus,
         is_going: bool,
-        open: &mut [OpenStep; LEVELS.len()],
+        open: &mut [OpenStep; N_LEVELS],
     ) -> bool {
         let nodes = job.progress.nodes;
         let (first_seen, nodes_then) = *self.first.get_or_insert((now, nodes));

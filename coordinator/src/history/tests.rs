@@ -4,7 +4,7 @@ use queens_proto::{JobState, Priority, Progress};
 use queens_solver::BoardSize;
 
 use super::*;
-use crate::store::history::{Change, LEVELS, NotKept, Past, Point};
+use crate::store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point};
 
 /// A time of today, on the first second of a day.
 const BEGINNING_MS: u64 = 20_000 * 86_400_000;
@@ -63,7 +63,7 @@ impl Looks {
     }
 
     /// Nodes and milliseconds of each level.
-    fn sums(&self) -> [(u64, u64); LEVELS.len()] {
+    fn sums(&self) -> [(u64, u64); N_LEVELS] {
         let sum = |points: Vec<Point>| {
             let nodes = points.iter().map(|point| point.nodes).sum();
             (nodes, points.iter().map(|point| point.measured_ms).sum())
@@ -82,7 +82,7 @@ fn a_coarse_step_is_the_sum_of_the_fine_ones() {
         looks.count(900 + (random >> 33) % 300, u128::from(random >> 20));
     }
     let all = (u64::try_from(looks.nodes).expect("few"), looks.now_ms);
-    assert_eq!(looks.sums(), [all; LEVELS.len()]);
+    assert_eq!(looks.sums(), [all; N_LEVELS]);
     let n_points = looks.curves.levels(JobId(1)).map(|points| points.len());
     let n_steps = |step_ms| usize::try_from(looks.now_ms / step_ms).expect("few") + 1;
     assert_eq!(n_points[1..], [n_steps(10_000), n_steps(60_000), 1, 1, 1]);
@@ -102,7 +102,7 @@ fn what_nobody_measured_is_in_no_mean() {
     // It stands still, and reports come when it goes on.
     looks.count(120_000, 1_000_000);
     (0..60).for_each(|_| looks.count(1000, 500));
-    assert_eq!(looks.sums(), [(90_000, 180_400); LEVELS.len()]);
+    assert_eq!(looks.sums(), [(90_000, 180_400); N_LEVELS]);
     let pace = looks.curves.pace(JobId(1), looks.at_ms());
     assert_eq!(pace.now, Some(500.0));
     assert!(pace.hour.is_some_and(|hour| (498.0..500.0).contains(&hour)), "{pace:?}");
@@ -118,7 +118,7 @@ fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
     looks.count(1000, 777_777);
     looks.count(1000, 555);
     (0..10).for_each(|_| looks.count(1000, 500));
-    assert_eq!(looks.sums(), [(5000, 10_000); LEVELS.len()]);
+    assert_eq!(looks.sums(), [(5000, 10_000); N_LEVELS]);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn many_jobs_do_not_take_more_room() {
             curves.prune(BEGINNING_MS + now);
         }
     }
-    let mut n_points = [0; LEVELS.len()];
+    let mut n_points = [0; N_LEVELS];
     for id in 1..=20_000 {
         for (n_points, points) in n_points.iter_mut().zip(curves.levels(JobId(id))) {
             *n_points += points.len();

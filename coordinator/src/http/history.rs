@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::history::mean;
-use crate::store::history::{LEVELS, Level, Point};
+use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
 
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
 const SMOOTH: usize = 5;
@@ -25,7 +25,7 @@ struct SampleView {
 }
 
 /// All levels of a job.
-pub(super) fn levels(levels: &[Vec<Point>; LEVELS.len()]) -> Vec<LevelView> {
+pub(super) fn levels(levels: &[Vec<Point>; N_LEVELS]) -> Vec<LevelView> {
     let level = |(level, points): (&Level, &Vec<Point>)| {
         let step_seconds = level.step_seconds;
         let samples = (0..points.len()).filter_map(|last| sample(points, last)).collect();
@@ -75,7 +75,7 @@ mod tests {
     fn seconds_are_smoothed_and_never_over_a_gap() {
         let before = (1..=6).map(|number| point(number, if number == 6 { 1000 } else { 500 }));
         let points: Vec<Point> = before.chain([point(9, 100), point(10, 200)]).collect();
-        let mut all: [Vec<Point>; LEVELS.len()] = Default::default();
+        let mut all: [Vec<Point>; N_LEVELS] = Default::default();
         all[0] = points;
         let [fine, ..] = &levels(&all)[..] else { panic!("levels") };
         let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.nodes_per_second).collect();

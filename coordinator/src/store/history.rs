@@ -21,8 +21,11 @@ const fn level(step_seconds: u64, n_steps: u64, most_points: usize) -> Level {
     Level { step_seconds, n_steps, most_points }
 }
 
+/// How many levels there are.
+pub const N_LEVELS: usize = 6;
+
 /// The levels: five minutes, two hours, a day, thirty days, a year and ten years.
-pub const LEVELS: [Level; 6] = [
+pub const LEVELS: [Level; N_LEVELS] = [
     level(1, 300, 1200),
     level(10, 720, 2880),
     level(60, 1440, 2880),
