@@ -255,7 +255,7 @@ impl MakeWriter<'_> for AboveBar {
 mod tests {
     use std::time::Duration;
 
-    use queens_proto::{JobId, Priority, Progress};
+    use queens_proto::{JobId, Progress};
     use queens_solver::BoardSize;
 
     use super::*;
@@ -275,28 +275,12 @@ mod tests {
         let progress =
             Progress { solutions: 1_285_677_152, work: 4, work_recorded: 1, ..Progress::default() };
         let mut job = JobStatus {
-            id: JobId(1),
-            n: BoardSize::new(19).expect("a board size"),
-            state: JobState::Running,
             progress,
-            active: Duration::ZERO,
             seconds_left: Some(120.0),
             seconds_left_low: Some(60.0),
             seconds_left_high: Some(240.0),
             n_workers: 1,
-            n_verified: 0,
-            n_disputed: 0,
-            created_ms: 0,
-            started_ms: None,
-            finished_ms: None,
-            priority: Priority::default(),
-            n_failed: 0,
-            n_given_up: 0,
-            failure: None,
-            store_error: None,
-            n_plans_before: None,
-            plan_fraction: None,
-            fundamental: None,
+            ..JobStatus::new(JobId(1), BoardSize::new(19).expect("a board size"), JobState::Running)
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [

@@ -262,20 +262,7 @@ impl Ledger {
     /// A new job for boards of size `n`; `created_ms` is the time in milliseconds since 1970.
     pub fn submit(&mut self, n: BoardSize, created_ms: u64) -> JobId {
         let id = JobId(self.jobs.last_id().map_or(1, |last| last.0 + 1));
-        let row = JobRow {
-            id,
-            n,
-            decomposition: DECOMPOSITION_VERSION,
-            phase: Phase::Planning,
-            priority: Priority::default(),
-            paused: false,
-            created_ms,
-            started_ms: None,
-            finished_ms: None,
-            active: Duration::ZERO,
-            n_verified: 0,
-            n_disputed: 0,
-        };
+        let row = JobRow::new(id, n, created_ms);
         self.jobs.insert(Job { row, counting: None, counted_since: None, pace: Pace::default() });
         self.changes.rows.insert(id);
         self.changes.plans.push((id, n));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_proto::{Contribution, JobId, LeaseId, Name, Priority};
-use queens_solver::{BoardSize, Choice, Count, Span};
+use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 
 use self::history::History;
@@ -169,6 +169,27 @@ pub struct JobRow {
     pub n_verified: u64,
     /// Recorded spans that a second count has contradicted.
     pub n_disputed: u64,
+}
+
+impl JobRow {
+    /// A job that has just been submitted, at a time in milliseconds since 1970.
+    #[must_use]
+    pub fn new(id: JobId, n: BoardSize, created_ms: u64) -> Self {
+        Self {
+            id,
+            n,
+            decomposition: DECOMPOSITION_VERSION,
+            phase: Phase::Planning,
+            priority: Priority::default(),
+            paused: false,
+            created_ms,
+            started_ms: None,
+            finished_ms: None,
+            active: Duration::ZERO,
+            n_verified: 0,
+            n_disputed: 0,
+        }
+    }
 }
 
 /// Where a job stands, as far as it is remembered across restarts.

@@ -120,35 +120,15 @@ fn search(n: BoardSize, stop: &AtomicBool) -> Option<Symmetric> {
 
 #[cfg(test)]
 mod tests {
-    use queens_proto::{Priority, Progress};
+    use queens_proto::Progress;
     use queens_solver::published;
 
     use super::*;
 
     fn done(id: u64, n: BoardSize, solutions: u128) -> JobStatus {
         JobStatus {
-            id: JobId(id),
-            n,
-            state: JobState::Done,
             progress: Progress { solutions, ..Progress::default() },
-            active: Duration::ZERO,
-            seconds_left: None,
-            seconds_left_low: None,
-            seconds_left_high: None,
-            n_workers: 0,
-            n_verified: 0,
-            n_disputed: 0,
-            created_ms: 0,
-            started_ms: None,
-            finished_ms: None,
-            priority: Priority::default(),
-            n_failed: 0,
-            n_given_up: 0,
-            failure: None,
-            store_error: None,
-            n_plans_before: None,
-            plan_fraction: None,
-            fundamental: None,
+            ..JobStatus::new(JobId(id), n, JobState::Done)
         }
     }
 

@@ -17,20 +17,7 @@ const N_REPORTS: usize = 100;
 /// A job of which every other subproblem of the first cross is recorded, and nothing else is there.
 fn gaps() -> [Write; 3] {
     let (job, n) = (JobId(1), BoardSize::new(6).expect("a board size"));
-    let row = JobRow {
-        id: job,
-        n,
-        decomposition: DECOMPOSITION_VERSION,
-        phase: Phase::Active,
-        priority: Priority::default(),
-        paused: false,
-        created_ms: 1_800_000_000_000,
-        started_ms: None,
-        finished_ms: None,
-        active: Duration::ZERO,
-        n_verified: 0,
-        n_disputed: 0,
-    };
+    let row = JobRow { phase: Phase::Active, ..JobRow::new(job, n, 1_800_000_000_000) };
     let choice =
         |n_subproblems| Choice { image: Symmetry::IDENTITY, n_subproblems, work: n_subproblems.into() };
     let mut choices = vec![choice(0); crosses_in_counting_order(n).len()];

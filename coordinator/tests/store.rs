@@ -25,18 +25,10 @@ const N_SUBPROBLEMS: u64 = 100;
 
 fn job(id: u64, n: u8) -> JobRow {
     JobRow {
-        id: JobId(id),
-        n: BoardSize::new(n).expect("a board size"),
         decomposition: 1,
         phase: Phase::Active,
-        priority: Priority::default(),
-        paused: false,
-        created_ms: 1_800_000_000_000,
-        started_ms: None,
-        finished_ms: None,
         active: Duration::from_millis(1500),
-        n_verified: 0,
-        n_disputed: 0,
+        ..JobRow::new(JobId(id), BoardSize::new(n).expect("a board size"), 1_800_000_000_000)
     }
 }
 

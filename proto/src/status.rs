@@ -115,6 +115,35 @@ pub struct JobStatus {
 }
 
 impl JobStatus {
+    /// A job of which nothing else is known.
+    #[must_use]
+    pub fn new(id: JobId, n: BoardSize, state: JobState) -> Self {
+        Self {
+            id,
+            n,
+            state,
+            progress: Progress::default(),
+            active: Duration::ZERO,
+            seconds_left: None,
+            seconds_left_low: None,
+            seconds_left_high: None,
+            n_workers: 0,
+            n_verified: 0,
+            n_disputed: 0,
+            created_ms: 0,
+            started_ms: None,
+            finished_ms: None,
+            priority: Priority::default(),
+            n_failed: 0,
+            n_given_up: 0,
+            failure: None,
+            store_error: None,
+            n_plans_before: None,
+            plan_fraction: None,
+            fundamental: None,
+        }
+    }
+
     /// Whether what was counted is what has been published; `None` if it is not done or nothing has been published. The
     /// fundamental number is compared when it is there.
     #[must_use]

@@ -1,6 +1,6 @@
 //! What is measured is told, and nothing else is.
 
-use queens_proto::{JobState, Priority, Progress};
+use queens_proto::{JobState, Progress};
 use queens_solver::BoardSize;
 
 use super::*;
@@ -11,28 +11,9 @@ const BEGINNING_MS: u64 = 20_000 * 86_400_000;
 
 pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
     JobStatus {
-        id: JobId(id),
-        n: BoardSize::new(27).expect("a board size"),
-        state,
         progress: Progress { nodes, work: 1 << 60, work_recorded: nodes, ..Progress::default() },
-        active: Duration::ZERO,
-        seconds_left: None,
-        seconds_left_low: None,
-        seconds_left_high: None,
         n_workers: 1,
-        n_verified: 0,
-        n_disputed: 0,
-        created_ms: 0,
-        started_ms: None,
-        finished_ms: None,
-        priority: Priority::default(),
-        n_failed: 0,
-        n_given_up: 0,
-        failure: None,
-        store_error: None,
-        n_plans_before: None,
-        plan_fraction: None,
-        fundamental: None,
+        ..JobStatus::new(JobId(id), BoardSize::new(27).expect("a board size"), state)
     }
 }
 

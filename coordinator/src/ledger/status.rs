@@ -121,9 +121,6 @@ impl Ledger {
             _ => None,
         };
         JobStatus {
-            id: job.row.id,
-            n: job.row.n,
-            state,
             progress: job.progress(),
             active: job.active(self.now),
             seconds_left: time_left.map(|left| left.expected),
@@ -139,10 +136,7 @@ impl Ledger {
             n_failed: failed.map_or(0, |failed| failed.len() as u64),
             n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
             failure: failed.and_then(|failed| failed.reason.clone()),
-            store_error: None,
-            n_plans_before: None,
-            plan_fraction: None,
-            fundamental: None,
+            ..JobStatus::new(job.row.id, job.row.n, state)
         }
     }
 }

@@ -105,8 +105,8 @@ fn contributions(
 mod tests {
     use std::sync::Arc;
 
-    use queens_proto::{LeaseId, Priority};
-    use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span, Symmetry};
+    use queens_proto::LeaseId;
+    use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 
     use super::*;
     use crate::store::sqlite::SqliteStore;
@@ -114,18 +114,8 @@ mod tests {
 
     fn job(id: u64) -> Write {
         Write::Job(JobRow {
-            id: JobId(id),
-            n: BoardSize::new(6).expect("a board size"),
-            decomposition: DECOMPOSITION_VERSION,
             phase: Phase::Active,
-            priority: Priority::default(),
-            paused: false,
-            created_ms: 0,
-            started_ms: None,
-            finished_ms: None,
-            active: Duration::ZERO,
-            n_verified: 0,
-            n_disputed: 0,
+            ..JobRow::new(JobId(id), BoardSize::new(6).expect("a board size"), 0)
         })
     }
 

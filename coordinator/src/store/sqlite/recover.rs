@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use queens_proto::{JobId, Priority};
+use queens_proto::JobId;
 use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
@@ -333,18 +332,5 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 /// What can be said of a job of which only the board is known.
 fn lost_job(id: JobId, Board { n, decomposition }: Board) -> Result<JobRow, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
-    Ok(JobRow {
-        id,
-        n,
-        decomposition,
-        phase: Phase::Active,
-        priority: Priority::default(),
-        paused: false,
-        created_ms: unix_ms(),
-        started_ms: None,
-        finished_ms: None,
-        active: Duration::ZERO,
-        n_verified: 0,
-        n_disputed: 0,
-    })
+    Ok(JobRow { decomposition, phase: Phase::Active, ..JobRow::new(id, n, unix_ms()) })
 }

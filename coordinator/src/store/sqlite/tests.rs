@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId, Priority};
-use queens_solver::{BoardSize, Choice, Count, Cross, DECOMPOSITION_VERSION, Kernel, Plan, Span, Symmetry};
+use queens_proto::{JobId, LeaseId};
+use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Plan, Span, Symmetry};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
@@ -21,18 +21,9 @@ pub(super) fn size(n: u8) -> BoardSize {
 
 pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
     Write::Job(JobRow {
-        id: JobId(id),
-        n: size(n),
-        decomposition: DECOMPOSITION_VERSION,
         phase,
-        priority: Priority::default(),
-        paused: false,
-        created_ms: 1_800_000_000_000,
-        started_ms: None,
-        finished_ms: None,
         active: Duration::from_secs(1),
-        n_verified: 0,
-        n_disputed: 0,
+        ..JobRow::new(JobId(id), size(n), 1_800_000_000_000)
     })
 }
 
