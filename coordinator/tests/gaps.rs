@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_coordinator::store::{Coverage, JobRow, Phase, Store, Write};
-use queens_proto::{Delta, Hello, JobId, Lease, Name, Priority, Report, ToWorker, WorkerId};
+use queens_proto::{Delta, Hello, JobId, Lease, Name, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Symmetry, crosses_in_counting_order};
 
 const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
