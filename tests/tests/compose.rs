@@ -195,6 +195,8 @@ fn what_compiles_an_image_is_what_compiles_the_workspace() {
 
     let ignored = read(".dockerignore");
     for member in line(&read("Cargo.toml"), "members = ") {
-        assert!(ignored.lines().any(|line| line == format!("!{member}")), "{member}");
+        // One that lies in another's directory comes with that.
+        let dir = member.split('/').next().expect("a name");
+        assert!(ignored.lines().any(|line| line == format!("!{dir}")), "{member}");
     }
 }
