@@ -35,9 +35,9 @@ use crate::turns::Turns;
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
 
-/// How often time passes for the ledger while something is planned or counted, or has happened that is not published: an idle
-/// thread waits this long for the tail of somebody else's lease. Snapshots come as often, and whenever a job begins or
-/// ends.
+/// How often time passes for the ledger while something is planned or counted, or has happened that is not published:
+/// an idle thread waits this long for the tail of somebody else's lease. Snapshots come as often, and whenever a job
+/// begins or ends.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The same while nothing is counted: silent workers still have to be noticed.
@@ -692,7 +692,7 @@ impl EventLoop {
     }
 }
 
-/// Whether a worker says no more than that it lives. What a thousand idle workers say is not worth a new snapshot each.
+/// Whether a worker says no more than that it lives, which is not worth a snapshot of its own.
 fn is_sign_of_life(command: &Command) -> bool {
     let Command::Report { report, .. } = command else { return false };
     report.deltas.is_empty() && report.finished.is_empty()

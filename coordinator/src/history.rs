@@ -31,8 +31,8 @@ pub(crate) use self::curves::{Curves, Pace, mean};
 /// For how long what is new may wait to be stored.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// What `store` has of history, and where it keeps it, as far as it is of these jobs: a database that was put in the place
-/// of another may have others with the same numbers.
+/// What `store` has of history, and where it keeps it, as far as it is of these jobs: a database that was put in the
+/// place of another may have others with the same numbers.
 pub(crate) fn open(store: &dyn Store, jobs: &[JobStatus]) -> (Option<Box<dyn History>>, Past) {
     let mut history = store.history();
     let mut past = history.as_mut().map(|history| history.load()).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What has happened is still known after a restart, and what nobody measured is not told.
 
 use std::fs;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use queens_coordinator::store::sqlite::audit;
@@ -34,8 +35,8 @@ fn events(site: &str) -> Vec<(u64, String)> {
     events["events"].as_array().expect("events").iter().rev().map(event).collect()
 }
 
-/// Another coordinator on the same directory and ports.
-fn again(before: Coordinator, data_dir: &std::path::Path, end: fn(Coordinator)) -> Coordinator {
+/// Another coordinator on the same directory and ports, after the end of this one.
+fn again(before: Coordinator, data_dir: &Path, end: impl FnOnce(Coordinator)) -> Coordinator {
     let mut command = coordinator_command(before.address(), data_dir);
     command.args(["--http", &before.http()]);
     end(before);
@@ -131,25 +132,23 @@ fn damaged_history_is_no_obstacle() {
         &|| fs::write(&file, b"").expect("written"),
     ];
     for (i, damage) in damages.into_iter().enumerate() {
-        coordinator = again(coordinator, &data_dir, |coordinator| coordinator.stop());
+        coordinator = again(coordinator, &data_dir, Coordinator::stop);
         assert_eq!(has("submitted for n = 12 with priority 0"), i == 0, "after {i} damages");
-        let mut command = coordinator_command(coordinator.address(), &data_dir);
-        command.args(["--http", &site]);
-        coordinator.stop();
-        damage();
-        coordinator = Coordinator::start_command(command, &data_dir);
+        coordinator = again(coordinator, &data_dir, |coordinator| {
+            coordinator.stop();
+            damage();
+        });
         assert_eq!(coordinator.status(&job)["solutions"], "14200");
         assert!(!has("submitted for n = 99") && !has("submitted for n = 12 with priority 0"));
         assert!(has("coordinator started"));
         assert_eq!(coordinator.log().contains("history is damaged"), i < 2, "{}", coordinator.log());
     }
     // What cannot be removed is left alone.
-    let mut command = coordinator_command(coordinator.address(), &data_dir);
-    command.args(["--http", &site]);
-    coordinator.stop();
-    fs::remove_file(&file).expect("removed");
-    fs::create_dir(&file).expect("made");
-    let coordinator = Coordinator::start_command(command, &data_dir);
+    let coordinator = again(coordinator, &data_dir, |coordinator| {
+        coordinator.stop();
+        fs::remove_file(&file).expect("removed");
+        fs::create_dir(&file).expect("made");
+    });
     assert_eq!(coordinator.status(&job)["solutions"], "14200");
     assert!(coordinator.log().contains("history"), "{}", coordinator.log());
     coordinator.stop();
