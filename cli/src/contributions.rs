@@ -1,6 +1,6 @@
 //! Who has counted a job, as it is shown.
 
-use queens_proto::Contribution;
+use queens_messages::Contribution;
 use serde_json::{Value, json};
 
 use crate::describe::{align_right, table};

@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
 use queens_coordinator::store::sqlite::{CountedBy, DATABASE};
+use queens_messages::{JobState, JobStatus, Priority};
 use queens_process::{cancel_on_signal, say, stdout};
-use queens_proto::{JobState, JobStatus, Priority};
 use queens_solver::{BoardSize, Kernel, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;

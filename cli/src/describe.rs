@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use comfy_table::{CellAlignment, Table, presets};
-use queens_proto::{JobState, JobStatus, WorkerStatus};
+use queens_messages::{JobState, JobStatus, WorkerStatus};
 use queens_solver::{Published, published};
 use serde_json::{Value, json};
 

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_coordinator::store::Store;
-use queens_coordinator::store::memory::MemoryStore;
+use queens_coordinator::store::Archive;
 use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
 use queens_coordinator::{Coordinator, Handle, JobChange, Snapshot, WorkerChange};
+use queens_ledger::store::memory::MemoryStore;
+use queens_messages::{JobId, JobState, Name, Priority};
 use queens_process::say;
-use queens_proto::{JobId, JobState, Name, Priority, link};
+use queens_proto::link;
 use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +26,7 @@ const NAME: &str = "local";
 
 /// Counts until the job is done, or `None` if that was interrupted, which has then been said.
 pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow::Result<Option<Counted>> {
-    let store: Box<dyn Store> = match &args.data_dir {
+    let store: Box<dyn Archive> = match &args.data_dir {
         Some(dir) => Box::new(SqliteStore::open(dir)?),
         None => Box::new(MemoryStore::default()),
     };

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use queens_messages::{JobState, JobStatus, plain};
 use queens_process::{is_screen, say};
-use queens_proto::{JobState, JobStatus, plain};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::describe::{ends, range_left, state};
@@ -255,7 +255,7 @@ impl MakeWriter<'_> for AboveBar {
 mod tests {
     use std::time::Duration;
 
-    use queens_proto::{JobId, Progress};
+    use queens_messages::{JobId, Progress};
     use queens_solver::BoardSize;
 
     use super::*;

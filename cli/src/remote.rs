@@ -4,9 +4,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use queens_messages::{Contribution, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus};
 use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
-use queens_proto::{Contribution, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus, pb};
 use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use queens_messages::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use queens_process::{cancel_on_signal, is_screen, stdout};
-use queens_proto::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::widgets::TableState;
 use tokio::sync::mpsc;
@@ -102,7 +102,7 @@ struct State {
     /// Blocked names.
     blocked: Vec<Name>,
     /// The oldest first.
-    events: Vec<queens_proto::Event>,
+    events: Vec<queens_messages::Event>,
 }
 
 /// What comes from the coordinator.

@@ -15,9 +15,9 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::ledger::{Ledger, Refusal};
-use queens_coordinator::store::Stored;
-use queens_proto::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
+use queens_ledger::store::Stored;
+use queens_ledger::{Ledger, Refusal};
+use queens_messages::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, Symmetry, crosses_in_counting_order,
 };

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_proto::{Contribution, JobId};
+use queens_messages::{Contribution, JobId};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::store::{Records, StoreError};
+use crate::store::Records;
+use queens_ledger::store::StoreError;
 
 /// How long an answer is kept: at least this, and so many times as long as it took.
 const KEPT: Duration = Duration::from_secs(2);

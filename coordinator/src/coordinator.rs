@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use queens_proto::{
-    Contribution, Event, Failure, Hello, JobId, JobStatus, Link, Name, Priority, Report, ToCoordinator,
-    ToWorker, WorkerId, WorkerStatus,
+use queens_messages::{
+    Contribution, Event, Failure, Hello, JobId, JobStatus, Name, Priority, Report, ToCoordinator, ToWorker,
+    WorkerId, WorkerStatus,
 };
+use queens_proto::Link;
 use queens_solver::{BoardSize, Plan};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -21,11 +22,12 @@ use tracing::error;
 use crate::contributions::{Contributions, Untold};
 use crate::event_loop::EventLoop;
 use crate::history::{Historian, SharedCurves};
-use crate::ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 use crate::metrics::{Counters, Metrics};
 use crate::pulse::Pulse;
-use crate::store::{Store, StoreError};
+use crate::store::Archive;
 use crate::turns::Symmetric;
+use queens_ledger::store::StoreError;
+use queens_ledger::{CrossStatus, JobRefusal, Refusal, RestoreError, UnknownJob, UnknownWorker};
 
 /// Commands that may wait; whoever sends more waits too.
 const QUEUE: usize = 4096;
@@ -168,7 +170,7 @@ impl Coordinator {
     ///
     /// # Errors
     /// If what is stored can't be read or gone on with.
-    pub fn start(store: Box<dyn Store>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
+    pub fn start(store: Box<dyn Archive>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
         let (handle, event_loop, historian) = prepare(store, n_threads, stop.clone())?;
         // In this order: the historian ends by itself if the other can't be started.
@@ -204,7 +206,7 @@ impl Coordinator {
 /// # Errors
 /// If what is stored can't be read or gone on with.
 pub fn unthreaded(
-    store: Box<dyn Store>,
+    store: Box<dyn Archive>,
     n_threads: NonZeroUsize,
 ) -> Result<(Handle, impl Future<Output = ()>), StartError> {
     let (handle, event_loop, historian) = prepare(store, n_threads, CancellationToken::new())?;
@@ -215,7 +217,7 @@ pub fn unthreaded(
 }
 
 fn prepare(
-    store: Box<dyn Store>,
+    store: Box<dyn Archive>,
     n_threads: NonZeroUsize,
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop, Historian), StartError> {

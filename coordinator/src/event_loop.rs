@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{EventKind, Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
+use queens_messages::{
+    EventKind, Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId,
+};
 use queens_solver::{BoardSize, Count};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -23,14 +25,15 @@ use crate::coordinator::{
 };
 use crate::history::{self, Historian};
 use crate::journal::{Journal, unix_ms};
-use crate::ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::pulse::{Pulse, SLOW};
 use crate::seldom::Seldom;
-use crate::store::{Recorded, Store, StoreError, Write};
+use crate::store::Archive;
 use crate::traces::Traces;
 use crate::turns::Turns;
+use queens_ledger::store::{Recorded, StoreError, Write};
+use queens_ledger::{Comparison, Effects, JobRefusal, Ledger, Loss, Outcome, Refusal, UnknownWorker};
 
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
@@ -64,7 +67,7 @@ const COMPLAIN: Duration = Duration::from_secs(60);
 /// The state of the coordinator's thread.
 pub(crate) struct EventLoop {
     ledger: Ledger,
-    store: Box<dyn Store>,
+    store: Box<dyn Archive>,
     queue: mpsc::Receiver<Command>,
     planners: Planners,
     turns: Turns,
@@ -109,7 +112,7 @@ struct Session {
 impl EventLoop {
     /// Takes over what `store` holds. Whoever writes history down follows the snapshots.
     pub(crate) fn new(
-        mut store: Box<dyn Store>,
+        mut store: Box<dyn Archive>,
         n_threads: NonZeroUsize,
         queue: mpsc::Receiver<Command>,
         commands: mpsc::WeakSender<Command>,

@@ -11,11 +11,12 @@ use std::time::Duration;
 use axum::extract::{ConnectInfo, Request as HttpRequest};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
+use queens_messages::{JobId, JobState, JobStatus, Priority};
 use queens_proto::convert::{InvalidMessage, worker_name};
 use queens_proto::page::UnknownPage;
+use queens_proto::pb;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::WorkersServer;
-use queens_proto::{JobId, JobState, JobStatus, Priority, pb};
 use queens_solver::BoardSize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -31,9 +32,9 @@ use tracing::warn;
 
 use self::session::WorkersService;
 use crate::connections::{Caller, REQUEST, TooLate, attend};
-use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
 use crate::seldom::Seldom;
 use crate::{Handle, JobChange, Snapshot, Stopped, WorkerChange};
+use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_proto::{Event, EventKind, JobId, JobStatus};
+use queens_messages::{Event, EventKind, JobId, JobStatus};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -23,7 +23,8 @@ use tracing::{info, warn};
 use crate::Snapshot;
 use crate::coordinator::StartError;
 use crate::journal::unix_ms;
-use crate::store::Store;
+use crate::store::Archive;
+
 use crate::store::history::{Change, History, NotKept, Past};
 
 pub(crate) use self::curves::{Curves, Pace, mean};
@@ -33,7 +34,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 
 /// What `store` has of history, and where it keeps it, as far as it is of these jobs: a database that was put in the
 /// place of another may have others with the same numbers.
-pub(crate) fn open(store: &dyn Store, jobs: &[JobStatus]) -> (Option<Box<dyn History>>, Past) {
+pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn History>>, Past) {
     let mut history = store.history();
     let mut past = history.as_mut().map(|history| history.load()).unwrap_or_default();
     let created: BTreeMap<JobId, u64> = jobs.iter().map(|job| (job.id, job.created_ms)).collect();

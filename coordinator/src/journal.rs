@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_proto::{Event, EventKind, JobId};
+use queens_messages::{Event, EventKind, JobId};
 
 /// Events that are kept of those about jobs, and of those about workers: many workers that come and go must not push
 /// out what became of a job.

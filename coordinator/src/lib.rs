@@ -1,7 +1,7 @@
 //! The coordinator of n-queens jobs.
 //!
-//! [`ledger`] decides and [`store`] keeps; [`Coordinator`] runs the two on a thread of their own and connects them to
-//! workers and users.
+//! The [`Ledger`](queens_ledger::Ledger) decides and [`store`] keeps; [`Coordinator`] runs the two on a thread of their
+//! own and connects them to workers and users.
 
 pub mod connections;
 mod contributions;
@@ -10,9 +10,7 @@ mod event_loop;
 pub mod grpc;
 mod history;
 pub mod http;
-pub mod intervals;
 mod journal;
-pub mod ledger;
 mod metrics;
 mod planners;
 mod pulse;

@@ -17,8 +17,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use queens_messages::{JobState, JobStatus, WorkerState, WorkerStatus};
 use queens_process::metrics::{Exposition, exposition};
-use queens_proto::{JobState, JobStatus, WorkerState, WorkerStatus};
 use queens_solver::DECOMPOSITION_VERSION;
 use tokio::sync::watch;
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use queens_proto::JobId;
+use queens_messages::JobId;
 use queens_solver::{BoardSize, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;

@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
-use queens_proto::{Delta, JobId, LeaseId, ToWorker, WorkerId};
+use queens_messages::{Delta, JobId, LeaseId, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 use tracing::{Span, debug_span};
 
-use crate::ledger::Outcome;
+use queens_ledger::Outcome;
 
 /// The spans that are open.
 #[derive(Debug, Default)]

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, unthreaded};
-use queens_proto::{
-    Delta, Held, Hello, JobId, JobState, Lease, Link, Name, Priority, Report, ToCoordinator, ToWorker,
-    WorkerId, link,
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_messages::{
+    Delta, Held, Hello, JobId, JobState, Lease, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
 };
+use queens_proto::{Link, link};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
 
 /// A store that can be made to fail, and whose contents can be looked at.
@@ -45,6 +46,8 @@ impl Disk {
     }
 }
 
+impl Archive for Disk {}
+
 impl Store for Disk {
     fn load(&mut self) -> Result<Stored, StoreError> {
         self.store().load()
@@ -74,7 +77,7 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let n = BoardSize::new(12).expect("a board size");
     let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
     let is_planned =
-        |job: Option<&queens_proto::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
+        |job: Option<&queens_messages::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
     handle.snapshots().wait_for(|snapshot| is_planned(snapshot.job(job))).await.expect("it runs");
     let (worker, lease) = connect(&handle, 1, Vec::new()).await;
     (handle, worker, lease)

@@ -4,10 +4,10 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::store::{Coverage, JobRow, Phase, Store, Write};
-use queens_proto::{Delta, Hello, JobId, Lease, Name, Report, ToWorker, WorkerId};
+use queens_ledger::Ledger;
+use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
+use queens_messages::{Delta, Hello, JobId, Lease, Name, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Symmetry, crosses_in_counting_order};
 
 const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
@@ -17,7 +17,7 @@ const N_REPORTS: usize = 100;
 /// A job of which every other subproblem of the first cross is recorded, and nothing else is there.
 fn gaps() -> [Write; 3] {
     let (job, n) = (JobId(1), BoardSize::new(6).expect("a board size"));
-    let row = JobRow { phase: Phase::Active, ..JobRow::new(job, n, 1_800_000_000_000) };
+    let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, n, 1_800_000_000_000) };
     let choice =
         |n_subproblems| Choice { image: Symmetry::IDENTITY, n_subproblems, work: n_subproblems.into() };
     let mut choices = vec![choice(0); crosses_in_counting_order(n).len()];

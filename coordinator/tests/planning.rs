@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::{Coordinator, Handle, TooManyJobs};
-use queens_proto::{JobId, JobState, JobStatus, Priority};
+use queens_ledger::store::memory::MemoryStore;
+use queens_messages::{JobId, JobState, JobStatus, Priority};
 use queens_solver::BoardSize;
 use tokio::sync::Mutex;
 

@@ -10,12 +10,12 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use proptest::prelude::*;
-use queens_coordinator::store::memory::MemoryStore;
 use queens_coordinator::store::sqlite::{SqliteStore, audit, backup};
-use queens_coordinator::store::{
-    Coverage, JobRow, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{
+    Coverage, JobEntry, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
 };
-use queens_proto::{JobId, LeaseId, Priority};
+use queens_messages::{JobId, LeaseId, Priority};
 use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -23,12 +23,12 @@ use tempfile::TempDir;
 /// Subproblems of every cross, unless a test says otherwise.
 const N_SUBPROBLEMS: u64 = 100;
 
-fn job(id: u64, n: u8) -> JobRow {
-    JobRow {
+fn job(id: u64, n: u8) -> JobEntry {
+    JobEntry {
         decomposition: 1,
         phase: Phase::Active,
         active: Duration::from_millis(1500),
-        ..JobRow::new(JobId(id), BoardSize::new(n).expect("a board size"), 1_800_000_000_000)
+        ..JobEntry::new(JobId(id), BoardSize::new(n).expect("a board size"), 1_800_000_000_000)
     }
 }
 
@@ -188,7 +188,7 @@ fn any_change() -> impl Strategy<Value = Change> {
         let active = Duration::from_millis(active_ms);
         let counts = (created_ms / 3, created_ms / 2);
         let phase = Phase::ALL[phase];
-        Write::Job(JobRow {
+        Write::Job(JobEntry {
             phase,
             priority: Priority::try_from(priority).expect("a priority"),
             paused,
@@ -234,7 +234,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 /// Whether a job or cross that `write` builds on is missing, or one that it takes away is in use.
 fn is_refused(model: &MemoryStore, write: &Write) -> bool {
     let stored = model.clone().load().expect("a store in memory");
-    let find = |id: JobId| stored.jobs.iter().find(|job| job.row.id == id);
+    let find = |id: JobId| stored.jobs.iter().find(|job| job.entry.id == id);
     let lacks = |id, cross| find(id).and_then(|job| job.choices.as_ref()?.get(cross as usize)).is_none();
     match write {
         Write::Epoch(_) | Write::Blocked { .. } | Write::Job(_) => false,
@@ -335,7 +335,7 @@ fn a_backup_is_a_state_of_the_store_that_is_written_to_meanwhile() {
                 while !stop.load(Ordering::Relaxed) || states.len() < 2 {
                     let n = states.len() as u64 + 1;
                     let recorded = [
-                        Write::Job(JobRow { n_verified: n, ..job(1, 6) }),
+                        Write::Job(JobEntry { n_verified: n, ..job(1, 6) }),
                         record_of(1, (5, i, i + 1), (2, n), "anna"),
                     ];
                     store.commit(&recorded).expect("is not kept waiting");
@@ -351,7 +351,7 @@ fn a_backup_is_a_state_of_the_store_that_is_written_to_meanwhile() {
         let copy = restored(&file);
         let jobs = open(copy.path()).load().expect("loads").jobs;
         assert!(states.contains(&jobs), "{jobs:?}");
-        let (last, n) = (records(copy.path(), 1).pop().expect("a record"), jobs[0].row.n_verified);
+        let (last, n) = (records(copy.path(), 1).pop().expect("a record"), jobs[0].entry.n_verified);
         assert!(last.count.nodes == n || n <= 1, "{last:?} of {n}");
     }
     assert_eq!(files(dir.path()).into_keys().collect::<Vec<_>>(), files_before);

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file, backup};
-use queens_coordinator::store::{JobRow, Phase, Store, Write};
-use queens_proto::Priority;
+use queens_ledger::Ledger;
+use queens_ledger::store::{JobEntry, Phase, Store, Write};
+use queens_messages::Priority;
 use queens_solver::DECOMPOSITION_VERSION;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -50,16 +50,16 @@ fn a_directory_of_version_1_is_gone_on_with() {
     let records_before = records(dir.path(), 1);
     let mut store = open(dir.path());
     let stored = store.load().expect("loads");
-    let found: Vec<_> = stored.jobs.iter().map(|job| (job.row.n.get(), job.row.phase)).collect();
+    let found: Vec<_> = stored.jobs.iter().map(|job| (job.entry.n.get(), job.entry.phase)).collect();
     assert_eq!(found, [(6, Phase::Done), (7, Phase::Active), (5, Phase::Cancelled)]);
-    assert!(stored.jobs.iter().all(|job| job.row.priority == Priority::default() && !job.row.paused));
+    assert!(stored.jobs.iter().all(|job| job.entry.priority == Priority::default() && !job.entry.paused));
     // What workers still hold was leased from epoch 0 on.
     assert_eq!((stored.epoch, stored.first_epoch, stored.blocked.len()), (1, 0, 0));
     Ledger::restore(stored.clone()).expect("can be gone on with");
-    let row = JobRow {
+    let row = JobEntry {
         priority: Priority::try_from(7).expect("a priority"),
         paused: true,
-        ..stored.jobs[1].row.clone()
+        ..stored.jobs[1].entry.clone()
     };
     let blocked = Write::Blocked { name: "anna".to_owned(), blocked: true };
     store.commit(&[Write::Job(row.clone()), blocked]).expect("commits");
@@ -86,9 +86,9 @@ fn a_directory_of_version_2_is_gone_on_with() {
     let records_before = [1, 2].map(|job| records(dir.path(), job));
     let stored = open(dir.path()).load().expect("loads");
     let found: Vec<_> =
-        stored.jobs.iter().map(|job| (job.row.n.get(), job.row.phase, job.row.paused)).collect();
+        stored.jobs.iter().map(|job| (job.entry.n.get(), job.entry.phase, job.entry.paused)).collect();
     assert_eq!(found, [(6, Phase::Done, false), (7, Phase::Active, true)]);
-    assert_eq!(stored.jobs[1].row.priority, Priority::try_from(5).expect("a priority"));
+    assert_eq!(stored.jobs[1].entry.priority, Priority::try_from(5).expect("a priority"));
     assert!(stored.blocked.contains("bert"));
     assert_eq!([1, 2].map(|job| records(dir.path(), job)), records_before);
     // The estimate of an older program is made anew.

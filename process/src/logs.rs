@@ -14,7 +14,7 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
-use queens_proto::plain;
+use queens_messages::plain;
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tracing::field::Field;

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::errno::Errno;
-use queens_proto::plain;
+use queens_messages::plain;
 
 /// Whether stdout was closed when this process was started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);

@@ -40,7 +40,7 @@ mod tests {
     use queens_solver::{BoardSize, Count, Span, Symmetry};
 
     use super::*;
-    use crate::{Delta, JobId, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
+    use queens_messages::{Delta, JobId, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
 
     /// The message with each of its bits changed in turn.
     fn garbled(message: &impl Message) -> impl Iterator<Item = Vec<u8>> {

@@ -8,11 +8,12 @@ use std::time::Duration;
 use queens_solver::{BoardSize, Count, EmptySpan, InvalidBoardSize, Span, Symmetry};
 use thiserror::Error;
 
+use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
-use crate::{
+use queens_messages::{
     Contribution, Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId,
-    JobState, JobStatus, Lease, LeaseId, LeasedSpan, Name, Priority, Progress, Report, ToCoordinator,
-    ToWorker, WorkerId, WorkerState, WorkerStatus, checksum, plain,
+    JobState, JobStatus, Lease, LeaseId, LeasedSpan, MOST_THREADS, Name, Priority, Progress, Report,
+    ToCoordinator, ToWorker, WorkerId, WorkerState, WorkerStatus, plain,
 };
 
 /// The version of the protocol that this program speaks.
@@ -23,9 +24,6 @@ pub const OLDEST_PROTOCOL: u32 = 1;
 
 /// The longest text that is passed on to people, in characters.
 const LONGEST_TEXT: usize = 500;
-
-/// The most threads of a worker.
-pub const MOST_THREADS: u32 = 4096;
 
 /// The most spans or deltas in one message.
 const MOST_SPANS: usize = 8192;

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use crate::{ToCoordinator, ToWorker};
+use queens_messages::{ToCoordinator, ToWorker};
 
 /// How many messages may wait in one direction: two leases for each thread of a very large machine fit in.
 const CAPACITY: usize = 8192;

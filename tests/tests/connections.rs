@@ -7,11 +7,12 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use queens_messages::{Hello, Name, Report, ToCoordinator, WorkerId};
 use queens_process::allow_many_files;
+use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{Hello, Name, Report, ToCoordinator, WorkerId, pb};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::http;

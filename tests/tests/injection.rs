@@ -5,10 +5,10 @@ use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
 
+use queens_messages::plain::is_plain;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
-use queens_proto::plain::is_plain;
 use queens_tests::cluster::coordinator_command;
 use queens_tests::data_dir::tamper;
 use queens_tests::process::{Outcome, Running, clean, queens, run, wait_until};

@@ -14,11 +14,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_coordinator::intervals::Intervals;
 use queens_coordinator::store::sqlite::audit;
+use queens_ledger::intervals::Intervals;
+use queens_messages::{Delta, Hello, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_process::allow_many_files;
+use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{Delta, Hello, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId, pb};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
@@ -279,7 +280,7 @@ struct Worker {
     n_threads: u32,
     to_coordinator: mpsc::Sender<pb::WorkerMessage>,
     from_coordinator: tonic::Streaming<pb::CoordinatorMessage>,
-    leases: VecDeque<queens_proto::Lease>,
+    leases: VecDeque<queens_messages::Lease>,
     next_sequence: u64,
     /// Sent and not acknowledged, with the time.
     pending: VecDeque<(Instant, Report)>,
@@ -384,7 +385,7 @@ impl Worker {
     }
 }
 
-fn delta(job: queens_proto::JobId, lease: LeaseId, span: Span) -> Delta {
+fn delta(job: queens_messages::JobId, lease: LeaseId, span: Span) -> Delta {
     let n = span.n_subproblems();
     let count = Count { solutions: n, nodes: 3 * n };
     let duration = Duration::from_millis(n * 1000 / SUBPROBLEMS_PER_SECOND);

@@ -15,10 +15,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
-use queens_coordinator::store::memory::MemoryStore;
-use queens_coordinator::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, grpc, unthreaded};
-use queens_proto::{JobId, JobState, JobStatus, Priority};
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_messages::{JobId, JobState, JobStatus, Priority};
 use queens_solver::{BoardSize, Kernel, Span, published};
 use queens_tests::chance::Chance;
 use queens_tests::say;
@@ -75,6 +76,8 @@ impl Disk {
         self.0.lock().expect("nobody panics")
     }
 }
+
+impl Archive for Disk {}
 
 impl Store for Disk {
     fn load(&mut self) -> Result<Stored, StoreError> {

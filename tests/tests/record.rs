@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::store::{JobRow, Phase, Record, Source, Store, Write};
-use queens_proto::{JobId, LeaseId};
+use queens_ledger::store::{JobEntry, Phase, Record, Source, Store, Write};
+use queens_messages::{JobId, LeaseId};
 use queens_solver::{BoardSize, Count, Kernel, Plan, Span};
 use queens_tests::chance::Chance;
 use queens_tests::data_dir::DATABASE;
@@ -46,7 +46,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
     let dir = TempDir::new().expect("a temporary directory");
     let mut store = SqliteStore::open(dir.path()).expect("an empty directory");
     let job = JobId(1);
-    let row = JobRow { phase: Phase::Active, ..JobRow::new(job, plan.n(), 1_800_000_000_000) };
+    let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), 1_800_000_000_000) };
     let choices = plan.crosses().iter().map(|cross| *cross.choice()).collect();
     store.commit(&[Write::Job(row), Write::Plan { job, choices }]).expect("written");
     let size = |dir: &TempDir| fs::metadata(dir.path().join(DATABASE)).expect("a file").len();

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use queens_proto::LeasedSpan;
+use queens_messages::LeasedSpan;
 use queens_solver::{Cross, Kernel};
 use tracing::{debug_span, error};
 
@@ -89,7 +89,7 @@ impl ChunkSize {
 
 #[cfg(test)]
 mod tests {
-    use queens_proto::{JobId, Lease, LeaseId};
+    use queens_messages::{JobId, Lease, LeaseId};
     use queens_solver::{BoardSize, Span, Symmetry};
 
     use super::*;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queens_proto::{Delta, Failure, Held, JobId, Lease, LeaseId, LeasedSpan};
+use queens_messages::{Delta, Failure, Held, JobId, Lease, LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Cross, Span, crosses_in_counting_order};
 use tokio::sync::Notify;
 

@@ -17,7 +17,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use queens_proto::{Link, Name, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_messages::{Name, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_proto::Link;
 use queens_solver::Kernel;
 use tokio_util::sync::CancellationToken;
 use tracing::error;

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use queens_messages::Name;
 use queens_process::logs::LogArgs;
 use queens_process::{VERSION, arguments, cancel_on_signal, complain, default_threads, threads};
-use queens_proto::Name;
 use queens_solver::KernelChoice;
 use queens_worker::{Config, Worker, http, remote};
 use tokio::net::TcpListener;

@@ -4,8 +4,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
+use queens_messages::{ToWorker, plain};
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{ToWorker, link, pb, plain};
+use queens_proto::{link, pb};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use queens_messages::{Delta, Held, Hello, JobId, LeaseId, Name, Report, ToCoordinator, ToWorker};
 use queens_process::VERSION;
-use queens_proto::{Delta, Held, Hello, JobId, LeaseId, Link, Name, Report, ToCoordinator, ToWorker};
+use queens_proto::Link;
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_proto::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_messages::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use queens_messages::{Event, EventKind, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
-use queens_proto::{Event, EventKind, JobId, Name, WorkerId, pb};
+use queens_proto::pb;
 
 use super::shown;
 use crate::Snapshot;
@@ -66,7 +67,7 @@ pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
 mod tests {
     use std::time::Duration;
 
-    use queens_proto::{WorkerState, WorkerStatus};
+    use queens_messages::{WorkerState, WorkerStatus};
 
     use super::*;
 

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use queens_messages::{ToCoordinator, ToWorker};
 use queens_proto::pb::workers_server::Workers;
-use queens_proto::{ToCoordinator, ToWorker, link, pb};
+use queens_proto::{link, pb};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_stream::wrappers::ReceiverStream;
@@ -15,8 +16,8 @@ use tracing::{debug, warn};
 use super::{caller, invalid_message};
 use crate::Handle;
 use crate::connections::{NotYetAtWork, Visit};
-use crate::ledger::Refusal;
 use crate::seldom::Seldom;
+use queens_ledger::Refusal;
 
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use queens_proto::{JobId, JobState, JobStatus};
+use queens_messages::{JobId, JobState, JobStatus};
 
 use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
 

@@ -1,6 +1,6 @@
 //! What is measured is told, and nothing else is.
 
-use queens_proto::{JobState, Progress};
+use queens_messages::{JobState, Progress};
 use queens_solver::BoardSize;
 
 use super::*;

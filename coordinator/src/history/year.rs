@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use queens_proto::JobState;
+use queens_messages::JobState;
 
 use super::tests::job;
 use super::*;

@@ -10,8 +10,8 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
+use queens_messages::{Event, JobId, JobStatus, Name, Priority, WorkerState, WorkerStatus};
 use queens_proto::convert::worker_name;
-use queens_proto::{Event, JobId, JobStatus, Name, Priority, WorkerState, WorkerStatus};
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
 

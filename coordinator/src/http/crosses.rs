@@ -9,7 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use queens_boards::Queen;
 use queens_boards::picture::{self, Look, Scale};
-use queens_proto::{JobId, JobState, JobStatus};
+use queens_messages::{JobId, JobState, JobStatus};
 use queens_solver::{BoardSize, PlannedCross, Square, Symmetry, cross_lines};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use super::api::{Answer, Ask, Page, find, job_id};
 use super::{App, Refusal, view};
 use crate::Details;
-use crate::ledger::CrossStatus;
+use queens_ledger::CrossStatus;
 
 /// The width of a square in pixels.
 const TILE: u32 = 32;
@@ -250,7 +250,7 @@ pub(super) async fn explain(
     };
     let counted_by = app.handle.contributions_to(job.id, number).await.ok();
     let snapshot = app.handle.snapshot();
-    let holder = |worker: &queens_proto::WorkerStatus| {
+    let holder = |worker: &queens_messages::WorkerStatus| {
         let (_, span) = worker.counting.filter(|(of, span)| *of == job.id && span.cross() == number)?;
         Some(Holder { name: worker.name.to_string(), span: span.into() })
     };

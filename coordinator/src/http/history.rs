@@ -55,7 +55,7 @@ fn is_gap(before: &Point, point: &Point) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use queens_proto::JobId;
+    use queens_messages::JobId;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::header::CONNECTION;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
-use queens_proto::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::LARGEST_BODY;
 use crate::connections::REQUEST;
-use crate::ledger::{JobRefusal, UnknownJob, UnknownWorker};
 use crate::{Stopped, TooManyJobs};
+use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
 
 /// A status and a reason, which is sent as `{"error": reason}`.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! Names and meanings are those of `queens … --output json`. Numbers that may outgrow what JSON readers hold exactly
 //! (2^53) are strings.
 
-use queens_proto::{JobState, JobStatus, WorkerStatus};
+use queens_messages::{JobState, JobStatus, WorkerStatus};
 use queens_solver::published;
 use serde::Serialize;
 
@@ -96,9 +96,9 @@ pub(super) struct Contribution {
 
 impl Contribution {
     /// All of them, each with its share of all nodes.
-    pub(super) fn all(contributions: &[queens_proto::Contribution]) -> Vec<Self> {
+    pub(super) fn all(contributions: &[queens_messages::Contribution]) -> Vec<Self> {
         let all: u128 = contributions.iter().map(|it| it.nodes).sum();
-        let one = |it: &queens_proto::Contribution| Self {
+        let one = |it: &queens_messages::Contribution| Self {
             worker: it.worker.to_string(),
             kernel: it.kernel.to_string(),
             spans: it.n_spans,
@@ -158,8 +158,8 @@ pub(super) struct Event {
     text: String,
 }
 
-impl From<&queens_proto::Event> for Event {
-    fn from(event: &queens_proto::Event) -> Self {
+impl From<&queens_messages::Event> for Event {
+    fn from(event: &queens_messages::Event) -> Self {
         Self {
             number: event.number,
             at_ms: event.at_ms,

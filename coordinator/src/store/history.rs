@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use queens_proto::{Event, JobId};
+use queens_messages::{Event, JobId};
 
 /// A level of the curves: how long its steps are, and what is kept of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

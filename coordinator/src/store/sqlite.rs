@@ -27,7 +27,7 @@ mod write;
 use std::path::Path;
 use std::sync::Arc;
 
-use queens_proto::{JobId, Name};
+use queens_messages::{JobId, Name};
 use queens_solver::{Count, Span};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
@@ -39,7 +39,8 @@ use self::history::HistoryFile;
 use self::read::sql_integer;
 use self::write::Known;
 use super::history::History;
-use super::{Recorded, Records, Store, StoreError, Stored, Write};
+use super::{Archive, Records};
+use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
@@ -127,7 +128,9 @@ impl Store for SqliteStore {
         find(&self.connection, &mut self.known, job, span)
             .map_err(|fault| fault.at(format_args!("record of job {job}, {span}")).of(self.directory.path()))
     }
+}
 
+impl Archive for SqliteStore {
     fn records(&self) -> Option<Arc<dyn Records>> {
         Some(Arc::new(SqliteRecords { dir: self.directory.path().to_owned() }))
     }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_coordinator::ledger::Ledger;
 use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::store::{Store, StoreError};
-use queens_proto::{Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, ToWorker, WorkerId};
+use queens_ledger::Ledger;
+use queens_ledger::store::{Store, StoreError};
+use queens_messages::{Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span};
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, io, thread};
 
 use queens_coordinator::store::sqlite::{RecoverError, audit, recover};
-use queens_proto::JobState;
+use queens_messages::JobState;
 use queens_solver::published;
 
 use crate::counting::{Board, Files, Refused, directory, files};

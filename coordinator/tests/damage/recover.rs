@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use queens_coordinator::store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
-use queens_coordinator::store::{Phase, Store, StoreError, Stored, Write};
+use queens_ledger::store::{Phase, Store, StoreError, Stored, Write};
 use queens_solver::published;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -88,12 +88,12 @@ fn a_damaged_page_costs_what_is_on_it() {
         bytes[page * PAGE..][..PAGE].fill(0xff);
         let (recovered, new) = recovered(&damaged);
         let [job] = &recovered.jobs[..] else { panic!("page {page}: {recovered:?}") };
-        assert_eq!((job.job.id, job.job.n), (original.jobs[0].row.id, base.board.n));
+        assert_eq!((job.job.id, job.job.n), (original.jobs[0].entry.id, base.board.n));
         if job.was_lost {
             n_lost_jobs += 1;
         } else {
             let phase = if job.n_records == all { Phase::Done } else { Phase::Active };
-            assert_eq!((job.job.phase, job.job.created_ms), (phase, original.jobs[0].row.created_ms));
+            assert_eq!((job.job.phase, job.job.created_ms), (phase, original.jobs[0].entry.created_ms));
         }
         kept += job.n_records;
         finish(&base.board, new.path());
@@ -124,10 +124,10 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     let (_, done) = base.stages.last().expect("stages");
     let dir = directory(&closed(done));
     let mut store = SqliteStore::open(dir.path()).expect("opens");
-    let row = store.load().expect("loads").jobs.remove(0).row;
+    let row = store.load().expect("loads").jobs.remove(0).entry;
     let other = |id, phase| {
-        Write::Job(queens_coordinator::store::JobRow {
-            id: queens_proto::JobId(id),
+        Write::Job(queens_ledger::store::JobEntry {
+            id: queens_messages::JobId(id),
             phase,
             paused: true,
             ..row.clone()
@@ -158,7 +158,7 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     assert_eq!(recovered.blocked.iter().collect::<Vec<_>>(), ["bert"]);
     let stored = load(new.path());
     assert_eq!(stored.blocked, recovered.blocked);
-    assert_eq!(stored.jobs[1].row.phase, Phase::Planning);
+    assert_eq!(stored.jobs[1].entry.phase, Phase::Planning);
 }
 
 /// Whoever makes digests fit, so that a wrong plan is believed, does not make anybody keep what is not in the right one.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
-use queens_proto::JobId;
+use queens_messages::JobId;
 use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
@@ -16,14 +16,14 @@ use super::directory::{Directory, open_to_read};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::schema::{self, VERSION};
-use crate::intervals::Intervals;
-use crate::store::{Coverage, JobRow, Phase, StoreError, StoredJob};
+use queens_ledger::intervals::Intervals;
+use queens_ledger::store::{Coverage, JobEntry, Phase, StoreError, StoredJob};
 
 /// What the records of a job prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobAudit {
     /// The job.
-    pub job: JobRow,
+    pub job: JobEntry,
     /// The number of its records.
     pub n_records: u64,
     /// The subproblems they cover.
@@ -87,7 +87,7 @@ pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
 /// If there is no database in the directory, another process uses it, or something contradicts something.
 pub fn audit_against(
     dir: &Path,
-    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, StoreError> {
     let mut dir = Directory::take_existing(dir)?;
     let connection = dir.connect()?;
@@ -110,7 +110,7 @@ pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
 
 fn audit_all(
     connection: &Connection,
-    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, Fault> {
     // One transaction, so that all is read from one state, whoever else writes.
     let transaction = connection.unchecked_transaction()?;
@@ -144,9 +144,9 @@ fn audit_job(
     connection: &Connection,
     stored: &StoredJob,
     sources: &BTreeSet<i64>,
-    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
 ) -> Result<JobAudit, Fault> {
-    let job = &stored.row;
+    let job = &stored.entry;
     let mut audit =
         JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
     if let Some(choices) = &stored.choices {
@@ -186,9 +186,9 @@ fn audit_job(
 
 /// Whether a job has the plan that it should have.
 fn check_plan(
-    job: &JobRow,
+    job: &JobEntry,
     choices: &[Choice],
-    truth: &dyn Fn(&JobRow) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
 ) -> Result<Truth, Fault> {
     let id = job.id;
     if job.decomposition != DECOMPOSITION_VERSION {

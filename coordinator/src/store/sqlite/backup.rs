@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::directory::{DATABASE, check_database, open_to_read};
 use super::fault::Fault;
 use super::{read, schema, write};
-use crate::store::StoreError;
+use queens_ledger::store::StoreError;
 
 /// Why there is no backup.
 #[derive(Debug, Error)]

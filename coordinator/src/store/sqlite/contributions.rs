@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use queens_proto::{Contribution, JobId, Name};
+use queens_messages::{Contribution, JobId, Name};
 use rusqlite::{Connection, params};
 
 use super::digest::{Board, RECORD, SOURCE};
 use super::directory::{DATABASE, open_to_read};
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, integer, sql_integer};
-use crate::store::{Records, Source, StoreError};
+use crate::store::Records;
+use queens_ledger::store::{Source, StoreError};
 
 /// The records of a data directory.
 #[derive(Debug)]
@@ -105,17 +106,18 @@ fn contributions(
 mod tests {
     use std::sync::Arc;
 
-    use queens_proto::LeaseId;
+    use queens_messages::LeaseId;
     use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 
     use super::*;
+    use crate::store::Archive;
     use crate::store::sqlite::SqliteStore;
-    use crate::store::{JobRow, MAX_COUNT, Phase, Record, Store, Write};
+    use queens_ledger::store::{JobEntry, MAX_COUNT, Phase, Record, Store, Write};
 
     fn job(id: u64) -> Write {
-        Write::Job(JobRow {
+        Write::Job(JobEntry {
             phase: Phase::Active,
-            ..JobRow::new(JobId(id), BoardSize::new(6).expect("a board size"), 0)
+            ..JobEntry::new(JobId(id), BoardSize::new(6).expect("a board size"), 0)
         })
     }
 

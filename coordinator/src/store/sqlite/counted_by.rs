@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use queens_proto::JobId;
+use queens_messages::JobId;
 
 use super::contributions::{Sum, by_source};
 use super::directory::{DATABASE, open_to_read};
-use crate::store::{Source, StoreError};
+use queens_ledger::store::{Source, StoreError};
 
 /// What one source has counted of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]

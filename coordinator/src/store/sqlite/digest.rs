@@ -19,7 +19,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use siphasher::sip::SipHasher13;
 
 use super::fault::Fault;
-use crate::store::JobRow;
+use queens_ledger::store::JobEntry;
 
 /// A table whose rows have a digest.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn of(job: &JobRow) -> Self {
+    pub(super) fn of(job: &JobEntry) -> Self {
         Self { n: job.n.get(), decomposition: job.decomposition }
     }
 }

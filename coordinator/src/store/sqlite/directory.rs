@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
 use super::schema::{self, APPLICATION_ID, VERSION};
-use crate::store::StoreError;
+use queens_ledger::store::StoreError;
 
 /// The database in a data directory.
 pub const DATABASE: &str = "queens.db";

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{ErrorCode, ffi};
 
 use super::digest::Table;
-use crate::store::StoreError;
+use queens_ledger::store::StoreError;
 
 /// Why a statement, or what it read, is no good.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use queens_proto::{Event, EventKind, JobId};
+use queens_messages::{Event, EventKind, JobId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, TransactionBehavior};
 use tracing::warn;
@@ -300,7 +300,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::store::Store;
+    use crate::store::Archive;
     use crate::store::sqlite::SqliteStore;
 
     fn open(dir: &TempDir) -> Box<dyn History> {

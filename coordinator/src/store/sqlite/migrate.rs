@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_proto::JobId;
+use queens_messages::JobId;
 use queens_solver::{Choice, DECOMPOSITION_VERSION, Plan};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
@@ -14,9 +14,9 @@ use super::digest::{BLOCKED_WORKER, Board, EPOCH, JOB, PLAN_CROSS, RECORD, SOURC
 use super::fault::Fault;
 use super::read::{self, integer, parsed, sql_integer};
 use super::write::put_coverage;
-use crate::intervals::Intervals;
-use crate::ledger::RestoreError;
-use crate::store::{Coverage, JobRow, Phase};
+use queens_ledger::RestoreError;
+use queens_ledger::intervals::Intervals;
+use queens_ledger::store::{Coverage, JobEntry, Phase};
 
 /// Up to here a plan is made within a second or two, so that it is made again before it gets a digest.
 const QUICKLY_PLANNED: u8 = 26;
@@ -55,7 +55,7 @@ pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// All jobs, and whether they have plans.
-fn jobs(connection: &Connection) -> Result<Vec<(JobRow, bool)>, Fault> {
+fn jobs(connection: &Connection) -> Result<Vec<(JobEntry, bool)>, Fault> {
     let mut statement = connection.prepare("SELECT * FROM job ORDER BY id")?;
     let mut rows = statement.query([])?;
     let mut jobs = Vec::new();
@@ -73,7 +73,7 @@ fn jobs(connection: &Connection) -> Result<Vec<(JobRow, bool)>, Fault> {
 }
 
 /// The plan of a job. If it can be made again quickly, it must be that, but for its estimates: those have been others.
-fn choices(connection: &Connection, job: &JobRow) -> Result<Vec<Choice>, Fault> {
+fn choices(connection: &Connection, job: &JobEntry) -> Result<Vec<Choice>, Fault> {
     let id = sql_integer("job", job.id.0)?;
     let mut statement = connection.prepare("SELECT * FROM plan_cross WHERE job = ?1 ORDER BY number")?;
     let mut rows = statement.query([id])?;
@@ -99,7 +99,7 @@ fn choices(connection: &Connection, job: &JobRow) -> Result<Vec<Choice>, Fault> 
 }
 
 /// Writes what the records of each cross add up to, if it is what was added up while they were counted.
-fn cover(connection: &Connection, job: &JobRow, choices: &[Choice]) -> Result<(), Fault> {
+fn cover(connection: &Connection, job: &JobEntry, choices: &[Choice]) -> Result<(), Fault> {
     for (cross, choice) in (0..).zip(choices) {
         let found = Tally::of(connection, job.id, None, cross, choice.n_subproblems)?;
         let claimed = old_coverage(connection, job.id, cross)?;

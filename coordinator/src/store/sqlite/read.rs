@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use queens_proto::{JobId, Priority};
+use queens_messages::{JobId, Priority};
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
@@ -15,12 +15,12 @@ use super::digest::{
     plan_digest,
 };
 use super::fault::Fault;
-use crate::intervals::{Extent, Intervals};
-use crate::store::{Coverage, JobRow, Phase, StoredJob};
+use queens_ledger::intervals::{Extent, Intervals};
+use queens_ledger::store::{Coverage, JobEntry, Phase, StoredJob};
 
 /// A row of the table of jobs.
 pub(super) struct JobColumns {
-    pub(super) row: JobRow,
+    pub(super) row: JobEntry,
     /// How many crosses its plan has, and the digest of all of them.
     pub(super) plan: Option<(i64, i64)>,
 }
@@ -94,9 +94,9 @@ pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
         check_plan(&row, plan, &choices)?;
         let coverage = coverage(connection, id, board, &choices)
             .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
-        jobs.push(StoredJob { row, choices: plan.map(|_| choices), coverage });
+        jobs.push(StoredJob { entry: row, choices: plan.map(|_| choices), coverage });
     }
-    let ids = jobs.iter().map(|job| job.row.id).collect();
+    let ids = jobs.iter().map(|job| job.entry.id).collect();
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD]
         .into_iter()
         .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at_table(table)))?;
@@ -124,7 +124,7 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
 }
 
 /// A job as schema version 3 has it.
-pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, Fault> {
+pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
     let phase: String = cell(row, "phase", &place)?;
@@ -133,7 +133,7 @@ pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobRow, F
     let priority =
         Priority::try_from(priority).map_err(|error| Fault::Damaged(format!("{place}: {error}")))?;
     let known = Phase::ALL.into_iter().find(|known| known.name() == phase);
-    Ok(JobRow {
+    Ok(JobEntry {
         id,
         n: size.ok_or_else(|| Fault::Damaged(format!("{place}: n {n} is no board size")))?,
         decomposition: integer(row, "decomposition", &place)?,
@@ -159,7 +159,7 @@ fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> 
 }
 
 /// Whether these are the choices that the job was given.
-fn check_plan(job: &JobRow, plan: Option<(i64, i64)>, choices: &[Choice]) -> Result<(), Fault> {
+fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> Result<(), Fault> {
     let place = format!("job {}", job.id);
     let n_crosses = plan.map_or(0, |(n_crosses, _)| n_crosses);
     if usize::try_from(n_crosses) != Ok(choices.len()) {

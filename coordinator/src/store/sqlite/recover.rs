@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use queens_proto::JobId;
+use queens_messages::JobId;
 use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
@@ -19,7 +19,7 @@ use super::read::{self, integer, sql_integer};
 use super::salvage::{Candidate, candidates};
 use super::write::{self, Known};
 use crate::journal::unix_ms;
-use crate::store::{JobRow, Phase, StoreError, Write};
+use queens_ledger::store::{JobEntry, Phase, StoreError, Write};
 
 /// Why nothing was recovered.
 #[derive(Debug, Error)]
@@ -62,7 +62,7 @@ pub struct Recovered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredJob {
     /// The job as it is now.
-    pub job: JobRow,
+    pub job: JobEntry,
     /// Whether nothing but its board was known, from its records and its plan.
     pub was_lost: bool,
     /// The records that are kept.
@@ -234,7 +234,7 @@ impl<'a> Salvage<'a> {
     }
 
     /// Gives a job its plan, if it had one, and the coverage that its records come to.
-    fn repair_job(&self, mut row: JobRow, was_planned: bool) -> Result<RecoveredJob, Fault> {
+    fn repair_job(&self, mut row: JobEntry, was_planned: bool) -> Result<RecoveredJob, Fault> {
         let (id, board) = (row.id, Board::of(&row));
         let was_lost = self.lost.contains(&sql_integer("job", id.0)?);
         let mut job =
@@ -330,7 +330,7 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 }
 
 /// What can be said of a job of which only the board is known.
-fn lost_job(id: JobId, Board { n, decomposition }: Board) -> Result<JobRow, Fault> {
+fn lost_job(id: JobId, Board { n, decomposition }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
-    Ok(JobRow { decomposition, phase: Phase::Active, ..JobRow::new(id, n, unix_ms()) })
+    Ok(JobEntry { decomposition, phase: Phase::Active, ..JobEntry::new(id, n, unix_ms()) })
 }

@@ -1,6 +1,6 @@
 //! What somebody did to rows is found out: by their digests, and, if those were made to fit, by all that is known besides.
 
-use queens_proto::JobId;
+use queens_messages::JobId;
 use queens_solver::DECOMPOSITION_VERSION;
 use rusqlite::Connection;
 
@@ -12,7 +12,7 @@ use super::directory::DATABASE;
 use super::migrate::seal;
 use super::tests::{audit_sample, count_eight, sample};
 use super::{SqliteStore, audit, read};
-use crate::store::{Store, StoreError};
+use queens_ledger::store::{Store, StoreError};
 
 /// What the directory says after `sql` was done to it, to a coordinator and to an audit; if `sealed`, by somebody who
 /// made all digests fit.

@@ -7,23 +7,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_proto::{JobId, LeaseId};
+use queens_messages::{JobId, LeaseId};
 use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Plan, Span, Symmetry};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
 use super::*;
-use crate::store::{Coverage, JobRow, Phase, Record, Source};
+use queens_ledger::store::{Coverage, JobEntry, Phase, Record, Source};
 
 pub(super) fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
 }
 
 pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
-    Write::Job(JobRow {
+    Write::Job(JobEntry {
         phase,
         active: Duration::from_secs(1),
-        ..JobRow::new(JobId(id), size(n), 1_800_000_000_000)
+        ..JobEntry::new(JobId(id), size(n), 1_800_000_000_000)
     })
 }
 

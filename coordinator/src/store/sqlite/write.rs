@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use queens_proto::{JobId, Name};
+use queens_messages::{JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ffi};
@@ -14,7 +14,7 @@ use super::digest::{
 };
 use super::fault::Fault;
 use super::read::{self, JobColumns, sql_integer};
-use crate::store::{CoverageChange, JobRow, Record, Source, Write};
+use queens_ledger::store::{CoverageChange, JobEntry, Record, Source, Write};
 
 /// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
 /// it names may have gone with it.
@@ -24,7 +24,7 @@ pub(super) struct Known {
     jobs: HashMap<JobId, KnownJob>,
 }
 
-/// What of a job's row is part of others, or is no part of its [`JobRow`].
+/// What of a job's row is part of others, or is no part of its [`JobEntry`].
 #[derive(Clone, Copy, Debug)]
 struct KnownJob {
     board: Board,
@@ -67,7 +67,7 @@ fn blocked(connection: &Connection, name: &str, blocked: bool) -> Result<(), Fau
     Ok(())
 }
 
-fn job(connection: &Connection, known: &mut Known, row: &JobRow) -> Result<(), Fault> {
+fn job(connection: &Connection, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
     let board = Board::of(row);
     let plan = match find_job(connection, known, row.id)? {
         None => None,
@@ -84,7 +84,11 @@ fn time(what: &str, ms: Option<u64>) -> Result<Value, Fault> {
 }
 
 /// Writes the row of a job whose plan has so many crosses and this digest.
-pub(super) fn put_job(connection: &Connection, row: &JobRow, plan: Option<(i64, i64)>) -> Result<(), Fault> {
+pub(super) fn put_job(
+    connection: &Connection,
+    row: &JobEntry,
+    plan: Option<(i64, i64)>,
+) -> Result<(), Fault> {
     let values = [
         sql_integer("job", row.id.0)?.into(),
         row.n.get().into(),

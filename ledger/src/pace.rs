@@ -1,0 +1,250 @@
+//! How long a job should still take.
+//!
+//! What is left is counted in nodes: the estimated work that is not recorded, times the ratio of measured to estimated
+//! nodes of what is. How fast it goes is what the threads that count the job *now* were measured at, times the share
+//! of that which was really counted lately. So a worker that joins, is blocked or goes over to another job matters at
+//! once, and one that is held up as soon as less comes from it than it promised. Nothing is told until nearly all of the
+//! speed was measured: what a worker says of itself before is a guess.
+//!
+//! The range is some two standard deviations wide on each side: of the ratio, by how many crosses are recorded; of the
+//! speed, by how much it has varied; and a few per cent for what nobody knows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use queens_messages::JobId;
+
+use crate::job::Counting;
+use crate::ledger::Ledger;
+
+/// Time between two looks: the least, and what each worker of the cluster adds to it.
+const LOOK_SECONDS: f64 = 0.2;
+const LOOK_SECONDS_PER_WORKER: f64 = 50e-6;
+
+/// Periods of which it is kept what was counted in them, how long the first are, and how long they get: when there are
+/// too many, each two become one.
+const MOST_PERIODS: usize = 32;
+const FIRST_PERIOD_SECONDS: f64 = 1.0;
+const LONGEST_PERIOD_SECONDS: f64 = 60.0;
+
+/// How much less a period matters than the one after it: about the last ten do.
+const FADING: f64 = 0.9;
+
+/// A thread of which nothing was heard for longer is not taken to go on counting.
+const LONGEST_SILENCE_SECONDS: f64 = 10.0;
+
+/// What is expected before anything is measured: promises are kept, for this long, but not to more than this.
+const TRUST_SECONDS: f64 = 0.3;
+const FIRST_SPREAD: f64 = 0.1;
+
+/// The share of a team's speed that may be guessed when something is told of it.
+const MOST_GUESSED: f64 = 0.1;
+
+/// The standard deviation of one cross's measured nodes from its estimate (root mean square, n = 15 to 19).
+const SPREAD_OF_ESTIMATES: f64 = 0.2;
+
+/// What the future may have in store that the past has not, and how long the last reports may take.
+const UNKNOWN: f64 = 0.08;
+const SLACK_SECONDS: f64 = 0.3;
+
+/// How fast a job is counted, as far as it was looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pace {
+    periods: VecDeque<Period>,
+    period_seconds: f64,
+    /// Nodes that were counted at the last look, reported or not, and what was promised for each second since.
+    before: Option<(f64, f64)>,
+    left: Option<TimeLeft>,
+}
+
+/// Seconds: 0 ≤ `low` ≤ `expected` ≤ `high`, which the truth should lie between 19 times out of 20.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TimeLeft {
+    pub(crate) expected: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// What was counted in some time, in nodes, and what the threads would have counted at their measured speed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Period {
+    seconds: f64,
+    counted: f64,
+    promised: f64,
+}
+
+/// The threads that count a job at present.
+#[derive(Clone, Copy, Debug, Default)]
+struct Team {
+    /// Nodes per second.
+    speed: f64,
+    /// That part of it which nobody has measured yet.
+    guessed: f64,
+    /// Nodes they should have counted and not reported.
+    in_hand: f64,
+}
+
+impl Team {
+    fn is_measured(&self) -> bool {
+        self.guessed < MOST_GUESSED * self.speed
+    }
+}
+
+impl Ledger {
+    /// Looks at what was counted since the last look, if that is long enough ago.
+    pub(crate) fn look_at_paces(&mut self) {
+        let seconds = self.now.saturating_sub(self.looked).as_secs_f64();
+        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * self.fleet.n_members() as f64 {
+            return;
+        }
+        self.looked = self.now;
+        let teams = self.teams();
+        let is_going = |id: &JobId| self.jobs.get(*id).is_some_and(|job| job.pace.is_going());
+        let looked_at = |id: &JobId| teams.contains_key(id) || is_going(id);
+        let looked_at: Vec<JobId> = self.jobs.active().filter(looked_at).collect();
+        for id in looked_at {
+            self.jobs.change(id, |job| {
+                let Some(counting) = job.counting.as_ref() else { return };
+                match teams.get(&id) {
+                    Some(team) => job.pace.look(seconds, *team, counting),
+                    None => job.pace.pause(),
+                }
+            });
+        }
+    }
+
+    fn teams(&self) -> BTreeMap<JobId, Team> {
+        let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
+        for (_, member) in self.fleet.members().filter(|(_, member)| member.connected) {
+            let speed = member.speed.measured().unwrap_or_else(|| member.speed.get());
+            for (&job, share) in member.shares.iter().filter(|(_, share)| share.n_running > 0) {
+                let team = teams.entry(job).or_default();
+                let n_threads = f64::from(share.n_running);
+                let silent = share.silent_seconds(self.now).min(LONGEST_SILENCE_SECONDS * n_threads);
+                team.speed += speed * n_threads;
+                team.guessed += if member.speed.is_guess() { speed * n_threads } else { 0.0 };
+                team.in_hand += (speed * silent).min(share.running_work as f64);
+            }
+        }
+        teams
+    }
+}
+
+impl Pace {
+    /// How long the job should still take; `None` if nobody counts it, or nobody knows how fast.
+    pub(crate) fn time_left(&self) -> Option<TimeLeft> {
+        self.left
+    }
+
+    /// Whether somebody counted the job at the last look.
+    fn is_going(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// Nobody counts the job, or nobody knows how fast.
+    fn pause(&mut self) {
+        self.before = None;
+        self.left = None;
+    }
+
+    fn look(&mut self, seconds: f64, team: Team, counting: &Counting) {
+        let counted = counting.progress.nodes as f64 + team.in_hand;
+        let before = self.before.replace((counted, team.speed));
+        if !team.is_measured() {
+            // What a wrong guess promises says nothing.
+            self.pause();
+            return;
+        }
+        if let Some((counted_before, speed_before)) = before {
+            let promised = f64::midpoint(team.speed, speed_before) * seconds;
+            self.add(Period { seconds, counted: counted - counted_before, promised });
+        }
+        self.left = self.estimate(team, counting);
+    }
+
+    fn add(&mut self, period: Period) {
+        self.period_seconds = self.period_seconds.max(FIRST_PERIOD_SECONDS);
+        match self.periods.back_mut().filter(|last| last.seconds < self.period_seconds) {
+            Some(last) => *last = last.with(period),
+            None => self.periods.push_back(period),
+        }
+        if self.periods.len() <= MOST_PERIODS {
+            return;
+        }
+        if self.period_seconds < LONGEST_PERIOD_SECONDS {
+            self.period_seconds *= 2.0;
+            let pairs = self.periods.make_contiguous().chunks(2);
+            self.periods = pairs
+                .map(|pair| pair.iter().fold(Period::default(), |sum, period| sum.with(*period)))
+                .collect();
+        } else {
+            self.periods.pop_front();
+        }
+    }
+
+    fn estimate(&self, team: Team, counting: &Counting) -> Option<TimeLeft> {
+        let progress = &counting.progress;
+        let n_crosses = counting.plan.crosses().len().max(1) as f64;
+        let (work, work_recorded) = (progress.work as f64, progress.work_recorded as f64);
+        // As if one cross had been counted before and had turned out as estimated.
+        let typical = work / n_crosses;
+        let ratio = (progress.nodes as f64 + typical) / (work_recorded + typical);
+        let nodes_left = ((work - work_recorded) * ratio - team.in_hand).max(0.0);
+        let recorded = work_recorded / work.max(1.0);
+        let ratio_spread =
+            SPREAD_OF_ESTIMATES * ((1.0 - recorded).max(0.0) / (recorded * n_crosses + 1.0)).sqrt();
+
+        let (share, share_spread, mean_seconds, n_periods) = self.share_kept(team.speed);
+        let expected = nodes_left / (team.speed * share);
+        if !expected.is_finite() {
+            return None;
+        }
+        let to_come = (mean_seconds / expected).min(1.0);
+        // Twice, as one second is much like the next.
+        let variance = 2.0 * share_spread.powi(2) * (1.0 / n_periods + to_come) + ratio_spread.powi(2);
+        let either_way = (2.0 * variance.sqrt() + UNKNOWN).min(5.0).exp();
+        Some(TimeLeft {
+            expected,
+            low: (expected / either_way - SLACK_SECONDS).max(0.0),
+            high: expected * either_way + SLACK_SECONDS,
+        })
+    }
+
+    /// The share of what threads promised that they counted lately, its standard deviation from one period to the
+    /// next, the mean length of those periods and their number.
+    fn share_kept(&self, speed: f64) -> (f64, f64, f64, f64) {
+        let weighted = || {
+            let weights = std::iter::successors(Some(1.0), |weight| Some(weight * FADING));
+            let promised = self.periods.iter().rev().filter(|period| period.promised > 0.0);
+            // A worker that comes back may have more to tell than it had time for.
+            let counted = |period: &Period| period.counted.clamp(0.0, 2.0 * period.promised);
+            promised.map(move |period| Period { counted: counted(period), ..*period }).zip(weights)
+        };
+        let trust = TRUST_SECONDS * speed;
+        let (counted, promised, seconds, n_periods) =
+            weighted().fold((trust, trust, 0.0, 0.0), |(counted, promised, seconds, n), (period, weight)| {
+                (
+                    counted + weight * period.counted,
+                    promised + weight * period.promised,
+                    seconds + weight * period.seconds,
+                    n + weight,
+                )
+            });
+        let share = (counted / promised).clamp(0.01, 2.0);
+        let squares: f64 = weighted()
+            .map(|(period, weight)| weight * (period.counted / period.promised / share - 1.0).powi(2))
+            .sum();
+        // As if three periods had varied like that before.
+        let spread = ((squares + 3.0 * FIRST_SPREAD.powi(2)) / (n_periods + 2.0)).sqrt();
+        (share, spread, seconds / f64::max(n_periods, 1.0), f64::max(n_periods, 1.0))
+    }
+}
+
+impl Period {
+    fn with(self, other: Self) -> Self {
+        Self {
+            seconds: self.seconds + other.seconds,
+            counted: self.counted + other.counted,
+            promised: self.promised + other.promised,
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What is kept of a coordinator's jobs, and the trait for keeping it.
+
+pub mod memory;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::{JobId, LeaseId, Name, Priority};
+use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span};
+use thiserror::Error;
+
+use crate::intervals::{Extent, Intervals};
+
+/// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
+pub trait Store: Send {
+    /// Everything needed to go on where the last coordinator stopped. Called once, first; changes nothing.
+    ///
+    /// # Errors
+    /// If what is stored can't be read or contradicts itself.
+    fn load(&mut self) -> Result<Stored, StoreError>;
+
+    /// Makes all writes durable, in order, or none of them. May be called again with the same writes after an
+    /// error: every write says what is to be there afterwards, so that repeating one changes nothing.
+    ///
+    /// # Errors
+    /// If the writes could not be made durable: [`StoreError::Failed`] if trying again may help (the disk is full, say).
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
+
+    /// The record of exactly this span, if there is one.
+    ///
+    /// # Errors
+    /// If the records can't be read.
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
+}
+
+/// What the record of a span says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// What was counted.
+    pub count: Count,
+    /// The name of the worker that counted it.
+    pub worker: Name,
+}
+
+/// Why a store can't be used or didn't do what it was asked for.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Another process has it open.
+    #[error("data directory '{}' is in use by another process", .0.display())]
+    InUse(PathBuf),
+    /// The directory or a file in it can't be made, read or written.
+    #[error("cannot use data directory '{}': {reason}", path.display())]
+    Unusable {
+        /// The data directory.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// What is stored was made by a newer program, or is not ours.
+    #[error("data directory '{}' was written by another version: {reason}", path.display())]
+    Version {
+        /// The data directory.
+        path: PathBuf,
+        /// Which version, and which is understood.
+        reason: String,
+    },
+    /// What is stored can't be read, or contradicts itself. That does not heal.
+    #[error(
+        "data directory '{0}' is damaged: {reason}: restore a backup, or keep what proves itself with \
+         'queens-coordinator recover {0} NEW_DIR'",
+        path.display()
+    )]
+    Damaged {
+        /// The data directory.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// No store could hold what was to be written.
+    #[error("cannot store this: {0}")]
+    Impossible(String),
+    /// A read or write failed; it may work later.
+    #[error("cannot write to the store: {0}")]
+    Failed(String),
+}
+
+impl StoreError {
+    /// Whether the same may work later.
+    #[must_use]
+    pub const fn may_heal(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+/// What a store holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stored {
+    /// Lease tokens begin with it, so that none repeats after a restart: whoever grants leases first makes a higher
+    /// one durable ([`Write::Epoch`]).
+    pub epoch: u32,
+    /// What the first lease tokens of all began with: a token below was given out by another coordinator, whose jobs
+    /// have the same numbers and may be others.
+    pub first_epoch: u32,
+    /// Names of workers that get no leases. They were written by programs that took other texts for names too.
+    pub blocked: BTreeSet<String>,
+    /// All jobs, in the order of their ids.
+    pub jobs: Vec<StoredJob>,
+}
+
+/// A job as a store holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredJob {
+    /// The job itself.
+    pub entry: JobEntry,
+    /// The choices of its plan, in the order of its crosses; `None` until the plan is made.
+    pub choices: Option<Vec<Choice>>,
+    /// What is recorded of its crosses; crosses without records may be absent.
+    pub coverage: Vec<(u32, Coverage)>,
+}
+
+/// What is said of a job as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobEntry {
+    /// Its name.
+    pub id: JobId,
+    /// The size of its board.
+    pub n: BoardSize,
+    /// The decomposition its spans mean.
+    pub decomposition: u32,
+    /// Where it stands.
+    pub phase: Phase,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Whether an operator has stopped it for now.
+    pub paused: bool,
+    /// When it was submitted, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// When it was first counted, in milliseconds since 1970; `None` if it has not been, or nobody has kept it.
+    pub started_ms: Option<u64>,
+    /// When it was over; `None` if it is not, or nobody has kept it.
+    pub finished_ms: Option<u64>,
+    /// For how long it has been counted, restarts left out.
+    pub active: Duration,
+    /// Recorded spans that a second count has confirmed.
+    pub n_verified: u64,
+    /// Recorded spans that a second count has contradicted.
+    pub n_disputed: u64,
+}
+
+impl JobEntry {
+    /// A job that has just been submitted, at a time in milliseconds since 1970.
+    #[must_use]
+    pub fn new(id: JobId, n: BoardSize, created_ms: u64) -> Self {
+        Self {
+            id,
+            n,
+            decomposition: DECOMPOSITION_VERSION,
+            phase: Phase::Planning,
+            priority: Priority::default(),
+            paused: false,
+            created_ms,
+            started_ms: None,
+            finished_ms: None,
+            active: Duration::ZERO,
+            n_verified: 0,
+            n_disputed: 0,
+        }
+    }
+}
+
+/// Where a job stands, as far as it is remembered across restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Its plan is being made.
+    Planning,
+    /// It is there to be counted.
+    Active,
+    /// Every subproblem is recorded.
+    Done,
+    /// Somebody gave it up.
+    Cancelled,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Planning, Self::Active, Self::Done, Self::Cancelled];
+
+    /// The name it is stored and shown under.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Active => "active",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What is recorded of one cross.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// The recorded subproblems.
+    pub recorded: Intervals,
+    /// Their solutions, unweighted.
+    pub solutions: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
+impl Coverage {
+    /// What to write so that a store that knew all but the ranges around `starts` knows this.
+    #[must_use]
+    pub fn change(&self, starts: impl IntoIterator<Item = u64>) -> CoverageChange {
+        let ranges = starts.into_iter().map(|start| (start, self.recorded.end_of(start))).collect();
+        let (solutions, nodes) = (self.solutions, self.nodes);
+        CoverageChange { ranges, extent: self.recorded.extent(), solutions, nodes }
+    }
+
+    /// Becomes what `change` says.
+    pub fn apply(&mut self, change: &CoverageChange) {
+        for &(start, _) in &change.ranges {
+            if let Some(end) = self.recorded.end_of(start) {
+                self.recorded.remove(&(start..end));
+            }
+        }
+        for &(start, end) in &change.ranges {
+            self.recorded.insert(start..end.unwrap_or(start));
+        }
+        (self.solutions, self.nodes) = (change.solutions, change.nodes);
+    }
+}
+
+/// What is recorded of one cross now, as far as it is not what it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoverageChange {
+    /// Where a range of recorded subproblems begins and where it ends; `None` where none begins any more.
+    pub ranges: Vec<(u64, Option<u64>)>,
+    /// What all ranges come to, those that did not change included.
+    pub extent: Extent,
+    /// The solutions of all of them, unweighted.
+    pub solutions: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
+/// A counted span: the smallest piece of evidence for a total.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What was counted.
+    pub span: Span,
+    /// What it counts to; neither number exceeds [`MAX_COUNT`].
+    pub count: Count,
+    /// How long one thread took.
+    pub duration: Duration,
+    /// The lease it was counted under.
+    pub lease: LeaseId,
+    /// Who counted it, and with what.
+    pub source: Arc<Source>,
+}
+
+/// The largest solutions or nodes of one record: what a signed 64-bit column holds.
+pub const MAX_COUNT: u64 = i64::MAX as u64;
+
+/// The longest duration of one record, a century: far below what a signed 64-bit column holds in microseconds.
+pub const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
+/// Who counted a span, and with what.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// The worker's name.
+    pub worker: Name,
+    /// The version of its program.
+    pub build: Name,
+    /// Its kernel.
+    pub kernel: Name,
+}
+
+/// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// The next coordinator that loads this store begins its lease tokens with this.
+    Epoch(u32),
+    /// Whether workers of this name get no leases.
+    Blocked {
+        /// The workers' name.
+        name: String,
+        /// Whether it is blocked.
+        blocked: bool,
+    },
+    /// The job is this; new, or replacing what was said of it.
+    Job(JobEntry),
+    /// The job's plan made these choices.
+    Plan {
+        /// The job.
+        job: JobId,
+        /// In the order of the plan's crosses.
+        choices: Vec<Choice>,
+    },
+    /// The span was counted; replaces the record that begins with the same subproblem, which it extends.
+    Record {
+        /// The job.
+        job: JobId,
+        /// The record.
+        record: Record,
+    },
+    /// This is now recorded of a cross.
+    Coverage {
+        /// The job.
+        job: JobId,
+        /// The cross's number in the plan.
+        cross: u32,
+        /// What of it is not what it was. However many ranges there are, a report changes few.
+        change: CoverageChange,
+    },
+}

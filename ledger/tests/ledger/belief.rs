@@ -1,0 +1,239 @@
+//! What a worker is believed.
+
+use std::time::Duration;
+
+use queens_ledger::{Outcome, REMEMBERED};
+use queens_messages::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, WorkerId, WorkerState};
+use queens_solver::{Count, Span};
+
+use crate::world::World;
+
+/// Counts of whole crosses that nobody has counted.
+fn lies(job: JobId, lease: LeaseId, n_crosses: u32) -> Vec<Delta> {
+    let count = Count { solutions: 7, nodes: 7 };
+    let lie = |cross| Delta {
+        job,
+        lease,
+        span: Span::new(cross, 0, 1).expect("not empty"),
+        count,
+        duration: Duration::from_millis(1),
+    };
+    (0..n_crosses).map(lie).collect()
+}
+
+fn say(world: &mut World, worker: WorkerId, deltas: Vec<Delta>) -> Vec<Outcome> {
+    let report = Report { sequence: 1000, deltas, finished: Vec::new() };
+    let outcomes = world.ledger.report(world.now, worker, &report).expect("in order");
+    world.carry_out();
+    outcomes
+}
+
+#[test]
+fn a_liar_is_believed_of_nothing_that_its_lease_was_not_granted() {
+    let mut world = World::new();
+    let [job, other] = [world.submit(10), world.submit(9)];
+    let [liar, honest] = [world.connect(1, "mallory"), world.connect(2, "anna")];
+    let own = world.begin(liar).expect("something to count");
+    let theirs = world.begin(honest).expect("something to count");
+    let granted: Vec<Span> =
+        world.workers[&liar].leases.values().flat_map(|(_, spans)| spans).copied().collect();
+    let is_lie = |delta: &Delta| {
+        delta.span.intersection(own.span).is_none()
+            && granted.iter().all(|span| span.intersection(delta.span).is_none())
+    };
+    for lease in [own.lease, theirs.lease, LeaseId(own.lease.0 + 1), LeaseId(0), LeaseId(u64::MAX)] {
+        for job in [job, other] {
+            let deltas: Vec<Delta> = lies(job, lease, 40).into_iter().filter(is_lie).collect();
+            let outcomes = say(&mut world, liar, deltas);
+            assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Unleased), "{lease}: {outcomes:?}");
+        }
+    }
+    // Not even the truth, if somebody else was asked.
+    assert_eq!(say(&mut world, liar, vec![theirs]), [Outcome::Unleased]);
+    assert_eq!(world.job(job).progress.n_recorded, 0);
+    assert_eq!(world.report(liar, Some(own)), [Outcome::Recorded]);
+    assert_eq!(world.report(honest, Some(theirs)), [Outcome::Recorded]);
+    world.finish();
+    world.check_done(job);
+    world.check_done(other);
+}
+
+#[test]
+fn a_hello_gives_nothing_that_was_not_granted() {
+    let mut world = World::new();
+    let job = world.submit(9);
+    let honest = world.connect(1, "anna");
+    let theirs = world.begin(honest).expect("something to count");
+    let spans = lies(job, theirs.lease, 30).into_iter().map(|lie| lie.span).collect();
+    for lease in [theirs.lease, LeaseId(theirs.lease.0 + 5000), LeaseId(u64::MAX)] {
+        let held = vec![Held { lease, job, spans: Vec::clone(&spans) }];
+        let liar = world.connect_with(2, "mallory", held);
+        let outcomes = say(&mut world, liar, lies(job, lease, 30));
+        assert!(!outcomes.contains(&Outcome::Recorded), "{outcomes:?}");
+    }
+    assert_eq!(world.report(honest, Some(theirs)), [Outcome::Recorded]);
+    world.finish();
+    world.check_done(job);
+}
+
+#[test]
+fn after_a_restart_a_worker_is_believed_of_what_its_hello_names_and_of_nothing_else() {
+    let mut world = World::new();
+    let job = world.submit(9);
+    let worker = world.connect(1, "anna");
+    let counted = world.begin(worker).expect("something to count");
+    let mut world = world.restart();
+    let worker = world.connect(1, "anna");
+    assert_eq!(say(&mut world, worker, vec![counted]), [Outcome::Unleased], "it did not name the span");
+    let held = Held { lease: counted.lease, job, spans: vec![counted.span] };
+    let worker = world.connect_with(1, "anna", vec![held.clone()]);
+    // Who names the token second is not believed.
+    let second = world.connect_with(2, "mallory", vec![held]);
+    assert_eq!(say(&mut world, second, vec![counted]), [Outcome::Unleased]);
+    assert_eq!(say(&mut world, worker, vec![counted]), [Outcome::Recorded]);
+    assert_eq!(say(&mut world, worker, vec![counted]), [Outcome::Discarded], "a second time is one too many");
+    world.finish();
+    world.check_done(job);
+}
+
+/// A worker was given up, another has counted the same, and the first comes back with its count.
+#[track_caller]
+fn check_second_count(name: &str, spoil: u64, expected: (u64, u64)) {
+    let mut world = World::new();
+    let job = world.submit(8);
+    let first = world.connect(1, "anna");
+    let mut counted = world.begin(first).expect("something to count");
+    let held = Held { lease: counted.lease, job, spans: vec![counted.span] };
+    world.pass(Duration::from_secs(60));
+    world.workers.remove(&first);
+    world.connect(2, name);
+    world.finish();
+    let back = world.connect_with(1, "anna", vec![held]);
+    counted.count.nodes += spoil;
+    let outcome = say(&mut world, back, vec![counted, counted]);
+    // The job is over, and the lease was granted all the same.
+    assert_eq!(outcome.len(), 2);
+    let status = world.job(job);
+    assert_eq!((status.n_verified, status.n_disputed), expected, "{outcome:?}");
+    assert_eq!(status.state, JobState::Done);
+}
+
+#[test]
+fn only_the_count_of_another_worker_confirms_a_record() {
+    check_second_count("bert", 0, (1, 0));
+    check_second_count("anna", 0, (0, 0));
+    check_second_count("bert", 1, (0, 1));
+    check_second_count("anna", 1, (0, 1));
+}
+
+#[test]
+fn what_a_worker_repeats_confirms_nothing() {
+    let mut world = World::new();
+    let job = world.submit(8);
+    let worker = world.connect(1, "anna");
+    let counted = world.begin(worker).expect("something to count");
+    assert_eq!(world.report(worker, Some(counted)), [Outcome::Recorded]);
+    for _ in 0..5 {
+        assert_eq!(say(&mut world, worker, vec![counted; 3]), [Outcome::Discarded; 3]);
+    }
+    assert_eq!(world.job(job).n_verified, 0);
+}
+
+#[test]
+fn a_lease_that_ended_long_ago_is_forgotten() {
+    let mut world = World::new();
+    let job = world.submit(8);
+    let first = world.connect(1, "anna");
+    let counted = world.begin(first).expect("something to count");
+    let held = Held { lease: counted.lease, job, spans: vec![counted.span] };
+    world.ledger.disconnect(world.now, first);
+    world.pass(REMEMBERED / 2);
+    let second = Held { lease: counted.lease, ..held.clone() };
+    let back = world.connect_with(1, "anna", vec![second]);
+    world.ledger.disconnect(world.now, back);
+    world.pass(REMEMBERED / 2);
+    world.pass(REMEMBERED + Duration::from_secs(60));
+    let back = world.connect_with(1, "anna", vec![held]);
+    assert_eq!(say(&mut world, back, vec![counted]), [Outcome::Unleased]);
+    world.finish();
+    world.check_done(job);
+}
+
+#[test]
+fn a_flood_of_failures_fails_no_job_that_another_worker_can_count() {
+    let mut world = World::new();
+    let job = world.submit(11);
+    let liar = world.connect(1, "mallory");
+    let leases: Vec<_> = world.workers[&liar].leases.values().cloned().collect();
+    // It goes on saying that it failed, whatever it is told.
+    world.workers.remove(&liar);
+    let mut failed = 0_u64;
+    for _ in 0..40 {
+        let one = |span: &Span| Span::new(span.cross(), span.from(), span.from() + 1).ok();
+        for (lease, span) in
+            leases.iter().flat_map(|(lease, spans)| spans.iter().filter_map(one).map(|s| (lease.id, s)))
+        {
+            let failure = Failure { job, lease, span, reason: "flood".to_owned() };
+            failed += u64::from(world.ledger.fail(world.now, liar, &failure).is_ok());
+        }
+        world.carry_out();
+        world.pass(Duration::from_millis(10));
+    }
+    assert!(failed > 100, "{failed} failures were heard");
+    assert!(world.job(job).n_failed <= 40, "{:?}", world.job(job));
+    let honest = world.connect(2, "anna");
+    assert!(world.next(honest).is_some(), "it is asked");
+    for _ in 0..60 {
+        while world.step(honest) {}
+        world.pass(Duration::from_secs(1));
+    }
+    world.check_done(job);
+}
+
+#[test]
+fn failures_of_a_worker_that_left_or_is_blocked_do_not_count() {
+    for leaves in [true, false] {
+        let mut world = World::new();
+        let job = world.submit(8);
+        let honest = world.connect(9, "anna");
+        for id in 1..=3 {
+            world.connect(id, "mallory");
+        }
+        let mut failed = world.fail(WorkerId(1));
+        for id in [2, 3, 1, 2, 3] {
+            while let Some((_, next)) = world.next(WorkerId(id)).filter(|(_, next)| failed != Some(*next)) {
+                assert!(world.step(WorkerId(id)), "{next}");
+            }
+            failed = world.fail(WorkerId(id)).or(failed);
+        }
+        if leaves {
+            (1..=3).for_each(|id| world.ledger.goodbye(world.now, WorkerId(id)));
+        } else {
+            world.ledger.block(world.now, &crate::world::named("mallory"));
+        }
+        world.carry_out();
+        while world.step(honest) {}
+        if !leaves {
+            (1..=3).for_each(|id| while world.step(WorkerId(id)) {});
+            while world.step(honest) {}
+        }
+        world.check_done(job);
+    }
+}
+
+#[test]
+fn a_worker_that_reports_now_and_then_does_not_fail_on_all_the_rest() {
+    let mut world = World::new();
+    let job = world.submit(12);
+    let worker = world.connect(1, "anna");
+    let mut n_failures = 0;
+    for _ in 0..2000 {
+        world.step(worker);
+        n_failures += u64::from(world.fail(worker).is_some());
+        if world.worker_state(worker) == WorkerState::Failing {
+            break;
+        }
+    }
+    assert_eq!(world.worker_state(worker), WorkerState::Failing, "after {n_failures} failures");
+    assert!(world.job(job).n_failed <= 32, "{:?}", world.job(job));
+}

@@ -1,0 +1,271 @@
+//! A ledger with a store, and workers that do what they are told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{Store, Stored};
+use queens_ledger::{Ledger, Outcome};
+use queens_messages::{
+    Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority, Report,
+    ToWorker, WorkerId, WorkerState,
+};
+use queens_solver::{
+    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span, crosses_in_counting_order, published,
+};
+
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn size(n: u8) -> BoardSize {
+    BoardSize::new(n).expect("a board size")
+}
+
+pub(crate) fn plan(n: BoardSize) -> Plan {
+    Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+}
+
+pub(crate) fn named(name: &str) -> Name {
+    name.parse().expect("a name")
+}
+
+pub(crate) fn priority(priority: i32) -> Priority {
+    Priority::try_from(priority).expect("a priority")
+}
+
+pub(crate) fn solutions(n: BoardSize) -> u128 {
+    published(n).expect("published").solutions
+}
+
+/// A ledger with a store, and workers that do what they are told.
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    pub(crate) store: MemoryStore,
+    pub(crate) now: Duration,
+    pub(crate) workers: BTreeMap<WorkerId, Worker>,
+}
+
+#[derive(Default)]
+pub(crate) struct Worker {
+    pub(crate) name: String,
+    /// In the order they are counted in.
+    pub(crate) leases: BTreeMap<LeaseId, (Lease, VecDeque<Span>)>,
+    /// The lease of which its thread has a subproblem in hand.
+    pub(crate) in_hand: Option<LeaseId>,
+    pub(crate) n_reports: u64,
+    pub(crate) sent_home: bool,
+    pub(crate) notices: Vec<String>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::of(Stored::default(), MemoryStore::default())
+    }
+
+    pub(crate) fn of(stored: Stored, store: MemoryStore) -> Self {
+        let ledger = Ledger::restore(stored).expect("fits");
+        let mut world = Self { ledger, store, now: Duration::ZERO, workers: BTreeMap::new() };
+        world.carry_out();
+        world
+    }
+
+    /// All workers are gone, and another ledger goes on.
+    pub(crate) fn restart(mut self) -> Self {
+        Self::of(self.store.load().expect("memory"), self.store)
+    }
+
+    pub(crate) fn submit(&mut self, n: u8) -> JobId {
+        let job = self.ledger.submit(size(n), 0);
+        self.carry_out();
+        job
+    }
+
+    pub(crate) fn connect(&mut self, id: u64, name: &str) -> WorkerId {
+        self.connect_with(id, name, Vec::new())
+    }
+
+    pub(crate) fn connect_with(&mut self, id: u64, name: &str, held: Vec<Held>) -> WorkerId {
+        let worker = WorkerId(id);
+        self.workers.insert(worker, Worker { name: name.to_owned(), ..Worker::default() });
+        let hello = Hello {
+            worker,
+            name: named(name),
+            build: named("0"),
+            kernel: named("portable"),
+            n_threads: 1,
+            rate: 1e3,
+            decomposition: DECOMPOSITION_VERSION,
+            held,
+        };
+        self.ledger.connect(self.now, hello).expect("in order");
+        self.carry_out();
+        worker
+    }
+
+    /// Carries out what the ledger wants done; plans are made at once.
+    pub(crate) fn carry_out(&mut self) {
+        loop {
+            let effects = self.ledger.take_effects();
+            self.store.commit(&effects.writes).expect("memory");
+            for (worker, message) in effects.messages {
+                if let Some(worker) = self.workers.get_mut(&worker) {
+                    worker.hear(message);
+                }
+            }
+            self.check_leases();
+            for comparison in &effects.comparisons {
+                let recorded = self.store.find(comparison.job, comparison.span).expect("memory");
+                self.ledger.compared(comparison, recorded.as_ref());
+            }
+            for (job, n) in &effects.plans {
+                self.ledger.planned(self.now, *job, plan(*n));
+            }
+            if effects.comparisons.is_empty() && effects.plans.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// No subproblem is held by two workers that have heard all that they were told.
+    pub(crate) fn check_leases(&self) {
+        let held = self.workers.values().flat_map(|worker| worker.leases.values());
+        let mut spans: Vec<(JobId, Span)> =
+            held.flat_map(|(lease, spans)| spans.iter().map(|&span| (lease.job, span))).collect();
+        spans.sort_by_key(|(job, span)| (*job, span.cross(), span.from()));
+        for pair in spans.windows(2) {
+            let apart = pair[0].0 != pair[1].0 || pair[0].1.intersection(pair[1].1).is_none();
+            assert!(apart, "held twice: {pair:?}");
+        }
+    }
+
+    pub(crate) fn job(&self, id: JobId) -> JobStatus {
+        self.ledger.jobs().into_iter().find(|job| job.id == id).expect("submitted")
+    }
+
+    pub(crate) fn worker_state(&self, id: WorkerId) -> WorkerState {
+        self.ledger.workers().into_iter().find(|worker| worker.id == id).expect("connected").state
+    }
+
+    /// What a worker counts next.
+    pub(crate) fn next(&self, id: WorkerId) -> Option<(JobId, Span)> {
+        let (lease, spans) = self.workers[&id].leases.values().find(|(_, spans)| !spans.is_empty())?;
+        Some((lease.job, spans.front()?.split_at(spans.front()?.from() + 1).0?))
+    }
+
+    /// A worker's thread takes the next subproblem in hand; it counts it whatever it is told meanwhile.
+    pub(crate) fn begin(&mut self, id: WorkerId) -> Option<Delta> {
+        let worker = self.workers.get_mut(&id).filter(|worker| worker.in_hand.is_none())?;
+        let (lease, spans) = worker.leases.values_mut().find(|(_, spans)| !spans.is_empty())?;
+        let front = spans.pop_front().expect("not empty");
+        let (span, rest) = front.split_at(front.from() + 1);
+        rest.into_iter().for_each(|rest| spans.push_front(rest));
+        let span = span.expect("not empty");
+        let count = count(lease, span);
+        worker.in_hand = Some(lease.id);
+        Some(Delta { job: lease.job, lease: lease.id, span, count, duration: Duration::from_millis(50) })
+    }
+
+    /// A worker reports what it had in hand, and which of its leases are at their end.
+    pub(crate) fn report(&mut self, id: WorkerId, delta: Option<Delta>) -> Vec<Outcome> {
+        let worker = self.workers.get_mut(&id).expect("connected");
+        worker.n_reports += 1;
+        if delta.is_some() {
+            worker.in_hand = None;
+        }
+        let is_ended = |(id, (_, spans)): &(&LeaseId, &(Lease, VecDeque<Span>))| {
+            spans.is_empty() && worker.in_hand != Some(**id)
+        };
+        let ended: Vec<LeaseId> = worker.leases.iter().filter(is_ended).map(|(&id, _)| id).collect();
+        ended.iter().for_each(|lease| _ = worker.leases.remove(lease));
+        let deltas = delta.into_iter().collect();
+        let report = Report { sequence: worker.n_reports, deltas, finished: ended };
+        let outcomes = self.ledger.report(self.now, id, &report).expect("in order");
+        self.carry_out();
+        outcomes
+    }
+
+    /// A worker counts one subproblem and reports it, or that its leases are at their end; `false` if it has none.
+    pub(crate) fn step(&mut self, id: WorkerId) -> bool {
+        let has_leases = !self.workers[&id].leases.is_empty();
+        let delta = self.begin(id);
+        self.pass(Duration::from_millis(50));
+        self.report(id, delta);
+        has_leases
+    }
+
+    /// A worker's kernel fails on the next subproblem, and with it the lease ends.
+    pub(crate) fn fail(&mut self, id: WorkerId) -> Option<Span> {
+        let Delta { job, lease, span, .. } = self.begin(id)?;
+        let failure = Failure { job, lease, span, reason: "division by zero".to_owned() };
+        self.ledger.fail(self.now, id, &failure).expect("in order");
+        self.carry_out();
+        let worker = self.workers.get_mut(&id).expect("connected");
+        worker.in_hand = None;
+        if let Some((_, spans)) = worker.leases.get_mut(&lease) {
+            spans.clear();
+        }
+        self.report(id, None);
+        Some(span)
+    }
+
+    pub(crate) fn pass(&mut self, time: Duration) {
+        self.now += time;
+        self.ledger.tick(self.now);
+        self.carry_out();
+    }
+
+    /// All workers count until none has anything to do.
+    pub(crate) fn finish(&mut self) {
+        let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
+        while ids.iter().filter(|&&id| self.step(id)).count() > 0 {}
+    }
+
+    #[track_caller]
+    pub(crate) fn check_done(&self, job: JobId) {
+        let status = self.job(job);
+        assert_eq!((status.state, status.n_disputed), (JobState::Done, 0));
+        assert_eq!(status.progress.solutions, solutions(status.n));
+    }
+}
+
+impl Worker {
+    pub(crate) fn hear(&mut self, message: ToWorker) {
+        match message {
+            ToWorker::Lease(lease) => {
+                let spans = lease.spans.iter().map(|leased| leased.span).collect();
+                self.leases.insert(lease.id, (lease, spans));
+            }
+            ToWorker::Shorten { lease, spans: taken } => {
+                if let Some((_, spans)) = self.leases.get_mut(&lease) {
+                    *spans = spans.iter().flat_map(|&span| without(span, &taken)).collect();
+                }
+            }
+            ToWorker::Cancel(lease) => _ = self.leases.remove(&lease),
+            ToWorker::Drain => self.sent_home = true,
+            ToWorker::Notice(text) => self.notices.push(text),
+            ToWorker::Acknowledge { .. } => {}
+        }
+    }
+}
+
+pub(crate) fn without(span: Span, taken: &[Span]) -> Vec<Span> {
+    let cut = |spans: Vec<Span>, taken: &Span| {
+        let cut = |span: Span| match span.intersection(*taken) {
+            None => vec![span],
+            Some(inside) => {
+                let (before, rest) = span.split_at(inside.from());
+                before.into_iter().chain(rest.and_then(|rest| rest.split_at(inside.to()).1)).collect()
+            }
+        };
+        spans.into_iter().flat_map(cut).collect()
+    };
+    taken.iter().fold(vec![span], cut)
+}
+
+pub(crate) fn count(lease: &Lease, span: Span) -> Count {
+    let leased = lease.spans.iter().find(|leased| leased.span.intersection(span).is_some()).expect("leased");
+    let cross = &crosses_in_counting_order(lease.n)[span.cross() as usize];
+    let count = cross.subproblems(leased.image).count(span.from()..span.to(), Kernel::Portable, &NEVER);
+    count.expect("nobody stops it")
+}

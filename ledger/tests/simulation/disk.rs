@@ -1,0 +1,251 @@
+//! The store, watched: every commit is held against what the spans really count to and against all commits before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use queens_ledger::intervals::Intervals;
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{
+    Coverage, CoverageChange, JobEntry, Phase, Record, Recorded, Store, Stored, Write,
+};
+use queens_messages::{JobId, Progress};
+use queens_solver::{Plan, Span};
+
+use super::puzzle::Puzzle;
+
+/// A store that can be made to fail.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    medium: Medium,
+    pub(crate) rows: BTreeMap<JobId, JobEntry>,
+    crosses: BTreeMap<(JobId, u32), Cross>,
+    progress: BTreeMap<JobId, Progress>,
+    /// How many commits are to fail.
+    pub(crate) n_failures: u64,
+    /// Whether those that fail are durable all the same.
+    pub(crate) fails_late: bool,
+}
+
+/// A store that outlives the process that writes to it, to have histories played on.
+pub(crate) trait RealDisk: Debug {
+    /// The store, open.
+    fn store(&mut self) -> &mut dyn Store;
+
+    /// What a crash leaves: what is written, without the tidying up of a store that is closed.
+    fn crash(self: Box<Self>) -> Box<dyn RealDisk>;
+
+    /// What the records prove by themselves, `plan` being that of a job.
+    fn audit(self: Box<Self>, plan: &dyn Fn(JobId) -> Plan) -> Vec<Audited>;
+}
+
+/// What the records of a job come to.
+#[derive(Debug)]
+pub(crate) struct Audited {
+    pub(crate) job: JobId,
+    pub(crate) phase: Phase,
+    pub(crate) n_records: u64,
+    pub(crate) is_complete: bool,
+    pub(crate) total: u128,
+    pub(crate) nodes: u128,
+}
+
+/// The store itself.
+#[derive(Debug)]
+enum Medium {
+    Memory(MemoryStore),
+    Real(Box<dyn RealDisk>),
+}
+
+impl Medium {
+    fn store(&mut self) -> &mut dyn Store {
+        match self {
+            Self::Memory(store) => store,
+            Self::Real(disk) => disk.store(),
+        }
+    }
+}
+
+/// The records of one cross, by their first subproblem, and the coverage that was written with them.
+#[derive(Debug, Default)]
+struct Cross {
+    records: BTreeMap<u64, Record>,
+    coverage: Coverage,
+}
+
+/// A write that failed and may work later.
+#[derive(Debug)]
+pub(crate) struct CommitFailed;
+
+impl Disk {
+    /// An empty disk: a real one, or a model in memory, which is much faster.
+    pub(crate) fn new(real: Option<Box<dyn RealDisk>>) -> Self {
+        let medium = real.map_or_else(|| Medium::Memory(MemoryStore::default()), Medium::Real);
+        Self {
+            medium,
+            rows: BTreeMap::new(),
+            crosses: BTreeMap::new(),
+            progress: BTreeMap::new(),
+            n_failures: 0,
+            fails_late: false,
+        }
+    }
+
+    /// What is there after a crash.
+    pub(crate) fn load(&mut self) -> Stored {
+        self.medium = match std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default())) {
+            Medium::Real(disk) => Medium::Real(disk.crash()),
+            memory => memory,
+        };
+        self.medium.store().load().expect("it can be read")
+    }
+
+    /// What the records of a real disk prove; closes it.
+    pub(crate) fn audit(&mut self, puzzles: &[Puzzle]) -> Vec<Audited> {
+        match std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default())) {
+            Medium::Real(disk) => disk.audit(&|job| puzzle(puzzles, job).plan.clone()),
+            Medium::Memory(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn commit(&mut self, puzzles: &[Puzzle], writes: &[Write]) -> Result<(), CommitFailed> {
+        if self.n_failures > 0 {
+            self.n_failures -= 1;
+            if self.fails_late {
+                self.apply(puzzles, writes);
+            }
+            return Err(CommitFailed);
+        }
+        self.apply(puzzles, writes);
+        Ok(())
+    }
+
+    pub(crate) fn find(&mut self, job: JobId, span: Span) -> Option<Recorded> {
+        self.medium.store().find(job, span).expect("it can be read")
+    }
+
+    /// What is durably recorded of a cross.
+    pub(crate) fn recorded(&self, job: JobId, cross: u32) -> Intervals {
+        self.crosses.get(&(job, cross)).map(|cross| cross.coverage.recorded.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn coverages(&self, job: JobId) -> impl Iterator<Item = (u32, &Intervals)> {
+        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
+        crosses.map(|(&(_, number), cross)| (number, &cross.coverage.recorded))
+    }
+
+    pub(crate) fn records(&self, job: JobId) -> Vec<Record> {
+        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
+        crosses.flat_map(|(_, cross)| cross.records.values()).cloned().collect()
+    }
+
+    /// What the coverage of a job comes to, of a plan that is stored.
+    pub(crate) fn progress(&self, job: JobId) -> Option<Progress> {
+        self.progress.get(&job).copied()
+    }
+
+    pub(crate) fn is_over(&self, job: JobId) -> bool {
+        self.rows.get(&job).is_some_and(|row| matches!(row.phase, Phase::Done | Phase::Cancelled))
+    }
+
+    fn apply(&mut self, puzzles: &[Puzzle], writes: &[Write]) {
+        self.medium.store().commit(writes).expect("jobs are written before what belongs to them");
+        let cancelled = |(&id, row): (&JobId, &JobEntry)| (row.phase == Phase::Cancelled).then_some(id);
+        let cancelled: BTreeSet<JobId> = self.rows.iter().filter_map(cancelled).collect();
+        let mut touched = BTreeSet::new();
+        for write in writes {
+            match write {
+                Write::Epoch(_) | Write::Blocked { .. } => {}
+                Write::Job(row) => {
+                    if let Some(before) = self.rows.insert(row.id, row.clone()) {
+                        assert!(rank(before.phase) <= rank(row.phase), "job {} goes back: {row:?}", row.id);
+                        assert!(before.n_verified <= row.n_verified && before.n_disputed <= row.n_disputed);
+                    }
+                }
+                Write::Plan { job, choices } => {
+                    let plan = &puzzle(puzzles, *job).plan;
+                    assert!(plan.crosses().iter().map(|cross| cross.choice()).eq(choices), "another plan");
+                    let mut progress = Progress::default();
+                    for choice in choices {
+                        progress.n_subproblems += u128::from(choice.n_subproblems);
+                        progress.work += choice.work;
+                    }
+                    self.progress.entry(*job).or_insert(progress);
+                }
+                Write::Record { job, record } => {
+                    let known = self.crosses.get(&(*job, record.span.cross()));
+                    let known = known.and_then(|cross| cross.records.get(&record.span.from()));
+                    let is_new = known != Some(record);
+                    assert!(!is_new || !cancelled.contains(job), "recorded after cancellation: {record:?}");
+                    self.add(puzzle(puzzles, *job), *job, record);
+                    touched.insert((*job, record.span.cross()));
+                }
+                Write::Coverage { job, cross, change } => {
+                    self.cover(puzzle(puzzles, *job), *job, *cross, change);
+                    touched.insert((*job, *cross));
+                }
+            }
+        }
+        for (job, number) in touched {
+            let cross = &self.crosses[&(job, number)];
+            let mut union = Intervals::default();
+            cross.records.values().for_each(|record| _ = union.insert(record.span.from()..record.span.to()));
+            assert_eq!(union, cross.coverage.recorded, "records and coverage of cross {number} differ");
+        }
+    }
+
+    fn add(&mut self, puzzle: &Puzzle, job: JobId, record: &Record) {
+        let span = record.span;
+        assert!(puzzle.has(span), "a record outside the plan: {record:?}");
+        assert_eq!(record.count, puzzle.count(span), "a wrong record of job {job}: {record:?}");
+        assert!(i64::try_from(record.duration.as_micros()).is_ok(), "no column holds it: {record:?}");
+        let records = &mut self.crosses.entry((job, span.cross())).or_default().records;
+        if let Some(before) = records.insert(span.from(), record.clone()) {
+            assert!(before.span.to() <= span.to(), "a record shrank: {before:?}, {record:?}");
+            assert!(before.source == record.source && before.lease == record.lease, "{before:?}, {record:?}");
+        }
+        let before = records.range(..span.from()).next_back();
+        let after = records.range(span.from() + 1..).next();
+        assert!(before.is_none_or(|(_, other)| other.span.to() <= span.from()), "{before:?}, {record:?}");
+        assert!(after.is_none_or(|(&from, _)| span.to() <= from), "overlap: {record:?}, {after:?}");
+    }
+
+    fn cover(&mut self, puzzle: &Puzzle, job: JobId, number: u32, change: &CoverageChange) {
+        let cross = self.crosses.entry((job, number)).or_default();
+        let before = cross.coverage.clone();
+        cross.coverage.apply(change);
+        let coverage = &cross.coverage;
+        assert_eq!(coverage.recorded.extent(), change.extent, "cross {number}: {coverage:?}");
+        let (mut solutions, mut nodes) = (0, 0);
+        for range in coverage.recorded.ranges() {
+            let span = Span::new(number, range.start, range.end).expect("ranges are not empty");
+            let count = puzzle.count(span);
+            solutions += u128::from(count.solutions);
+            nodes += u128::from(count.nodes);
+        }
+        assert_eq!((coverage.solutions, coverage.nodes), (solutions, nodes), "sums of cross {number}");
+        for range in before.recorded.ranges() {
+            assert!(coverage.recorded.contains(&range), "cross {number} lost {range:?}: {coverage:?}");
+        }
+        let planned = &puzzle.plan.crosses()[number as usize];
+        let (work, all) = (planned.choice().work, u128::from(planned.choice().n_subproblems));
+        let part = |coverage: &Coverage| work * u128::from(coverage.recorded.len()) / all;
+        let progress = self.progress.get_mut(&job).expect("planned before it is counted");
+        progress.solutions += u128::from(planned.cross().weight()) * (solutions - before.solutions);
+        progress.nodes += nodes - before.nodes;
+        progress.n_recorded += u128::from(coverage.recorded.len() - before.recorded.len());
+        progress.work_recorded += part(coverage) - part(&before);
+    }
+}
+
+fn rank(phase: Phase) -> u8 {
+    match phase {
+        Phase::Planning => 0,
+        Phase::Active => 1,
+        Phase::Done | Phase::Cancelled => 2,
+    }
+}
+
+/// The puzzle of a job: jobs are numbered from 1.
+pub(crate) fn puzzle(puzzles: &[Puzzle], job: JobId) -> &Puzzle {
+    &puzzles[usize::try_from(job.0 - 1).expect("few jobs")]
+}

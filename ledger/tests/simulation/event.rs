@@ -1,0 +1,101 @@
+//! What can happen, and a log of what did.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use queens_messages::{JobId, ToCoordinator, ToWorker, WorkerId};
+
+use super::fault::Fault;
+
+/// Something that happens at some time.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Up {
+        link: u64,
+        message: ToCoordinator,
+    },
+    Down {
+        link: u64,
+        message: ToWorker,
+    },
+    /// A thread has counted its chunk.
+    Counted {
+        worker: WorkerId,
+        thread: usize,
+        duration: Duration,
+    },
+    /// A worker's session has to report.
+    Interval {
+        link: u64,
+    },
+    Connect {
+        worker: WorkerId,
+    },
+    /// A worker that is leaving has waited long enough.
+    Farewell {
+        worker: WorkerId,
+    },
+    WorkerNotices {
+        link: u64,
+    },
+    CoordinatorNotices {
+        link: u64,
+    },
+    Join {
+        healthy: bool,
+    },
+    Submit,
+    Fault(Fault),
+    /// Operators take back pauses and blocks.
+    Undo,
+    /// Operators have what failed tried again, if all else is done.
+    Oversee,
+    Restart,
+    /// To the coordinator that was started as the given one.
+    Tick {
+        start: u64,
+    },
+    Wake {
+        start: u64,
+    },
+    Retry {
+        start: u64,
+    },
+    Planned {
+        start: u64,
+        job: JobId,
+    },
+}
+
+impl Event {
+    /// Whether it is worth a line in the log, which signs of life are not.
+    pub(crate) fn is_telling(&self) -> bool {
+        match self {
+            Self::Tick { .. } | Self::Wake { .. } | Self::Interval { .. } | Self::Oversee => false,
+            Self::Down { message, .. } => !matches!(message, ToWorker::Acknowledge { .. }),
+            Self::Up { message: ToCoordinator::Report(report), .. } => {
+                !report.deltas.is_empty() || !report.finished.is_empty()
+            }
+            _ => true,
+        }
+    }
+}
+
+/// The last steps of a history, for whoever has to find out why it failed.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// The most lines it keeps.
+    pub(crate) longest: usize,
+    pub(crate) lines: VecDeque<String>,
+}
+
+impl Log {
+    pub(crate) fn add(&mut self, now: Duration, line: impl FnOnce() -> String) {
+        if self.longest > 0 {
+            if self.lines.len() == self.longest {
+                self.lines.pop_front();
+            }
+            self.lines.push_back(format!("{:9.3} s  {}", now.as_secs_f64(), line()));
+        }
+    }
+}

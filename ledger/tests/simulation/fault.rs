@@ -1,0 +1,186 @@
+//! What goes wrong in a history: a counted number of faults, each of a kind and at a time drawn beforehand.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::random::Random;
+
+/// Most faults of one history.
+const MOST: u64 = 14;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// One direction of a link holds its messages back for a while.
+    Delay,
+    /// A report is delivered again, some time after the first time.
+    Duplicate,
+    /// A link breaks; its two ends find out in their own time, and the worker connects again.
+    LinkLost,
+    /// A worker is cut off for good.
+    Partition,
+    /// A worker dies with all it has not reported; another may take its place.
+    Crash,
+    /// A worker does nothing for up to a minute, then goes on.
+    Stall,
+    /// The threads of a worker do nothing for a while, and its session goes on.
+    Stuck,
+    /// A worker becomes much slower or faster.
+    Speed,
+    /// A worker reports what can't be.
+    CorruptReport,
+    /// A worker says at its next hello that it holds what can't be.
+    CorruptHello,
+    /// A worker contradicts a record.
+    Lie,
+    /// A worker reports what nobody asked it for.
+    Unsolicited,
+    /// The coordinator's clock jumps.
+    ClockJump,
+    /// The coordinator dies between two steps.
+    Restart,
+    /// The coordinator dies after a commit, with some of its messages not sent.
+    RestartAfterCommit,
+    /// Some commits fail.
+    CommitFails,
+    /// Some commits fail, though what they wrote is durable.
+    CommitFailsLate,
+    /// A worker leaves in good order.
+    Leave,
+    /// The second job is given up.
+    Cancel,
+    /// A job is paused for a while.
+    Pause,
+    /// A job becomes more or less urgent.
+    Priority,
+    /// All workers of a name are sent home, and others take their places.
+    Drain,
+    /// A name is blocked for a while.
+    Block,
+    /// A worker fails to count a chunk.
+    Failure,
+    /// A worker reports wrong counts of spans that it was not granted, or has reported, under any token.
+    Liar,
+    /// A worker says at its next hello that it holds leases of others, or spans that it was not granted.
+    Impostor,
+    /// A worker says of each subproblem it holds that it can't count it.
+    Flood,
+}
+
+impl Fault {
+    const ALL: [Self; 27] = [
+        Self::Delay,
+        Self::Duplicate,
+        Self::LinkLost,
+        Self::Partition,
+        Self::Crash,
+        Self::Stall,
+        Self::Stuck,
+        Self::Speed,
+        Self::CorruptReport,
+        Self::CorruptHello,
+        Self::Lie,
+        Self::Unsolicited,
+        Self::ClockJump,
+        Self::Restart,
+        Self::RestartAfterCommit,
+        Self::CommitFails,
+        Self::CommitFailsLate,
+        Self::Leave,
+        Self::Cancel,
+        Self::Pause,
+        Self::Priority,
+        Self::Drain,
+        Self::Block,
+        Self::Failure,
+        Self::Liar,
+        Self::Impostor,
+        Self::Flood,
+    ];
+}
+
+/// The faults of a history, in no order.
+pub(crate) fn draw(random: &mut Random) -> Vec<(Duration, Fault)> {
+    // Some histories have one favourite, so that several faults of one kind come together.
+    let favourite = random.pick(&Fault::ALL).filter(|_| random.percent(40));
+    let budget = random.between(0, MOST);
+    let one = |_| {
+        let any = random.pick(&Fault::ALL).expect("not empty");
+        let fault = favourite.filter(|_| random.percent(50)).unwrap_or(any);
+        (random.ms(0, 25_000), fault)
+    };
+    (0..budget).map(one).collect()
+}
+
+/// Which of a history's faults are inflicted, by their numbers in the order they were drawn; all by default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults(Option<Vec<u64>>);
+
+impl Faults {
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.0.as_ref().is_none_or(|kept| kept.contains(&number))
+    }
+
+    /// As few as possible of them with which a history still fails, if it fails with all of them.
+    pub(crate) fn fewest(&self, fails: impl Fn(&Self) -> bool) -> Self {
+        let all: Vec<u64> = (0..MOST).filter(|&number| self.has(number)).collect();
+        let first = |n: usize| Self(Some(all[..n].to_vec()));
+        let Some(mut fewest) = (0..=all.len()).map(first).find(|some| fails(some)) else {
+            return first(all.len());
+        };
+        for number in all {
+            let without = |kept: &Vec<u64>| kept.iter().copied().filter(|&other| other != number).collect();
+            let fewer = Self(fewest.0.as_ref().map(without));
+            if fewest.has(number) && fails(&fewer) {
+                fewest = fewer;
+            }
+        }
+        fewest
+    }
+}
+
+/// For example `0,3,12`.
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().flatten().map(u64::to_string).collect();
+        f.write_str(&numbers.join(","))
+    }
+}
+
+impl FromStr for Faults {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        let numbers = text.split(',').filter(|number| !number.is_empty()).map(str::parse);
+        Ok(Self(Some(numbers.collect::<Result<_, _>>()?)))
+    }
+}
+
+/// How many faults of each kind there were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    faults: BTreeMap<Fault, u64>,
+}
+
+impl Tally {
+    pub(crate) fn count(&mut self, fault: Fault) {
+        *self.faults.entry(fault).or_default() += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (&fault, n) in &other.faults {
+            *self.faults.entry(fault).or_default() += n;
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n_faults: u64 = self.faults.values().sum();
+        write!(f, "{n_faults} faults: ")?;
+        f.debug_map().entries(&self.faults).finish()
+    }
+}

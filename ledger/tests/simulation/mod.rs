@@ -1,0 +1,117 @@
+//! Whatever happens to workers, links, store and coordinator, a job ends with the right count.
+//!
+//! Plays random histories to a [`Ledger`](queens_ledger::Ledger) and a store: workers that count small
+//! boards, links that delay and break, and a counted number of faults, after which the history must come to its end.
+//! All chance comes from a seed, time is simulated, and nothing runs in parallel, so that any history can be played
+//! again:
+//!
+//! - `QUEENS_SIMULATION_HISTORIES`: how many are played;
+//! - `QUEENS_SIMULATION_SEED`: play the history of this seed alone, and show all its steps if it fails;
+//! - `QUEENS_SIMULATION_FAULTS`: of each history, only the faults with these numbers, for example `0,3`.
+
+mod coordinator;
+pub(crate) mod disk;
+mod event;
+mod fault;
+mod mischief;
+mod network;
+mod process;
+mod puzzle;
+mod random;
+mod verdict;
+mod witness;
+mod worker;
+mod world;
+
+use std::env;
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::str::FromStr;
+
+use self::disk::RealDisk;
+use self::event::Log;
+use self::fault::{Faults, Tally};
+use self::puzzle::Library;
+use self::world::World;
+
+/// Steps that are shown of a history that fails, unless it is the only one.
+const LAST_STEPS: usize = 40;
+
+/// Seeds are drawn from here on.
+const FIRST_SEED: u64 = 1;
+
+/// What every history is played with.
+struct Stage {
+    library: Library,
+    /// Makes an empty disk, or a model of one does.
+    disk: Option<fn() -> Box<dyn RealDisk>>,
+    /// The name of the test, to be run again.
+    test: &'static str,
+}
+
+/// Plays `usual` histories or as many as the environment says: on disks that `disk` makes, or on a model of one.
+pub(crate) fn any_history_ends_with_the_right_count(
+    test: &'static str,
+    usual: u64,
+    disk: Option<fn() -> Box<dyn RealDisk>>,
+) {
+    let stage = Stage { library: Library::new(), disk, test };
+    let faults = from_environment("FAULTS").unwrap_or_default();
+    let seeds = match from_environment("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => FIRST_SEED..FIRST_SEED + from_environment("HISTORIES").unwrap_or(usual),
+    };
+    let n_histories = seeds.end - seeds.start;
+    let mut tally = Tally::default();
+    for (n_before, seed) in (0..).zip(seeds) {
+        let mut log = Log::default();
+        match play(&stage, seed, &faults, &mut log) {
+            Ok(inflicted) => tally.add(&inflicted),
+            Err(_) => explain(&stage, seed, &faults, n_before),
+        }
+    }
+    say(&format!("simulated {n_histories} histories, none with a wrong total, {tally}"));
+}
+
+/// Plays one history; the error is what was found wrong.
+fn play(stage: &Stage, seed: u64, faults: &Faults, log: &mut Log) -> Result<Tally, String> {
+    let history = || {
+        let mut world = World::new(&stage.library, seed, faults, stage.disk.map(|make| make()), log);
+        world.run();
+        world.tally
+    };
+    catch_unwind(AssertUnwindSafe(history)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+    })
+}
+
+/// Looks for the fewest faults with which a history fails, shows what happened and fails.
+fn explain(stage: &Stage, seed: u64, faults: &Faults, n_before: u64) -> ! {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let fewest = faults.fewest(|some| play(stage, seed, some, &mut Log::default()).is_err());
+    let longest = if env::var_os("QUEENS_SIMULATION_SEED").is_some() { usize::MAX } else { LAST_STEPS };
+    let mut log = Log { longest, ..Log::default() };
+    let reason = play(stage, seed, &fewest, &mut log).err().unwrap_or_default();
+    panic::set_hook(hook);
+    for line in &log.lines {
+        say(line);
+    }
+    panic!(
+        "after {n_before} histories, that of seed {seed} fails, at least with its faults [{fewest}]: {reason}\nto play \
+         it again: QUEENS_SIMULATION_SEED={seed} QUEENS_SIMULATION_FAULTS={fewest} cargo test -p {} --test \
+         simulation",
+        stage.test
+    );
+}
+
+fn from_environment<T: FromStr>(name: &str) -> Option<T> {
+    let value = env::var(format!("QUEENS_SIMULATION_{name}")).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("QUEENS_SIMULATION_{name}={value} makes no sense")))
+}
+
+/// Not through `println!`, which the harness swallows if the test passes.
+fn say(line: &str) {
+    _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,54 @@
+//! Links between workers and the coordinator: in order each way, with delays, and with ends that notice a break late.
+
+use std::time::Duration;
+
+/// One session's connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) worker: queens_messages::WorkerId,
+    pub(crate) up: Lane,
+    pub(crate) down: Lane,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lane {
+    state: State,
+    /// No message overtakes another.
+    last: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Open,
+    /// Nothing more is sent.
+    Closed,
+    /// Nor does anything more arrive.
+    Cut,
+}
+
+impl Lane {
+    /// When a message that is sent now and takes `latency` arrives; `None` if it is lost.
+    pub(crate) fn send(&mut self, now: Duration, latency: Duration) -> Option<Duration> {
+        (self.state == State::Open).then(|| {
+            self.last = self.last.max(now + latency);
+            self.last
+        })
+    }
+
+    pub(crate) fn arrives(self) -> bool {
+        self.state != State::Cut
+    }
+
+    /// Holds back what is sent from now on.
+    pub(crate) fn hold(&mut self, until: Duration) {
+        self.last = self.last.max(until);
+    }
+
+    /// Takes no more messages; what is on its way arrives unless `at_once`. Returns when the last of it does.
+    pub(crate) fn close(&mut self, at_once: bool) -> Duration {
+        self.state = if at_once || self.state == State::Cut { State::Cut } else { State::Closed };
+        self.last
+    }
+}

@@ -1,0 +1,123 @@
+//! What is counted in a history, and what it must come to.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use queens_solver::{BoardSize, Choice, Count, Kernel, Plan, Span, published};
+
+use super::random::Random;
+
+/// The boards that are counted.
+const SIZES: std::ops::RangeInclusive<u8> = 6..=12;
+
+/// Estimated nodes of a mean subproblem.
+const WORK: u64 = 10_000_000;
+
+/// What the crosses of the boards really count to.
+#[derive(Debug)]
+pub(crate) struct Library(Vec<(BoardSize, Vec<Count>)>);
+
+/// A plan and what each of its subproblems counts to.
+#[derive(Debug)]
+pub(crate) struct Puzzle {
+    pub(crate) plan: Plan,
+    /// For each cross, what its first 0, 1, 2... subproblems count to together.
+    sums: Vec<Vec<Count>>,
+    /// Q(n).
+    pub(crate) solutions: u128,
+    pub(crate) nodes: u128,
+}
+
+impl Library {
+    pub(crate) fn new() -> Self {
+        let never = AtomicBool::new(false);
+        let counts = |n: BoardSize| {
+            let plan = Plan::new(n, NonZeroUsize::MIN, &never).expect("nobody stops it");
+            let count = |planned: &queens_solver::PlannedCross| {
+                let all = 0..planned.choice().n_subproblems;
+                planned.subproblems().count(all, Kernel::Portable, &never).expect("nobody stops it")
+            };
+            (n, plan.crosses().iter().map(count).collect())
+        };
+        Self(BoardSize::range(*SIZES.start(), *SIZES.end()).map(counts).collect())
+    }
+
+    /// A board of a random size, cut at random. Each cross keeps its real number of solutions, which is shared out
+    /// among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
+    pub(crate) fn puzzle(&self, random: &mut Random) -> Puzzle {
+        // Small boards more often: they have few crosses, so that these have many subproblems.
+        let sizes = [6, 6, 6, 7, 8, 8, 8, 9, 10, 11, 12];
+        let size = random.pick(&sizes).expect("not empty");
+        let (n, counts) = self.0.iter().find(|(n, _)| n.get() == size).expect("counted");
+        // One in eight as it really is cut: small boards into one subproblem a cross.
+        let most = if random.percent(12) {
+            1
+        } else {
+            random.between(60, 400).div_ceil(u64::try_from(counts.len()).expect("fits")).max(2)
+        };
+        let mut choices = Vec::new();
+        let mut sums = Vec::new();
+        for count in counts {
+            let empty = count.solutions == 0 && most > 1 && random.percent(10);
+            let n_subproblems = if empty { 0 } else { random.between(1, most * 2 - 1) };
+            let work = u128::from(n_subproblems.max(1)) * u128::from(random.between(WORK / 4, WORK * 2));
+            choices.push(Choice { image: queens_solver::Symmetry::IDENTITY, n_subproblems, work });
+            sums.push(shares(*count, n_subproblems, random));
+        }
+        let plan = Plan::from_choices(*n, &choices).expect("one choice for each cross");
+        let solutions = published(*n).expect("known").solutions;
+        let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.nodes)).sum();
+        Puzzle { plan, sums, solutions, nodes }
+    }
+}
+
+/// Running sums over the subproblems of a cross.
+fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
+    let mut cuts: Vec<u64> = (1..n_subproblems).map(|_| random.between(0, count.solutions)).collect();
+    cuts.sort_unstable();
+    cuts.push(count.solutions);
+    let mut nodes = 0;
+    let mut sums = vec![Count::default()];
+    for solutions in cuts.into_iter().take(usize::try_from(n_subproblems).expect("small")) {
+        nodes += random.between(1, 1_000_000);
+        sums.push(Count { solutions, nodes });
+    }
+    sums
+}
+
+impl Puzzle {
+    /// What a span of the plan counts to.
+    pub(crate) fn count(&self, span: Span) -> Count {
+        let sums = &self.sums[index(span.cross().into())];
+        let (before, after) = (sums[index(span.from())], sums[index(span.to())]);
+        Count { solutions: after.solutions - before.solutions, nodes: after.nodes - before.nodes }
+    }
+
+    pub(crate) fn has(&self, span: Span) -> bool {
+        self.plan.cross(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
+    }
+
+    /// The estimated nodes of a span of the plan.
+    pub(crate) fn work(&self, span: Span) -> f64 {
+        let choice = self.plan.crosses()[index(span.cross().into())].choice();
+        choice.work as f64 * span.n_subproblems() as f64 / choice.n_subproblems as f64
+    }
+
+    /// A span of the plan of at most `longest` subproblems.
+    pub(crate) fn random_span(&self, longest: u64, random: &mut Random) -> Span {
+        loop {
+            let n_crosses = u64::try_from(self.sums.len()).expect("fits");
+            let cross = u32::try_from(random.below(n_crosses)).expect("fits");
+            let all = self.plan.crosses()[index(cross.into())].choice().n_subproblems;
+            if all > 0 {
+                let from = random.below(all);
+                let to = all.min(from + random.between(1, longest));
+                return Span::new(cross, from, to).expect("not empty");
+            }
+        }
+    }
+}
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).expect("small")
+}

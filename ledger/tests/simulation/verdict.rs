@@ -1,0 +1,62 @@
+//! What must be so at the end of a history.
+
+use std::collections::BTreeMap;
+
+use queens_ledger::store::Phase;
+use queens_messages::JobId;
+
+use super::disk::puzzle;
+use super::world::World;
+
+impl World<'_> {
+    /// Every job's total is that of its board, from what is stored alone.
+    pub(crate) fn check_end(&mut self) {
+        let stored = self.disk.load();
+        assert_eq!(stored.jobs.len(), self.puzzles.len(), "jobs");
+        for job in stored.jobs {
+            let id = job.entry.id;
+            let mut recorded: BTreeMap<u32, (u64, u128, u128)> = BTreeMap::new();
+            for record in self.disk.records(id) {
+                let sums = recorded.entry(record.span.cross()).or_default();
+                sums.0 += record.span.n_subproblems();
+                sums.1 += u128::from(record.count.solutions);
+                sums.2 += u128::from(record.count.nodes);
+            }
+            let covered = job.coverage.iter().map(|(cross, coverage)| {
+                (*cross, (coverage.recorded.len(), coverage.solutions, coverage.nodes))
+            });
+            assert_eq!(covered.collect::<BTreeMap<_, _>>(), recorded, "records and coverage of job {id}");
+            if job.entry.phase == Phase::Done {
+                self.check_total(id, &recorded);
+            } else {
+                let is_cancelled = job.entry.phase == Phase::Cancelled && self.wants_cancel && id == JobId(2);
+                assert!(is_cancelled, "{:?}", job.entry);
+            }
+        }
+        self.check_audit();
+    }
+
+    /// The records on a real disk are those that were written.
+    fn check_audit(&mut self) {
+        for audit in self.disk.audit(&self.puzzles) {
+            let id = audit.job;
+            let records = self.disk.records(id);
+            assert_eq!(audit.n_records, u64::try_from(records.len()).expect("few"), "records of job {id}");
+            assert!(audit.phase != Phase::Done || audit.is_complete, "{audit:?}");
+            let progress = self.disk.progress(id).unwrap_or_default();
+            assert_eq!((audit.total, audit.nodes), (progress.solutions, progress.nodes), "sums of job {id}");
+        }
+    }
+
+    fn check_total(&self, job: JobId, recorded: &BTreeMap<u32, (u64, u128, u128)>) {
+        let puzzle = puzzle(&self.puzzles, job);
+        let (mut solutions, mut nodes) = (0, 0);
+        for (number, planned) in (0..).zip(puzzle.plan.crosses()) {
+            let sums = recorded.get(&number).copied().unwrap_or_default();
+            assert_eq!(sums.0, planned.choice().n_subproblems, "subproblems of cross {number} of job {job}");
+            solutions += u128::from(planned.cross().weight()) * sums.1;
+            nodes += sums.2;
+        }
+        assert_eq!((solutions, nodes), (puzzle.solutions, puzzle.nodes), "total of job {job}");
+    }
+}

@@ -1,0 +1,366 @@
+//! What should be so: a simple model of the ledger, told everything it is told, that judges everything it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use queens_ledger::intervals::Intervals;
+use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Recorded};
+use queens_ledger::{Comparison, Outcome, REMEMBERED};
+use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
+use queens_solver::{Count, Span};
+
+use super::disk::Disk;
+use super::puzzle::Puzzle;
+use super::random::Random;
+use super::worker::{name, without};
+
+/// The model.
+#[derive(Debug, Default)]
+pub(crate) struct Witness {
+    /// What is recorded of each cross, durable or not.
+    recorded: BTreeMap<(JobId, u32), Intervals>,
+    planned: BTreeSet<JobId>,
+    cancelled: BTreeSet<JobId>,
+    /// Leases as their workers see them.
+    leases: BTreeMap<LeaseId, Seen>,
+    /// What may be reported under each token that this coordinator has given out, or that a worker has named to it, and
+    /// is not reported.
+    granted: BTreeMap<LeaseId, Granted>,
+    /// What was reported and not granted, for example because somebody else has named the token after a restart.
+    unleased: BTreeSet<(WorkerId, LeaseId, Span)>,
+    /// The first token of this coordinator.
+    first_here: u64,
+    /// All fencing tokens ever given out.
+    tokens: BTreeSet<LeaseId>,
+    compared: BTreeMap<JobId, Compared>,
+    /// Reported again, and not compared yet.
+    repeated: Vec<Comparison>,
+    /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
+    fresh: Vec<(Option<JobId>, Span)>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    worker: WorkerId,
+    job: JobId,
+    spans: Vec<Span>,
+}
+
+#[derive(Debug)]
+struct Granted {
+    worker: WorkerId,
+    job: JobId,
+    spans: Vec<Span>,
+    since: Duration,
+}
+
+/// How many repeated spans agreed with their records, and how many didn't.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Compared {
+    pub(crate) n_verified: u64,
+    pub(crate) n_disputed: u64,
+}
+
+impl Witness {
+    /// The coordinator was restarted and knows what is durable.
+    pub(crate) fn restart(&mut self, disk: &Disk, epoch: u32) {
+        let first_here = u64::from(epoch) << 32;
+        *self = Self { tokens: std::mem::take(&mut self.tokens), first_here, ..Self::default() };
+        for (&job, row) in &disk.rows {
+            let crosses = disk.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
+            self.recorded.extend(crosses);
+            if disk.progress(job).is_some() {
+                self.planned.insert(job);
+            }
+            if row.phase == Phase::Cancelled {
+                self.cancelled.insert(job);
+            }
+            let compared = Compared { n_verified: row.n_verified, n_disputed: row.n_disputed };
+            self.compared.insert(job, compared);
+        }
+    }
+
+    pub(crate) fn planned(&mut self, job: JobId) {
+        if !self.cancelled.contains(&job) {
+            self.planned.insert(job);
+        }
+    }
+
+    pub(crate) fn cancelled(&mut self, job: JobId) {
+        self.cancelled.insert(job);
+    }
+
+    /// Some fencing token that was given out.
+    pub(crate) fn any_token(&self, random: &mut Random) -> Option<LeaseId> {
+        random.pick(&self.tokens.iter().copied().collect::<Vec<_>>())
+    }
+
+    pub(crate) fn n_recorded(&self, job: JobId) -> u128 {
+        let crosses = self.recorded.range((job, 0)..=(job, u32::MAX));
+        crosses.map(|(_, recorded)| u128::from(recorded.len())).sum()
+    }
+
+    /// Whether a report makes sense.
+    pub(crate) fn accepts(&self, puzzles: &[Puzzle], report: &Report) -> bool {
+        report.deltas.iter().all(|delta| {
+            let fits = |count: Count| count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT;
+            self.planned.contains(&delta.job)
+                && super::disk::puzzle(puzzles, delta.job).has(delta.span)
+                && fits(delta.count)
+                && delta.duration <= MAX_DURATION
+        })
+    }
+
+    /// Whether a worker may report this span: it was granted under this lease and is not reported. `None` if that may
+    /// change before a report of it arrives: the token is of an earlier coordinator's, and may be on its way in a hello.
+    pub(crate) fn is_granted(&self, worker: WorkerId, delta: &Delta) -> Option<bool> {
+        let granted = self.granted.get(&delta.lease)?;
+        Some(granted.may_report(worker, delta))
+    }
+
+    /// What a worker may report under which token, of what is recorded: another worker counted it in its place.
+    pub(crate) fn repeatable(&self, worker: WorkerId, records: &BTreeMap<JobId, Vec<Record>>) -> Vec<Delta> {
+        let mut repeatable = Vec::new();
+        for (&lease, granted) in self.granted.iter().filter(|(_, granted)| granted.worker == worker) {
+            let Granted { job, .. } = *granted;
+            for &Record { span, count, duration, .. } in records.get(&job).into_iter().flatten() {
+                let delta = Delta { job, lease, span, count, duration };
+                repeatable.extend(granted.may_report(worker, &delta).then_some(delta));
+            }
+        }
+        repeatable
+    }
+
+    /// What should become of a report that makes sense. What became of it decides whether what ended long ago is still
+    /// remembered.
+    pub(crate) fn report(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        report: &Report,
+        outcomes: &[Outcome],
+    ) -> Vec<Outcome> {
+        let deltas = report.deltas.iter().zip(outcomes);
+        let expected = deltas.map(|(delta, &outcome)| self.record(now, worker, delta, outcome)).collect();
+        for lease in &report.finished {
+            if self.leases.get(lease).is_some_and(|seen| seen.worker == worker) {
+                self.leases.remove(lease);
+            }
+            if self.granted.get(lease).is_some_and(|granted| granted.worker == worker) {
+                self.granted.remove(lease);
+            }
+        }
+        expected
+    }
+
+    /// A worker can't count a span, and gives it back.
+    pub(crate) fn fail(&mut self, worker: WorkerId, failure: &Failure) {
+        if let Some(seen) = self.leases.get_mut(&failure.lease).filter(|seen| seen.worker == worker) {
+            seen.take_off(&[failure.span]);
+        }
+    }
+
+    fn record(&mut self, now: Duration, worker: WorkerId, delta: &Delta, outcome: Outcome) -> Outcome {
+        if let Some(seen) = self.leases.get_mut(&delta.lease).filter(|seen| seen.worker == worker) {
+            seen.take_off(&[delta.span]);
+        }
+        let mut granted =
+            self.granted.get_mut(&delta.lease).filter(|granted| granted.may_report(worker, delta));
+        let is_ignored = matches!(outcome, Outcome::Unleased | Outcome::Discarded);
+        if granted
+            .as_ref()
+            .is_some_and(|granted| is_ignored && now.saturating_sub(granted.since) > REMEMBERED)
+        {
+            granted = None;
+        }
+        let is_granted = granted.is_some();
+        granted.into_iter().for_each(|granted| granted.take_off(delta.span));
+        if self.cancelled.contains(&delta.job) {
+            return Outcome::Discarded;
+        }
+        let recorded = self.recorded.entry((delta.job, delta.span.cross())).or_default();
+        let range = delta.span.from()..delta.span.to();
+        match (is_granted, recorded.contains(&range)) {
+            (false, true) => Outcome::Discarded,
+            (false, false) => {
+                self.unleased.insert((worker, delta.lease, delta.span));
+                Outcome::Unleased
+            }
+            (true, true) => {
+                let Delta { job, span, count, .. } = *delta;
+                self.repeated.push(Comparison { job, span, count, worker: name(worker) });
+                Outcome::Repeated
+            }
+            (true, false) if recorded.intersects(&range) => Outcome::Discarded,
+            (true, false) => {
+                recorded.insert(range);
+                self.fresh.push((Some(delta.job), delta.span));
+                Outcome::Recorded
+            }
+        }
+    }
+
+    /// All that was repeated since the last call is to be compared.
+    pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
+        assert_eq!(std::mem::take(&mut self.repeated), comparisons, "comparisons");
+    }
+
+    /// A second count confirms the first one if it is another worker's.
+    pub(crate) fn compare(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
+        let compared = self.compared.entry(comparison.job).or_default();
+        match recorded {
+            Some(record) if record.count != comparison.count => compared.n_disputed += 1,
+            Some(record) if record.worker != comparison.worker => compared.n_verified += 1,
+            _ => {}
+        }
+    }
+
+    pub(crate) fn compared(&self, job: JobId) -> Compared {
+        self.compared.get(&job).copied().unwrap_or_default()
+    }
+
+    /// A worker says hello: what it held before is its own no more, and what it says it holds is, until it is told
+    /// otherwise. It may report what of it was granted, or what it names of an earlier coordinator's lease.
+    pub(crate) fn connect(&mut self, now: Duration, puzzles: &[Puzzle], hello: &Hello) {
+        self.leave(hello.worker);
+        for held in &hello.held {
+            let &Held { lease, job, ref spans } = held;
+            let seen = Seen { worker: hello.worker, job, spans: spans.clone() };
+            self.leases.entry(lease).or_insert(seen);
+            let is_open = self.planned.contains(&job)
+                && !self.cancelled.contains(&job)
+                && self.n_recorded(job) < n_subproblems(super::disk::puzzle(puzzles, job));
+            if let Some(granted) = self.granted.get_mut(&lease) {
+                if is_open && granted.worker == hello.worker && granted.job == job {
+                    let named = |span: &Span| without(*span, spans);
+                    let unnamed: Vec<Span> = granted.spans.iter().flat_map(named).collect();
+                    unnamed.into_iter().for_each(|span| granted.take_off(span));
+                }
+            } else if is_open && lease.0 < self.first_here {
+                let puzzle = super::disk::puzzle(puzzles, job);
+                let spans = spans.iter().copied().filter(|&span| puzzle.has(span)).collect();
+                self.granted.insert(lease, Granted { worker: hello.worker, job, spans, since: now });
+            }
+        }
+    }
+
+    /// The ledger has granted a lease, whether or not its worker hears of it.
+    pub(crate) fn grant(&mut self, now: Duration, worker: WorkerId, lease: &Lease) {
+        let spans = lease.spans.iter().map(|leased| leased.span).collect();
+        self.granted.insert(lease.id, Granted { worker, job: lease.job, spans, since: now });
+    }
+
+    pub(crate) fn leave(&mut self, worker: WorkerId) {
+        self.leases.retain(|_, seen| seen.worker != worker);
+    }
+
+    /// Leases of workers that were given up are nobody's.
+    pub(crate) fn keep_leases_of(&mut self, workers: &BTreeSet<WorkerId>) {
+        self.leases.retain(|_, seen| workers.contains(&seen.worker));
+    }
+
+    /// A message that reaches its worker, if nothing happens to its link; `unacknowledged` is what the worker remembers.
+    pub(crate) fn tell(&mut self, disk: &Disk, to: WorkerId, unacknowledged: &[Report], message: &ToWorker) {
+        match message {
+            ToWorker::Lease(lease) => {
+                assert!(self.tokens.insert(lease.id), "lease {} is given out again", lease.id);
+                assert!(!lease.spans.is_empty(), "lease {} of nothing", lease.id);
+                let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
+                spans.iter().for_each(|&span| self.check_free(lease.job, span));
+                self.leases.insert(lease.id, Seen { worker: to, job: lease.job, spans });
+            }
+            ToWorker::Shorten { lease, spans } => {
+                if let Some(seen) = self.leases.get_mut(lease).filter(|seen| seen.worker == to) {
+                    seen.take_off(spans);
+                }
+                // A tail may have been recorded by somebody else, which is not looked at when it is leased again.
+                self.fresh.extend(spans.iter().map(|&span| (None, span)));
+            }
+            ToWorker::Cancel(lease) => {
+                if self.leases.get(lease).is_some_and(|seen| seen.worker == to) {
+                    self.leases.remove(lease);
+                }
+            }
+            ToWorker::Drain | ToWorker::Notice(_) => {}
+            ToWorker::Acknowledge { sequence } => {
+                let forgotten = unacknowledged.iter().filter(|report| report.sequence <= *sequence);
+                for delta in forgotten.flat_map(|report| &report.deltas) {
+                    self.check_durable(disk, to, delta);
+                }
+            }
+        }
+    }
+
+    /// Nothing is leased that was recorded, unless that happened only now.
+    fn check_free(&self, job: JobId, span: Span) {
+        let fresh: Vec<Span> = self
+            .fresh
+            .iter()
+            .filter(|fresh| fresh.0.is_none_or(|of| of == job))
+            .map(|fresh| fresh.1)
+            .collect();
+        let Some(recorded) = self.recorded.get(&(job, span.cross())) else { return };
+        for old in without(span, &fresh) {
+            assert!(!recorded.intersects(&(old.from()..old.to())), "{old} is leased after it was recorded");
+        }
+    }
+
+    /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants it
+    /// any more.
+    fn check_durable(&self, disk: &Disk, worker: WorkerId, delta: &Delta) {
+        let row = &disk.rows[&delta.job];
+        let durable = disk.recorded(delta.job, delta.span.cross());
+        let range = delta.span.from()..delta.span.to();
+        let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));
+        assert!(
+            row.phase == Phase::Cancelled || durable.intersects(&range) || is_unleased,
+            "acknowledged to {worker}, but not durable: {delta:?} of {durable}"
+        );
+        let known = self.recorded.get(&(delta.job, delta.span.cross()));
+        let missing = known.into_iter().flat_map(Intervals::ranges).find(|known| !durable.contains(known));
+        assert!(missing.is_none(), "acknowledged to {worker} before {missing:?} of {delta:?} is durable");
+    }
+
+    /// No subproblem that is to be counted is held twice.
+    pub(crate) fn check_leases(&mut self) {
+        self.fresh.clear();
+        let mut held = Vec::new();
+        let none = Intervals::default();
+        for (id, seen) in &self.leases {
+            if !self.planned.contains(&seen.job) || self.cancelled.contains(&seen.job) {
+                continue;
+            }
+            for span in &seen.spans {
+                let recorded = self.recorded.get(&(seen.job, span.cross())).unwrap_or(&none);
+                let gaps = recorded.gaps(span.from()..span.to()).into_iter();
+                held.extend(gaps.map(|gap| (seen.job, span.cross(), gap.start, gap.end, *id)));
+            }
+        }
+        held.sort_unstable();
+        for pair in held.windows(2) {
+            let apart = (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].3 <= pair[1].2;
+            assert!(apart, "held twice (job, cross, from, to, lease): {pair:?}");
+        }
+    }
+}
+
+impl Seen {
+    fn take_off(&mut self, spans: &[Span]) {
+        self.spans = self.spans.iter().flat_map(|&held| without(held, spans)).collect();
+    }
+}
+
+impl Granted {
+    fn may_report(&self, worker: WorkerId, delta: &Delta) -> bool {
+        let is_its = self.worker == worker && self.job == delta.job;
+        is_its && without(delta.span, &self.spans).is_empty()
+    }
+
+    fn take_off(&mut self, span: Span) {
+        self.spans = self.spans.iter().flat_map(|&held| without(held, &[span])).collect();
+    }
+}
+
+fn n_subproblems(puzzle: &Puzzle) -> u128 {
+    puzzle.plan.crosses().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
+}

@@ -1,0 +1,371 @@
+//! One history: workers, links, operator and coordinator, and the order in which things happen to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::time::Duration;
+
+use queens_messages::{JobId, ToCoordinator, ToWorker, WorkerId};
+use queens_solver::Span;
+
+use super::coordinator::{Command, Coordinator};
+use super::disk::{Disk, RealDisk, puzzle};
+use super::event::{Event, Log};
+use super::fault::{Fault, Faults, Tally, draw};
+use super::mischief::FAREWELL;
+use super::network::{Lane, Link};
+use super::puzzle::{Library, Puzzle};
+use super::random::Random;
+use super::witness::Witness;
+use super::worker::Worker;
+
+/// Without further faults, a history must end within this time and these steps; far fewer do for nearly all, but a
+/// worker that was made slow several times over may sit on its last subproblem for long.
+const PATIENCE: Duration = Duration::from_secs(3600);
+const MOST_STEPS: u64 = 200_000;
+
+/// How long things go on after the last job, so that what is late arrives.
+const AFTERMATH: Duration = Duration::from_secs(20);
+
+/// How often operators look for jobs that have failed, when there are no more faults.
+const OVERSEE: Duration = Duration::from_secs(60);
+
+/// How often a worker reports, as the real one does.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Everything there is.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    pub(crate) now: Duration,
+    events: BTreeMap<(Duration, u64), Event>,
+    n_events: u64,
+    pub(crate) random: Random,
+    pub(crate) puzzles: Vec<Puzzle>,
+    pub(crate) n_submitted: usize,
+    pub(crate) wants_cancel: bool,
+    /// What operators have paused and blocked.
+    pub(crate) paused: BTreeSet<JobId>,
+    pub(crate) blocked: BTreeSet<String>,
+    pub(crate) disk: Disk,
+    pub(crate) witness: Witness,
+    pub(crate) workers: BTreeMap<WorkerId, Worker>,
+    n_workers: u64,
+    pub(crate) links: BTreeMap<u64, Link>,
+    n_links: u64,
+    pub(crate) coordinator: Option<Coordinator>,
+    pub(crate) n_starts: u64,
+    pub(crate) started: Duration,
+    /// How far the coordinator's clock has jumped.
+    pub(crate) ahead: Duration,
+    pub(crate) behind: Duration,
+    n_faults_left: usize,
+    /// Workers whose next hello is not as it should be.
+    pub(crate) bad_hellos: Vec<(WorkerId, Fault)>,
+    pub(crate) tally: Tally,
+    pub(crate) log: &'a mut Log,
+}
+
+impl<'a> World<'a> {
+    /// The history of a seed, with some of its faults.
+    pub(crate) fn new(
+        library: &Library,
+        seed: u64,
+        faults: &Faults,
+        disk: Option<Box<dyn RealDisk>>,
+        log: &'a mut Log,
+    ) -> Self {
+        let mut random = Random::new(seed);
+        let drawn = draw(&mut random.fork());
+        let n_jobs = if random.percent(30) { 2 } else { 1 };
+        let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
+        let mut world = Self {
+            now: Duration::ZERO,
+            events: BTreeMap::new(),
+            n_events: 0,
+            random,
+            puzzles,
+            n_submitted: 0,
+            wants_cancel: false,
+            paused: BTreeSet::new(),
+            blocked: BTreeSet::new(),
+            disk: Disk::new(disk),
+            witness: Witness::default(),
+            workers: BTreeMap::new(),
+            n_workers: 0,
+            links: BTreeMap::new(),
+            n_links: 0,
+            coordinator: None,
+            n_starts: 0,
+            started: Duration::ZERO,
+            ahead: Duration::ZERO,
+            behind: Duration::ZERO,
+            n_faults_left: 0,
+            bad_hellos: Vec::new(),
+            tally: Tally::default(),
+            log,
+        };
+        world.after(Duration::ZERO, Event::Restart);
+        for i in 0..n_jobs {
+            let at = world.random.ms(0, 10_000 * i);
+            world.after(at, Event::Submit);
+        }
+        for _ in 0..world.random.between(1, 4) {
+            let at = world.random.ms(0, 3_000);
+            world.after(at, Event::Join { healthy: false });
+        }
+        for (_, (at, fault)) in (0..).zip(drawn).filter(|(number, _)| faults.has(*number)) {
+            world.n_faults_left += 1;
+            world.after(at, Event::Fault(fault));
+        }
+        world
+    }
+
+    /// Plays the history to its end, with all checks.
+    pub(crate) fn run(&mut self) {
+        let (mut clean, mut over) = (None, None);
+        let mut n_steps = 0;
+        while let Some(((at, _), event)) = self.events.pop_first() {
+            self.now = at;
+            n_steps += 1;
+            self.step(event);
+            if self.n_faults_left == 0 && clean.is_none() {
+                clean = Some((self.now + PATIENCE, n_steps + MOST_STEPS));
+                self.after(Duration::ZERO, Event::Join { healthy: true });
+                self.after(Duration::ZERO, Event::Undo);
+                self.after(OVERSEE, Event::Oversee);
+            }
+            if let Some((deadline, last_step)) = clean {
+                assert!(self.now < deadline && n_steps < last_step, "no end in sight: {:?}", self.disk.rows);
+            }
+            let are_over = self.n_submitted == self.puzzles.len()
+                && (1..).take(self.n_submitted).all(|job| self.disk.is_over(JobId(job)));
+            if !are_over {
+                continue;
+            }
+            if self.now >= *over.get_or_insert(self.now + AFTERMATH) && clean.is_some() && self.is_quiet() {
+                return self.check_end();
+            }
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.coordinator
+            .as_ref()
+            .is_some_and(|coordinator| !coordinator.is_blocked() && coordinator.is_idle())
+    }
+
+    pub(crate) fn after(&mut self, delay: Duration, event: Event) {
+        self.n_events += 1;
+        self.events.insert((self.now + delay, self.n_events), event);
+    }
+
+    pub(crate) fn note(&mut self, line: impl Display) {
+        let now = self.now;
+        self.log.add(now, || line.to_string());
+    }
+
+    fn step(&mut self, event: Event) {
+        if event.is_telling() {
+            self.log.add(self.now, || format!("{event:?}"));
+        }
+        if let Some(stalled_until) = self.stalled_until(&event) {
+            return self.after(stalled_until - self.now, event);
+        }
+        match event {
+            Event::Up { link, message } => self.arrive(link, message),
+            Event::Down { link, message } => {
+                let lane = self.links[&link].down;
+                if let Some(worker) = self.listener(link).filter(|_| lane.arrives()) {
+                    let id = worker.id;
+                    let is_sent_home = message == ToWorker::Drain;
+                    worker.hear(message);
+                    if is_sent_home {
+                        self.after(FAREWELL, Event::Farewell { worker: id });
+                    }
+                    self.drive(id);
+                }
+            }
+            Event::Counted { worker, thread, duration } => {
+                let Some(counting) = self.workers.get_mut(&worker) else { return };
+                let puzzles = &self.puzzles;
+                counting.finish(thread, |job, span| puzzle(puzzles, job).count(span), duration);
+                self.drive(worker);
+            }
+            Event::Interval { link } => self.interval(link),
+            Event::Connect { worker } => self.connect(worker),
+            Event::WorkerNotices { link } => {
+                if let Some(worker) = self.listener(link) {
+                    worker.link = None;
+                    let (worker, at) = (worker.id, self.random.ms(0, 3_000));
+                    self.after(at, Event::Connect { worker });
+                }
+            }
+            Event::CoordinatorNotices { link } => {
+                let worker = self.links[&link].worker;
+                self.command(Command::Disconnect { worker, link });
+            }
+            Event::Farewell { worker } => {
+                if let Some(left) = self.workers.remove(&worker) {
+                    left.link.into_iter().for_each(|link| self.break_link(link));
+                }
+            }
+            Event::Join { healthy } => self.join(healthy),
+            Event::Submit => {
+                if self.coordinator.is_some() {
+                    let n = self.puzzles[self.n_submitted].plan.n();
+                    self.n_submitted += 1;
+                    self.command(Command::Submit(n));
+                } else {
+                    self.after(REPORT_INTERVAL, Event::Submit);
+                }
+            }
+            Event::Fault(fault) => {
+                self.n_faults_left -= 1;
+                if self.inflict(fault) {
+                    self.tally.count(fault);
+                }
+            }
+            Event::Undo => {
+                self.paused.clear();
+                self.blocked.clear();
+                self.repeat_operations();
+            }
+            Event::Oversee => {
+                if self.coordinator.as_ref().is_some_and(Coordinator::has_failed_jobs) {
+                    self.repeat_operations();
+                }
+                self.after(OVERSEE, Event::Oversee);
+            }
+            Event::Restart => self.start_coordinator(),
+            Event::Tick { start } if start == self.n_starts => self.tick(),
+            Event::Wake { start } if start == self.n_starts => self.coordinate(Coordinator::run),
+            Event::Retry { start } if start == self.n_starts => {
+                self.coordinate(|coordinator, _, around| coordinator.retry(around));
+            }
+            Event::Planned { start, job } if start == self.n_starts => self.command(Command::Planned(job)),
+            Event::Tick { .. } | Event::Wake { .. } | Event::Retry { .. } | Event::Planned { .. } => {}
+        }
+    }
+
+    /// Until when the worker that an event happens to is stalled, if it is.
+    fn stalled_until(&self, event: &Event) -> Option<Duration> {
+        let worker = match event {
+            Event::Down { link, .. } | Event::Interval { link } | Event::WorkerNotices { link } => {
+                self.links[link].worker
+            }
+            Event::Counted { worker, .. } | Event::Connect { worker } => *worker,
+            _ => return None,
+        };
+        self.workers.get(&worker).map(|worker| worker.stalled_until).filter(|&until| until > self.now)
+    }
+
+    /// The worker that is at the end of a link, if it is still there.
+    fn listener(&mut self, link: u64) -> Option<&mut Worker> {
+        let worker = self.links[&link].worker;
+        self.workers.get_mut(&worker).filter(|worker| worker.link == Some(link))
+    }
+
+    fn join(&mut self, healthy: bool) {
+        self.n_workers += 1;
+        let id = WorkerId(self.n_workers);
+        // One thread takes a minute for everything, more or less.
+        let whole: f64 = self.puzzles.iter().map(|puzzle| puzzle.plan.work() as f64).sum();
+        let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
+        let guess = speed * self.random.factor(10.0);
+        let n_threads = usize::try_from(self.random.between(1, 3)).expect("few");
+        self.workers.insert(id, Worker::new(id, n_threads, speed, guess));
+        self.connect(id);
+    }
+
+    fn connect(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(&id).filter(|worker| worker.link.is_none()) else { return };
+        let mut hello = worker.hello();
+        if self.coordinator.is_none() {
+            let again = self.random.ms(200, 1_500);
+            return self.after(again, Event::Connect { worker: id });
+        }
+        if let Some(at) = self.bad_hellos.iter().position(|&(bad, _)| bad == id) {
+            let (_, fault) = self.bad_hellos.swap_remove(at);
+            self.spoil(&mut hello, fault);
+        }
+        let repeated = self.workers[&id].unacknowledged.clone();
+        self.n_links += 1;
+        let link = self.n_links;
+        self.links.insert(link, Link { worker: id, up: Lane::default(), down: Lane::default() });
+        self.workers.get_mut(&id).expect("known").link = Some(link);
+        self.send_up(link, ToCoordinator::Hello(hello));
+        for report in repeated {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+        self.after(Duration::ZERO, Event::Interval { link });
+    }
+
+    pub(crate) fn send_up(&mut self, link: u64, message: ToCoordinator) {
+        let latency = self.random.ms(0, 40);
+        let lane = &mut self.links.get_mut(&link).expect("was made").up;
+        if let Some(at) = lane.send(self.now, latency) {
+            self.after(at - self.now, Event::Up { link, message });
+        }
+    }
+
+    /// The session of a worker reports what there is, as often as it should.
+    fn interval(&mut self, link: u64) {
+        let Some(worker) = self.listener(link) else { return };
+        let (id, failures) = (worker.id, worker.failures());
+        let report = worker.report(true);
+        for failure in failures {
+            self.send_up(link, ToCoordinator::Failure(failure));
+        }
+        if let Some(report) = report {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+        self.after(REPORT_INTERVAL, Event::Interval { link });
+        self.drive(id);
+    }
+
+    /// Lets idle threads begin, and the session tell what they ended.
+    fn drive(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        if worker.leaving {
+            worker.cancel_all();
+        }
+        let (link, speed, stuck_until) = (worker.link, worker.speed, worker.stuck_until);
+        let begun: Vec<(usize, JobId, Span)> = (0..worker.n_threads())
+            .filter_map(|thread| worker.begin(thread).map(|(job, chunk)| (thread, job, chunk)))
+            .collect();
+        let ended = link.filter(|_| worker.has_ended_leases());
+        let failures = ended.map(|_| worker.failures()).unwrap_or_default();
+        let report = ended.and_then(|_| worker.report(false));
+        let leaves = worker.leaving && worker.may_leave();
+        for (thread, job, chunk) in begun {
+            let seconds = puzzle(&self.puzzles, job).work(chunk) / speed * self.random.factor(2.0);
+            let duration = Duration::from_secs_f64(seconds);
+            let at = duration + stuck_until.saturating_sub(self.now);
+            self.after(at, Event::Counted { worker: id, thread, duration });
+        }
+        for (link, failure) in
+            link.into_iter().flat_map(|link| failures.iter().map(move |failure| (link, failure)))
+        {
+            self.send_up(link, ToCoordinator::Failure(failure.clone()));
+        }
+        if let (Some(link), Some(report)) = (link, report) {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+        if let Some(link) = link.filter(|_| leaves) {
+            self.send_up(link, ToCoordinator::Goodbye);
+            self.workers.remove(&id);
+        }
+    }
+
+    fn arrive(&mut self, link: u64, message: ToCoordinator) {
+        let Link { worker, up, .. } = self.links[&link];
+        if self.coordinator.is_none() || !up.arrives() {
+            return;
+        }
+        self.command(match message {
+            ToCoordinator::Hello(hello) => Command::Connect { hello, link },
+            ToCoordinator::Report(report) => Command::Report { worker, link, report },
+            ToCoordinator::Failure(failure) => Command::Failure { worker, link, failure },
+            ToCoordinator::Goodbye => Command::Goodbye { worker, link },
+        });
+    }
+}

@@ -1,0 +1,21 @@
+//! What coordinators, workers and operators say to each other.
+//!
+//! Each value that crosses a border is checked when it is made, once: whoever holds one need not check it again. How
+//! the messages look on the wire is none of this crate's business.
+
+mod id;
+mod message;
+mod name;
+pub mod plain;
+mod priority;
+mod status;
+
+pub use id::{JobId, LeaseId, WorkerId};
+pub use message::{
+    Delta, Failure, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator, ToWorker,
+};
+pub use name::{InvalidName, Name};
+pub use priority::{InvalidPriority, Priority};
+pub use status::{
+    Contribution, Event, EventKind, FleetSpeed, JobState, JobStatus, Progress, WorkerState, WorkerStatus,
+};
