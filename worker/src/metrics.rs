@@ -16,8 +16,8 @@ use prometheus_client::registry::{Registry, Unit};
 use queens_process::metrics::{Exposition, exposition};
 use queens_solver::{Count, DECOMPOSITION_VERSION};
 
-use crate::Config;
-use crate::desk::Desk;
+use crate::config::Config;
+use crate::shared_desk::SharedDesk;
 
 /// What is counted while it happens: each kernel call costs a few additions.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ struct Build {
 }
 
 impl Metrics {
-    pub(crate) fn new(config: &Config, counters: &Counters, desk: Arc<Desk>) -> Self {
+    pub(crate) fn new(config: &Config, counters: &Counters, desk: Arc<SharedDesk>) -> Self {
         let mut registry = Registry::with_prefix("queens_worker");
         let Counters { nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
@@ -92,7 +92,7 @@ impl Metrics {
 /// What is looked at when somebody asks.
 #[derive(Debug)]
 struct State {
-    desk: Arc<Desk>,
+    desk: Arc<SharedDesk>,
     n_threads: f64,
     connected: Arc<AtomicBool>,
 }
