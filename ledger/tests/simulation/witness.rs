@@ -66,7 +66,7 @@ impl Witness {
     pub(crate) fn restart(&mut self, disk: &Disk, epoch: u32) {
         let first_here = u64::from(epoch) << 32;
         *self = Self { tokens: std::mem::take(&mut self.tokens), first_here, ..Self::default() };
-        for (&job, row) in &disk.rows {
+        for (&job, row) in &disk.entries {
             let crosses = disk.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
             self.recorded.extend(crosses);
             if disk.progress(job).is_some() {
@@ -308,7 +308,7 @@ impl Witness {
     /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants it
     /// any more.
     fn check_durable(&self, disk: &Disk, worker: WorkerId, delta: &Delta) {
-        let row = &disk.rows[&delta.job];
+        let row = &disk.entries[&delta.job];
         let durable = disk.recorded(delta.job, delta.span.cross());
         let range = delta.span.from()..delta.span.to();
         let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));

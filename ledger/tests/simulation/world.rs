@@ -134,7 +134,11 @@ impl<'a> World<'a> {
                 self.after(OVERSEE, Event::Oversee);
             }
             if let Some((deadline, last_step)) = clean {
-                assert!(self.now < deadline && n_steps < last_step, "no end in sight: {:?}", self.disk.rows);
+                assert!(
+                    self.now < deadline && n_steps < last_step,
+                    "no end in sight: {:?}",
+                    self.disk.entries
+                );
             }
             let are_over = self.n_submitted == self.puzzles.len()
                 && (1..).take(self.n_submitted).all(|job| self.disk.is_over(JobId(job)));
@@ -200,8 +204,7 @@ impl<'a> World<'a> {
                 }
             }
             Event::CoordinatorNotices { link } => {
-                let worker = self.links[&link].worker;
-                self.command(Command::Disconnect { worker, link });
+                self.command(Command::Disconnect { link });
             }
             Event::Farewell { worker } => {
                 if let Some(left) = self.workers.remove(&worker) {
@@ -239,7 +242,7 @@ impl<'a> World<'a> {
             Event::Tick { start } if start == self.n_starts => self.tick(),
             Event::Wake { start } if start == self.n_starts => self.coordinate(Coordinator::run),
             Event::Retry { start } if start == self.n_starts => {
-                self.coordinate(|coordinator, _, around| coordinator.retry(around));
+                self.coordinate(Coordinator::retry);
             }
             Event::Planned { start, job } if start == self.n_starts => self.command(Command::Planned(job)),
             Event::Tick { .. } | Event::Wake { .. } | Event::Retry { .. } | Event::Planned { .. } => {}
@@ -357,15 +360,15 @@ impl<'a> World<'a> {
     }
 
     fn arrive(&mut self, link: u64, message: ToCoordinator) {
-        let Link { worker, up, .. } = self.links[&link];
+        let Link { up, .. } = self.links[&link];
         if self.coordinator.is_none() || !up.arrives() {
             return;
         }
         self.command(match message {
             ToCoordinator::Hello(hello) => Command::Connect { hello, link },
-            ToCoordinator::Report(report) => Command::Report { worker, link, report },
-            ToCoordinator::Failure(failure) => Command::Failure { worker, link, failure },
-            ToCoordinator::Goodbye => Command::Goodbye { worker, link },
+            ToCoordinator::Report(report) => Command::Report { link, report },
+            ToCoordinator::Failure(failure) => Command::Failure { link, failure },
+            ToCoordinator::Goodbye => Command::Goodbye { link },
         });
     }
 }
