@@ -69,7 +69,7 @@ fn count_lease(
 mod tests {
     use std::time::Duration;
 
-    use queens_desk::{Identity, Session};
+    use queens_desk::{Identity, WorkerSession};
     use queens_messages::{Failure, JobId, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
     use queens_solver::{BoardSize, Span, Symmetry};
 
@@ -85,12 +85,12 @@ mod tests {
     }
 
     /// A session in which the worker was granted these leases.
-    fn session(desk: &SharedDesk, leases: Vec<Lease>) -> Session {
+    fn session(desk: &SharedDesk, leases: Vec<Lease>) -> WorkerSession {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
         let identity =
             Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed: 1.0 };
-        let mut session = Session::new(identity);
+        let mut session = WorkerSession::new(identity);
         desk.at(|desk| {
             session.connect(Duration::ZERO, desk);
             for lease in leases {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     /// What the session says when leases have ended, as one report.
-    fn said(session: &mut Session, desk: &SharedDesk) -> (Report, Vec<Failure>) {
+    fn said(session: &mut WorkerSession, desk: &SharedDesk) -> (Report, Vec<Failure>) {
         let (mut all, mut failures) = (Report::default(), Vec::new());
         for message in desk.at(|desk| session.step(Duration::from_millis(1), desk)).messages {
             match message {

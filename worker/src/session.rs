@@ -1,6 +1,6 @@
-//! One session with a coordinator: the messages of a [`Session`] on a link, at the times it wants.
+//! One session with a coordinator: the messages of a [`WorkerSession`] on a link, at the times it wants.
 
-use queens_desk::{Next, Remark, Session};
+use queens_desk::{Next, Remark, WorkerSession};
 use queens_messages::{ToCoordinator, ToWorker};
 use queens_proto::Link;
 use tokio::time::{Instant, sleep_until};
@@ -20,7 +20,7 @@ pub enum End {
 
 /// Holds a session until the link breaks or the worker has left.
 pub(crate) async fn run(
-    session: &mut Session,
+    session: &mut WorkerSession,
     desk: &SharedDesk,
     mut link: Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
@@ -31,7 +31,7 @@ pub(crate) async fn run(
 
 /// Listens and speaks until the worker has left; `None` if the link breaks first, or is stuck.
 async fn converse(
-    session: &mut Session,
+    session: &mut WorkerSession,
     desk: &SharedDesk,
     link: &mut Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
@@ -65,7 +65,7 @@ async fn converse(
     }
 }
 
-fn hear(session: &mut Session, desk: &SharedDesk, began: Instant, message: ToWorker) {
+fn hear(session: &mut WorkerSession, desk: &SharedDesk, began: Instant, message: ToWorker) {
     debug!(?message, "heard");
     let is_lease = matches!(message, ToWorker::Lease(_));
     let remark = desk.at(|desk| session.hear(began.elapsed(), message, desk));

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use queens_desk::{Identity, Session};
+use queens_desk::{Identity, WorkerSession};
 use queens_messages::{Name, ToCoordinator, ToWorker, WorkerId};
 use queens_process::VERSION;
 use queens_proto::Link;
@@ -22,7 +22,7 @@ use crate::shared_desk::SharedDesk;
 /// A worker with running threads. Outlives its sessions: what it holds and has counted is kept between them.
 #[derive(Debug)]
 pub struct Worker {
-    session: Session,
+    session: WorkerSession,
     desk: Arc<SharedDesk>,
     metrics: Arc<Metrics>,
     threads: Vec<JoinHandle<()>>,
@@ -51,7 +51,7 @@ impl Worker {
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
             speed: config.kernel.typical_rate(),
         };
-        Ok(Self { session: Session::new(identity), desk, metrics, threads })
+        Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })
     }
 
     /// Its numbers for Prometheus.

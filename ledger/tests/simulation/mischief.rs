@@ -16,9 +16,6 @@ use super::world::World;
 /// What workers are called: several by each name.
 pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
 
-/// How long a leaving worker waits for its last acknowledgement.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
-
 impl World<'_> {
     /// Inflicts a fault; `false` if there is nobody whom it could happen to.
     pub(crate) fn inflict(&mut self, fault: Fault) -> bool {
@@ -153,8 +150,7 @@ impl World<'_> {
                 self.workers.get_mut(&id)?.speed *= factor;
             }
             Fault::Leave => {
-                self.workers.get_mut(&id)?.leaving = true;
-                self.after(FAREWELL, Event::Farewell { worker: id });
+                self.after(Duration::ZERO, Event::Leave { worker: id });
                 let at = self.random.ms(0, 5_000);
                 self.after(at, Event::Join { healthy: false });
             }

@@ -33,7 +33,7 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// after each message that was [heard](Self::hear), when a lease has ended, and at the time that the step before has
 /// named. Times are those since any fixed time before the link was there.
 #[derive(Debug)]
-pub struct Session {
+pub struct WorkerSession {
     identity: Identity,
     unacknowledged: Unacknowledged,
     /// Whether it is on its way out, and begins nothing more.
@@ -101,7 +101,7 @@ pub enum Remark {
     },
 }
 
-impl Session {
+impl WorkerSession {
     /// The sessions of this worker.
     #[must_use]
     pub fn new(identity: Identity) -> Self {
@@ -259,8 +259,8 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const LEASE: LeaseId = LeaseId(7);
 
-    fn session() -> Session {
-        Session::new(Identity {
+    fn session() -> WorkerSession {
+        WorkerSession::new(Identity {
             worker: WorkerId(1),
             name: Name::of_any("one"),
             build: Name::of_any("test"),
@@ -325,7 +325,7 @@ mod tests {
     fn an_idle_worker_says_now_and_then_that_it_lives_and_a_busy_one_each_second() {
         let (mut session, mut desk) = (session(), Desk::default());
         session.connect(Duration::ZERO, &desk);
-        let said = |session: &mut Session, desk: &mut Desk| {
+        let said = |session: &mut WorkerSession, desk: &mut Desk| {
             let says = |second: &u32| !session.step(SECOND * *second, desk).messages.is_empty();
             (0..12).filter(says).collect::<Vec<u32>>()
         };
