@@ -25,7 +25,7 @@ pub struct Desk {
     ended: BTreeSet<LeaseId>,
 }
 
-/// A lease as the thread knows it that counts it.
+/// A lease, for the thread that counts it.
 #[derive(Clone, Debug)]
 pub struct LeaseToCount {
     /// The lease.

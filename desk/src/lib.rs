@@ -13,4 +13,4 @@ mod worker_session;
 
 pub use desk::{Desk, LeaseToCount};
 pub use identity::Identity;
-pub use worker_session::{Next, Remark, Step, WorkerSession};
+pub use worker_session::{AfterStep, Remark, SessionStep, WorkerSession};

@@ -57,18 +57,18 @@ struct Farewell {
 
 /// What is to be done.
 #[derive(Debug)]
-pub struct Step {
+pub struct SessionStep {
     /// To be sent, in this order.
     pub messages: Vec<ToCoordinator>,
     /// What people may want to know.
     pub remark: Option<Remark>,
     /// What comes after it.
-    pub next: Next,
+    pub next: AfterStep,
 }
 
 /// What comes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterStep {
     /// Another step, at this time at the latest.
     Wait {
         /// When.
@@ -159,11 +159,11 @@ impl WorkerSession {
     }
 
     /// Says what there is to say now.
-    pub fn step(&mut self, now: Duration, desk: &mut Desk) -> Step {
+    pub fn step(&mut self, now: Duration, desk: &mut Desk) -> SessionStep {
         let mut messages = Vec::new();
         if self.farewell.is_none() && now >= self.looks {
             if self.is_stuck(now) {
-                return Step { messages, remark: Some(Remark::Stuck), next: Next::Reconnect };
+                return SessionStep { messages, remark: Some(Remark::Stuck), next: AfterStep::Reconnect };
             }
             self.looks = now + REPORT_INTERVAL;
             messages = self.report_or_live(now, desk);
@@ -173,36 +173,31 @@ impl WorkerSession {
         if self.is_sent_home && desk.is_empty() {
             self.leave(now, desk);
         }
-        match self.farewell {
-            Some(farewell) => self.say_goodbye(now, desk, farewell, messages),
-            None => Step { messages, remark: None, next: Next::Wait { until: self.looks } },
-        }
+        let is_done = desk.is_empty() && self.unacknowledged.reports().is_empty();
+        let (remark, next) = match self.farewell {
+            None => (None, AfterStep::Wait { until: self.looks }),
+            Some(Farewell { until, .. }) if is_done => {
+                messages.push(ToCoordinator::Goodbye);
+                (None, AfterStep::Left { until })
+            }
+            Some(farewell) => self.wait_to_leave(now, farewell),
+        };
+        SessionStep { messages, remark, next }
     }
 
-    /// Says goodbye after these messages when all is acknowledged, and leaves without a word when that takes too long.
-    fn say_goodbye(
-        &mut self,
-        now: Duration,
-        desk: &Desk,
-        farewell: Farewell,
-        mut messages: Vec<ToCoordinator>,
-    ) -> Step {
+    /// Waits for the last acknowledgements, but not for ever.
+    fn wait_to_leave(&mut self, now: Duration, farewell: Farewell) -> (Option<Remark>, AfterStep) {
         let Farewell { until, is_usual } = farewell;
-        let n_reports = self.unacknowledged.reports().len();
-        if desk.is_empty() && n_reports == 0 {
-            messages.push(ToCoordinator::Goodbye);
-            return Step { messages, remark: None, next: Next::Left { until } };
-        }
         if now < until {
-            return Step { messages, remark: None, next: Next::Wait { until } };
+            return (None, AfterStep::Wait { until });
         }
         if is_usual {
             let until = now + FAREWELL;
             self.farewell = Some(Farewell { until, is_usual: false });
-            return Step { messages, remark: Some(Remark::WaitsToLeave), next: Next::Wait { until } };
+            return (Some(Remark::WaitsToLeave), AfterStep::Wait { until });
         }
-        let remark = Some(Remark::LeavesUnacknowledged { n_reports });
-        Step { messages, remark, next: Next::Left { until } }
+        let n_reports = self.unacknowledged.reports().len();
+        (Some(Remark::LeavesUnacknowledged { n_reports }), AfterStep::Left { until })
     }
 
     fn is_stuck(&self, now: Duration) -> bool {
@@ -340,7 +335,7 @@ mod tests {
         let (mut session, mut desk) = (session(), Desk::default());
         session.connect(Duration::ZERO, &desk);
         session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
-        assert_eq!(session.step(Duration::ZERO, &mut desk).next, Next::Wait { until: SECOND });
+        assert_eq!(session.step(Duration::ZERO, &mut desk).next, AfterStep::Wait { until: SECOND });
         desk.next_lease().expect("was heard");
         count(&mut desk);
         desk.fail(LEASE, "no".to_owned());
@@ -378,15 +373,15 @@ mod tests {
         for second in 1..=60 {
             count(&mut desk);
             let step = session.step(SECOND * second, &mut desk);
-            assert_eq!(step.next, Next::Wait { until: SECOND * (second + 1) });
+            assert_eq!(step.next, AfterStep::Wait { until: SECOND * (second + 1) });
             n_deltas += report(&step.messages[0]).deltas.len();
         }
         assert_eq!(n_deltas, 16, "reports that wait to be acknowledged");
         let step = session.step(SECOND * 61, &mut desk);
-        assert_eq!((step.next, step.remark), (Next::Reconnect, Some(Remark::Stuck)));
+        assert_eq!((step.next, step.remark), (AfterStep::Reconnect, Some(Remark::Stuck)));
         // Whatever comes is an answer.
         session.hear(SECOND * 61, ToWorker::Notice("well".to_owned()), &mut desk);
-        assert_eq!(session.step(SECOND * 62, &mut desk).next, Next::Wait { until: SECOND * 63 });
+        assert_eq!(session.step(SECOND * 62, &mut desk).next, AfterStep::Wait { until: SECOND * 63 });
     }
 
     #[test]
@@ -398,19 +393,19 @@ mod tests {
         assert!(desk.begin(LEASE).is_some());
         assert_eq!(session.hear(Duration::ZERO, ToWorker::Drain, &mut desk), Some(Remark::SentHome));
         session.hear(Duration::ZERO, lease(&[span(20, 29)]), &mut desk);
-        assert_eq!(session.step(Duration::ZERO, &mut desk).next, Next::Wait { until: SECOND });
+        assert_eq!(session.step(Duration::ZERO, &mut desk).next, AfterStep::Wait { until: SECOND });
         desk.finish(LEASE, Count::default(), SECOND);
         assert!(desk.begin(LEASE).is_none());
         desk.end(LEASE);
         assert!(!session.is_leaving());
         let step = session.step(SECOND / 2, &mut desk);
         assert_eq!(report(&step.messages[0]).finished, [LEASE]);
-        assert_eq!((step.messages.len(), step.next), (1, Next::Wait { until: SECOND * 3 / 2 }));
+        assert_eq!((step.messages.len(), step.next), (1, AfterStep::Wait { until: SECOND * 3 / 2 }));
         session.hear(SECOND, ToWorker::Acknowledge { sequence: 1 }, &mut desk);
         let step = session.step(SECOND, &mut desk);
         assert_eq!(
             (step.messages, step.next),
-            (vec![ToCoordinator::Goodbye], Next::Left { until: SECOND * 3 / 2 })
+            (vec![ToCoordinator::Goodbye], AfterStep::Left { until: SECOND * 3 / 2 })
         );
     }
 
@@ -427,10 +422,13 @@ mod tests {
         desk.end(LEASE);
         assert_eq!(report(&session.step(SECOND / 2, &mut desk).messages[0]).finished, [LEASE]);
         let step = session.step(SECOND, &mut desk);
-        assert_eq!((step.remark, step.next), (Some(Remark::WaitsToLeave), Next::Wait { until: SECOND * 11 }));
-        assert_eq!(session.step(SECOND * 5, &mut desk).next, Next::Wait { until: SECOND * 11 });
+        assert_eq!(
+            (step.remark, step.next),
+            (Some(Remark::WaitsToLeave), AfterStep::Wait { until: SECOND * 11 })
+        );
+        assert_eq!(session.step(SECOND * 5, &mut desk).next, AfterStep::Wait { until: SECOND * 11 });
         let step = session.step(SECOND * 11, &mut desk);
         assert_eq!(step.remark, Some(Remark::LeavesUnacknowledged { n_reports: 2 }));
-        assert_eq!((step.messages, step.next), (vec![], Next::Left { until: SECOND * 11 }));
+        assert_eq!((step.messages, step.next), (vec![], AfterStep::Left { until: SECOND * 11 }));
     }
 }

@@ -9,11 +9,11 @@ use queens_messages::LeasedSpan;
 use queens_solver::{Kernel, Subproblems};
 use tracing::{debug_span, error};
 
-use crate::metrics::Counters;
+use crate::metrics::ChunkCounters;
 use crate::shared_desk::SharedDesk;
 
 /// Counts leases until the desk is closed.
-pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, counters: &Counters) {
+pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, counters: &ChunkCounters) {
     while let Some(lease) = desk.next_lease() {
         let _span = debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n).entered();
         // Whatever a panic has left half done is dropped with the lease.
@@ -37,7 +37,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 fn count_lease(
     desk: &SharedDesk,
     kernel: Kernel,
-    counters: &Counters,
+    counters: &ChunkCounters,
     lease: &LeaseToCount,
 ) -> Result<(), String> {
     let crosses = desk.crosses(lease.n);
@@ -121,7 +121,7 @@ mod tests {
         let desk = SharedDesk::default();
         let mut session = session(&desk, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| run(&desk, Kernel::Portable, &Counters::new()));
+            let thread = scope.spawn(|| run(&desk, Kernel::Portable, &ChunkCounters::new()));
             let (mut report, mut failures) = (Report::default(), Vec::new());
             while report.finished.len() < 2 {
                 let more = said(&mut session, &desk);

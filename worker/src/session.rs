@@ -1,6 +1,6 @@
 //! One session with a coordinator: the messages of a [`WorkerSession`] on a link, at the times it wants.
 
-use queens_desk::{Next, Remark, WorkerSession};
+use queens_desk::{AfterStep, Remark, WorkerSession};
 use queens_messages::{ToCoordinator, ToWorker};
 use queens_proto::Link;
 use tokio::time::{Instant, sleep_until};
@@ -42,8 +42,8 @@ async fn converse(
         let step = desk.at(|desk| session.step(began.elapsed(), desk));
         step.remark.into_iter().for_each(tell);
         let until = match step.next {
-            Next::Wait { until } | Next::Left { until } => began + until,
-            Next::Reconnect => return None,
+            AfterStep::Wait { until } | AfterStep::Left { until } => began + until,
+            AfterStep::Reconnect => return None,
         };
         if session.is_leaving() {
             // It does not wait for ever, not even for room on the link.
@@ -51,7 +51,7 @@ async fn converse(
         } else {
             send(link, step.messages).await?;
         }
-        if matches!(step.next, Next::Left { .. }) {
+        if matches!(step.next, AfterStep::Left { .. }) {
             return Some(());
         }
         tokio::select! {
@@ -86,7 +86,7 @@ fn tell(remark: Remark) {
     match remark {
         Remark::Notice(text) => warn!("the coordinator says: {text}"),
         Remark::SentHome => {
-            info!("sent home by the coordinator: leaving when the chunks in hand are counted")
+            info!("sent home by the coordinator: leaving when the chunks in hand are counted");
         }
         Remark::Stuck => warn!("no answer to the last reports, trying another connection"),
         Remark::WaitsToLeave => {

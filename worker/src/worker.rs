@@ -15,7 +15,7 @@ use tracing::error;
 
 use crate::config::Config;
 use crate::counting;
-use crate::metrics::{Counters, Metrics};
+use crate::metrics::{ChunkCounters, Metrics};
 use crate::session::{self, End};
 use crate::shared_desk::SharedDesk;
 
@@ -35,7 +35,7 @@ impl Worker {
     /// If a thread can't be started.
     pub fn start(config: Config) -> io::Result<Self> {
         let desk = Arc::new(SharedDesk::default());
-        let counters = Counters::new();
+        let counters = ChunkCounters::new();
         let metrics = Arc::new(Metrics::new(&config, &counters, desk.clone()));
         let mut threads = Vec::with_capacity(config.n_threads.get());
         for i in 0..config.n_threads.get() {

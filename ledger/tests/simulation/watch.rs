@@ -7,7 +7,7 @@ use queens_desk::Identity;
 use queens_messages::{Delta, Failure, Held, Hello, JobId, LeaseId, Report, ToCoordinator, ToWorker};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
-/// Reports that may wait to be acknowledged. Here, none has to be cut.
+/// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
 const MOST_UNACKNOWLEDGED: usize = 16;
 
 /// The model.
@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     unacknowledged: Vec<Report>,
 }
 
-/// What has become of a lease, of which nothing is reported.
+/// What has become of a lease, but for what is reported of it.
 #[derive(Debug)]
 struct WatchedLease {
     job: JobId,

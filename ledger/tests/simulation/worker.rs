@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queens_desk::{Desk, Identity, LeaseToCount, Step, WorkerSession};
+use queens_desk::{Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
 use queens_messages::{Failure, JobId, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -99,7 +99,7 @@ impl Worker {
     }
 
     /// What its session does now.
-    pub(crate) fn step(&mut self, now: Duration) -> Step {
+    pub(crate) fn step(&mut self, now: Duration) -> SessionStep {
         let step = self.session.step(now, &mut self.desk);
         for message in &step.messages {
             self.watch.says(message);

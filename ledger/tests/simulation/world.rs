@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::time::Duration;
 
-use queens_desk::{Next, Step};
+use queens_desk::{AfterStep, SessionStep};
 use queens_messages::{JobId, ToCoordinator, WorkerId};
 use queens_solver::Span;
 
@@ -348,23 +348,23 @@ impl<'a> World<'a> {
     }
 
     /// Does what a worker's session wants done.
-    fn follow(&mut self, id: WorkerId, link: u64, step: Step) {
-        let Step { messages, remark, next } = step;
+    fn follow(&mut self, id: WorkerId, link: u64, step: SessionStep) {
+        let SessionStep { messages, remark, next } = step;
         remark.into_iter().for_each(|remark| self.note(format_args!("{id}: {remark:?}")));
         let says_goodbye = messages.last() == Some(&ToCoordinator::Goodbye);
         messages.into_iter().for_each(|message| self.send_up(link, message));
         match next {
-            Next::Wait { until } => {
+            AfterStep::Wait { until } => {
                 let worker = self.workers.get_mut(&id).expect("it has said so");
                 if worker.wakes.replace(until) != Some(until) {
                     self.after(until.saturating_sub(self.now), Event::WakeWorker { link });
                 }
             }
-            Next::Reconnect => {
+            AfterStep::Reconnect => {
                 self.break_link(link);
                 self.lose_link(id);
             }
-            Next::Left { .. } => {
+            AfterStep::Left { .. } => {
                 self.workers.remove(&id);
                 if !says_goodbye {
                     self.break_link(link);
