@@ -12,15 +12,12 @@ pub mod proxy;
 pub mod service;
 
 mod binary;
+mod skip;
 
 use std::io::{self, Write};
 
 pub use self::binary::binary;
-
-/// Says that something could not be tested here.
-pub fn skipped(what: &str) {
-    say(&format!("skipped: {what}"));
-}
+pub use self::skip::{impossible, notes_of, skipped};
 
 /// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
 pub fn say(what: &str) {
