@@ -14,12 +14,5 @@ pub mod service;
 mod binary;
 mod skip;
 
-use std::io::{self, Write};
-
 pub use self::binary::binary;
-pub use self::skip::{impossible, notes_of, skipped};
-
-/// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
-pub fn say(what: &str) {
-    _ = writeln!(io::stderr(), "{what}");
-}
+pub use self::skip::{impossible, notes_of, say, skipped};

@@ -28,6 +28,11 @@ pub fn impossible(what: &str) {
     note(&format!("not tested here: {what}"));
 }
 
+/// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
+pub fn say(what: &str) {
+    _ = writeln!(io::stderr(), "{what}");
+}
+
 /// Where the notes are of the tests that a process has started.
 ///
 /// # Panics
@@ -41,8 +46,7 @@ pub fn notes_of(process: u32) -> PathBuf {
 }
 
 fn note(line: &str) {
-    // Not through `eprintln!`, which the harness swallows.
-    _ = writeln!(io::stderr(), "{line}");
+    say(line);
     let path = notes_of(parent_id());
     fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("a directory for notes");
     let mut notes = File::options().create(true).append(true).open(path).expect("a file for notes");
