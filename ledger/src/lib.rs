@@ -2,25 +2,31 @@
 //!
 //! [`Ledger`] decides; [`store`] is what it asks of whoever keeps its decisions.
 
-mod failure;
-mod fleet;
-mod former;
+mod book;
+mod changes;
+mod effects;
+mod events;
 pub mod intervals;
-mod job;
 mod jobs;
-mod lease;
+mod later;
+mod leases;
 mod ledger;
-mod member;
-mod operator;
+mod load;
 mod pace;
+mod records;
 mod schedule;
-mod session;
 mod spans;
 mod status;
 pub mod store;
+mod work;
+mod workers;
 
-pub use former::REMEMBERED;
-pub use ledger::{Comparison, Effects, Ledger, Loss, RestoreError, UnknownJob};
-pub use operator::{JobRefusal, UnknownWorker};
-pub use session::{MOST_THREADS_IN_ALL, Outcome, Refusal};
+pub use effects::{Comparison, Effects, Loss};
+pub use events::jobs::UnknownJob;
+pub use events::operators::{JobRefusal, UnknownWorker};
+pub use events::refusal::{MOST_THREADS_IN_ALL, Refusal};
+pub use events::reports::Outcome;
+pub use jobs::restore::RestoreError;
+pub use leases::former::REMEMBERED;
+pub use ledger::Ledger;
 pub use status::CrossStatus;
