@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, Event, Failure, Hello, JobId, JobStatus, Name, Priority, Report, ToCoordinator, ToWorker,
-    WorkerId, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, Failure, Hello, JobId, JobStatus, Name, Priority, Report,
+    ToCoordinator, ToWorker, WorkerId, WorkerStatus,
 };
 use queens_proto::Link;
 use queens_solver::{BoardSize, Plan};
@@ -24,6 +24,7 @@ use crate::event_loop::EventLoop;
 use crate::history::{Historian, SharedCurves};
 use crate::metrics::{Counters, Metrics};
 use crate::pulse::Pulse;
+use crate::status;
 use crate::store::Archive;
 use crate::turns::Symmetric;
 use queens_ledger::store::StoreError;
@@ -123,6 +124,8 @@ pub struct Handle {
     pulse: Pulse,
     contributions: Arc<Contributions>,
     curves: SharedCurves,
+    /// What its store is called.
+    store: &'static str,
 }
 
 /// What an operator decides about a job.
@@ -222,6 +225,7 @@ fn prepare(
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop, Historian), StartError> {
     let (commands, queue) = mpsc::channel(QUEUE);
+    let kind = store.kind();
     let contributions = Arc::new(Contributions::of(store.records()));
     let counters = Counters::new();
     let pulse = Pulse::new();
@@ -230,7 +234,8 @@ fn prepare(
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(counters, snapshots.clone()));
     let curves = historian.curves();
-    Ok((Handle { commands, snapshots, metrics, pulse, contributions, curves }, event_loop, historian))
+    let handle = Handle { commands, snapshots, metrics, pulse, contributions, curves, store: kind };
+    Ok((handle, event_loop, historian))
 }
 
 impl Handle {
@@ -292,6 +297,12 @@ impl Handle {
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshots.borrow().clone()
+    }
+
+    /// How the coordinator itself stands.
+    #[must_use]
+    pub fn status(&self) -> CoordinatorStatus {
+        status::of_coordinator(&self.snapshot(), self.store, &self.pulse)
     }
 
     /// Its numbers for Prometheus.

@@ -15,6 +15,7 @@ mod metrics;
 mod planners;
 mod pulse;
 mod seldom;
+mod status;
 pub mod store;
 mod traces;
 mod turns;
