@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use queens_json::{Job, Worker};
 use queens_messages::{
     Contribution, CoordinatorStatus, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus,
 };
@@ -14,6 +15,7 @@ use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -25,8 +27,8 @@ use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
 use crate::confirm::confirm_count;
-use crate::contributions::{contributions_json, contributions_table};
-use crate::describe::{align_right, describe, job_json, line, speed, state, table, time_left, worker_json};
+use crate::contributions::contributions_table;
+use crate::describe::{align_right, describe, line, speed, state, table, time_left};
 use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
 
@@ -382,7 +384,7 @@ pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
     }
     print(&match args.output {
         Output::Json => {
-            jobs.iter().map(|job| job_json(job, store_error.as_deref())).collect::<Value>().to_string()
+            json_of(&jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect::<Vec<_>>())?
         }
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
         Output::Text => {
@@ -439,7 +441,9 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
             let absent = absent
                 .iter()
                 .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
-            workers.iter().map(worker_json).chain(absent).collect::<Value>().to_string()
+            let workers = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
+            let workers: Vec<Value> = workers.chain(absent.map(Ok)).collect::<Result<_, _>>()?;
+            json_of(&workers)?
         }
         Output::Text if workers.is_empty() && absent.is_empty() => {
             format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.uri())
@@ -491,7 +495,7 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let job = remote.job(args.job).await?;
     let store_error = remote.store_error().await?;
     print(&match args.remote.output {
-        Output::Json => job_json(&job, store_error.as_deref()).to_string(),
+        Output::Json => json_of(&Job::of(&job, store_error.as_deref()))?,
         Output::Text => {
             warn_if_nothing_is_recorded(store_error.as_deref());
             describe(&job)
@@ -504,7 +508,7 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
 pub(crate) async fn contributions(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let contributions = Remote::connect(&args.remote.coordinator).await?.contributions(args.job).await?;
     print(&match args.remote.output {
-        Output::Json => contributions_json(&contributions).to_string(),
+        Output::Json => json_of(&queens_json::Contribution::all(&contributions))?,
         Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
         Output::Text => contributions_table(&contributions),
     })?;
@@ -548,11 +552,16 @@ pub(crate) async fn priority(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
 async fn show_change(remote: &Remote, args: &RemoteArgs, job: JobId) -> anyhow::Result<ExitCode> {
     let job = remote.job(job).await?;
     print(&match args.output {
-        Output::Json => job_json(&job, remote.store_error().await?.as_deref()).to_string(),
+        Output::Json => json_of(&Job::of(&job, remote.store_error().await?.as_deref()))?,
         Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
         Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A value as JSON in one line, its fields in the order of their names.
+fn json_of(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_value(value)?.to_string())
 }
 
 /// Nothing else that is shown means much while a coordinator can't write.
@@ -586,10 +595,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
         printed = Some((news, Instant::now()));
         progress.clear();
         let line = match args.remote.output {
-            Output::Json => job_json(job, store_error).to_string(),
-            Output::Text => line(job),
+            Output::Json => json_of(&Job::of(job, store_error)),
+            Output::Text => Ok(line(job)),
         };
-        if let Err(error) = print(&line) {
+        if let Err(error) = line.and_then(|line| print(&line)) {
             failed.get_or_insert(error);
         }
     });
