@@ -1,9 +1,13 @@
 //! The ledger of n-queens jobs, without any I/O: no network, no disk, no clock, no threads.
 //!
-//! [`Ledger`] decides; [`store`] is what it asks of whoever keeps its decisions.
+//! [`Ledger`] decides; [`store`] is what it asks of whoever keeps its decisions; [`Core`] is a whole coordinator but for
+//! what connects it to the world.
 
+mod attendance;
 mod book;
 mod changes;
+mod clock;
+mod core;
 mod effects;
 mod events;
 pub mod intervals;
@@ -12,6 +16,7 @@ mod later;
 mod leases;
 mod ledger;
 mod load;
+mod note;
 mod pace;
 mod records;
 mod schedule;
@@ -21,12 +26,15 @@ pub mod store;
 mod work;
 mod workers;
 
+pub use attendance::Session;
+pub use core::{Batch, Core, Due, Durable, MOST_OPEN_JOBS, Sealed, TooManyJobs};
 pub use effects::{Comparison, Effects, Loss};
 pub use events::jobs::UnknownJob;
-pub use events::operators::{JobRefusal, UnknownWorker};
+pub use events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 pub use events::refusal::{MOST_THREADS_IN_ALL, Refusal};
 pub use events::reports::Outcome;
 pub use jobs::restore::RestoreError;
 pub use leases::former::REMEMBERED;
 pub use ledger::Ledger;
+pub use note::Note;
 pub use status::CrossStatus;
