@@ -93,14 +93,14 @@ impl Iterator for Frames {
 
 /// How long each picture is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct Timing {
     /// Milliseconds of a usual picture.
     pub delay_ms: u32,
     /// Milliseconds of a solution and of the last picture.
     pub rest_ms: u32,
 }
 
-impl Pace {
+impl Timing {
     /// Milliseconds that a picture is shown.
     #[must_use]
     pub const fn of(self, frame: &Frame, is_last: bool) -> u32 {
@@ -111,7 +111,7 @@ impl Pace {
 /// Draws the pictures as one SVG that moves and begins anew at its end, and where nothing moves, as in print,
 /// shows the last solution, or if there is none the last picture.
 #[must_use]
-pub fn svg(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> String {
+pub fn svg(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> String {
     if frames.is_empty() {
         return empty_board(n, scale);
     }
@@ -124,7 +124,7 @@ pub fn svg(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> String {
         if frame.solved {
             still_ms = Some(now_ms);
         }
-        now_ms += u64::from(pace.of(frame, i + 1 == frames.len()));
+        now_ms += u64::from(timing.of(frame, i + 1 == frames.len()));
     }
     let mut svg = open((scale.board(n), scale.board(n)), Some(scale));
     svg.push_str(&squares(n, scale));
@@ -191,8 +191,9 @@ fn animate<'a>(
     let seconds = end_ms as f64 / 1000.0;
     _ = write!(
         svg,
-        r#"<animate attributeName="{attribute}" calcMode="discrete" dur="{seconds}s" repeatCount="indefinite" values="{values}" keyTimes="{times}"/>"#
+        r#"<animate attributeName="{attribute}" calcMode="discrete" dur="{seconds}s" repeatCount="indefinite" "#
     );
+    _ = write!(svg, r#"values="{values}" keyTimes="{times}"/>"#);
 }
 
 #[cfg(test)]

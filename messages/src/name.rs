@@ -12,8 +12,8 @@ use crate::plain::{self, is_plain};
 /// The longest name, in characters.
 const LONGEST: usize = 100;
 
-/// The name of a worker, of its program's version, or of its kernel: 1 to 100 characters that are seen, with spaces only
-/// between others. Cheap to clone.
+/// The name of a worker, of its program's version, or of its kernel: 1 to 100 characters that are seen, with spaces
+/// only between others. Cheap to clone.
 ///
 /// ```
 /// use queens_messages::Name;

@@ -12,8 +12,8 @@ use crate::output::{complain, print, say};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
 /// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as
-/// `VARIABLE: ${VARIABLE:-}` in a Compose file means it. So does the variable of an argument in whose place a flag without
-/// a value is given that conflicts with it: `--local` beats QUEENS_COORDINATOR.
+/// `VARIABLE: ${VARIABLE:-}` in a Compose file means it. So does the variable of an argument in whose place a flag
+/// without a value is given that conflicts with it: `--local` beats QUEENS_COORDINATOR.
 ///
 /// # Errors
 /// If the process is to end.

@@ -233,7 +233,8 @@ fn collector(url: &str) -> Result<String, String> {
     if has_port {
         Ok(url.to_owned())
     } else {
-        Err("expected a URL such as http://127.0.0.1:4317, without https and without a path: traces go by gRPC".to_owned())
+        let expected = "expected a URL such as http://127.0.0.1:4317, without https and without a path";
+        Err(format!("{expected}: traces go by gRPC"))
     }
 }
 

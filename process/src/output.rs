@@ -11,8 +11,8 @@ use queens_messages::plain;
 /// Whether stdout was closed when this process was started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts `/dev/null`
-/// in the place of a closed stdout, and an answer would be written there and be lost.
+/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts
+/// `/dev/null` in the place of a closed stdout, and an answer would be written there and be lost.
 //
 // SAFETY: what stands in this section are pointers to functions of this type, which the C library calls one after the
 // other, before `main`, on the only thread there is. This one makes a system call and keeps no state but the flag.

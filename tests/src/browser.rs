@@ -28,7 +28,7 @@ pub struct Browser {
 
 /// How a page is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Viewport {
     /// Pixels.
     pub width: u32,
     /// Light text on dark ground.
@@ -159,7 +159,7 @@ impl Browser {
     ///
     /// # Panics
     /// If that can't be.
-    pub fn look(&self, Look { width, dark }: Look) {
+    pub fn look(&self, Viewport { width, dark }: Viewport) {
         let scheme = if dark { "dark" } else { "light" };
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.tools("Emulation.setEmulatedMedia", media);
@@ -223,8 +223,8 @@ impl Drop for Browser {
     }
 }
 
-/// What the driver at this address answers, or its reason. Unlike the services that [`http`](crate::http) asks, it insists
-/// on HTTP/1.1 and keeps the connection.
+/// What the driver at this address answers, or its reason. Unlike the services that [`http`](crate::http) asks, it
+/// insists on HTTP/1.1 and keeps the connection.
 fn ask(address: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;

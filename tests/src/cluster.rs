@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::binary;
-use crate::process::{Outcome, Running, clean, queens, run, wait_until};
+use crate::process::{Ended, Running, clean, queens, run, wait_until};
 use crate::service::Service;
 
 /// A running `queens-coordinator`.
@@ -161,7 +161,7 @@ impl Coordinator {
 
     /// Runs `queens` with these arguments and `--coordinator`.
     #[track_caller]
-    pub fn queens<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Outcome {
+    pub fn queens<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         run(self.queens_command(args))
     }
 

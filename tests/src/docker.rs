@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use serde_json::Value;
 
-use crate::process::{Outcome, clean, run, wait_until};
+use crate::process::{Ended, clean, run, wait_until};
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -131,7 +131,7 @@ impl Project {
     /// # Panics
     /// If it fails.
     #[track_caller]
-    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Outcome {
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         successful(self.compose(args))
     }
 
@@ -256,7 +256,7 @@ fn docker_command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command
 }
 
 #[track_caller]
-fn successful(command: Command) -> Outcome {
+fn successful(command: Command) -> Ended {
     let what = format!("{command:?}");
     let outcome = run(command);
     assert!(outcome.status.success(), "{what}: {outcome:?}");
