@@ -10,7 +10,8 @@ use crate::queen::Queen;
 /// One picture of the search: what changes on the board since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Squares, each at most once, and how they look from now on. The first picture changes nothing on an empty board.
+    /// Squares, each at most once, and how they look from now on. The first picture is the empty board and changes
+    /// nothing.
     pub changes: Vec<(Queen, Look)>,
     /// Whether the board shows a solution, which deserves a longer look.
     pub solved: bool,
@@ -18,8 +19,8 @@ pub struct Frame {
 
 /// The search for the solutions of boards of size `n` picture by picture, to the first solution or through `all`.
 ///
-/// A queen that is tried is shown on a green square if she is safe there and on a red one if not, and the mark is gone
-/// in the next picture. A solution is shown with all its squares green.
+/// A queen that is tried is shown on a green square if she is safe there, on a red one if not. The mark is gone in the
+/// next picture. A solution is shown with all its squares green.
 #[derive(Clone, Debug)]
 pub struct Frames {
     search: Backtracking,
@@ -108,8 +109,8 @@ impl Timing {
     }
 }
 
-/// Draws the pictures as one SVG that moves and begins anew at its end, and where nothing moves, as in print,
-/// shows the last solution, or if there is none the last picture.
+/// Draws the pictures as one SVG that moves and begins anew at its end. Where nothing moves, as in print, it shows the
+/// last solution, or the last picture if there is no solution.
 #[must_use]
 pub fn svg(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> String {
     if frames.is_empty() {
@@ -170,7 +171,7 @@ fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], times: Times
     svg.push_str("</use>");
 }
 
-/// One attribute over time, without the moments at which it stays as it is.
+/// One attribute over time, told only where it changes.
 fn animate<'a>(
     svg: &mut String,
     attribute: &str,
@@ -202,7 +203,7 @@ mod tests {
     use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
-    /// The boards shown as solved are the solutions; marks are on one square, except then.
+    /// The boards that are shown as solved are the solutions. Only they have marks on more than one square.
     #[test]
     fn the_pictures_tell_the_search() {
         for n in 0..=7_u32 {

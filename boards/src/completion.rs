@@ -13,9 +13,9 @@ const FIRST_PATIENCE: u64 = 100;
 
 /// The search that keeps account of the available squares: those that no queen attacks.
 ///
-/// Each queen makes squares unavailable at once, and the row or column with the fewest available squares is filled
-/// next; one without any can never be filled, so what leads there is given up many queens before the conflict would
-/// be met (forward checking, Haralick and Elliott 1980; the tightest line first, Bitner and Reingold 1975).
+/// Each queen makes squares unavailable at once. The row or column with the fewest available squares is filled next.
+/// One without any can never be filled: the search turns back there, many queens before it would meet the conflict
+/// (forward checking, Haralick and Elliott 1980; the tightest line first, Bitner and Reingold 1975).
 ///
 /// What is kept is the number of available squares of each row and column. To place or take back a queen costs time
 /// in proportion to n, and so does finding the tightest line.
@@ -32,7 +32,7 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug)]
 struct Filling {
     line: Line,
-    /// The square of the line to begin with, and how many have been looked at from there.
+    /// The first square of the line to look at, and how many have been looked at from there on.
     first: u32,
     n_looked_at: u32,
     /// The queen that stands in the line at the moment.
@@ -125,11 +125,11 @@ impl Completion {
 
 /// A solution with these queens on a board of size `n`, found by [`Completion`]s with chance, and what they tried.
 ///
-/// Which choices near the root are hopeless can't be seen there, so a search that has taken back many queens begins
-/// anew with other choices, each time with twice the patience (restarts: Gomes, Selman and Kautz 1998). As patience
-/// grows without end, one search gets to its end and then proves that there is no solution, if there is none. Whether
-/// there is one is NP-complete (Gent, Jefferson and Nightingale, "Complexity of n-queens completion", 2017), so that
-/// may take longer than anybody waits.
+/// Near the root, nobody can see which choices are hopeless. So a search that has taken back many queens begins anew
+/// with other choices, each time with twice the patience (restarts: Gomes, Selman and Kautz 1998). Patience grows
+/// without end, so one search gets to its end at last; if there is no solution, it proves that. This may take longer
+/// than anybody waits: whether there is one is NP-complete (Gent, Jefferson and Nightingale, "Complexity of n-queens
+/// completion", 2017).
 ///
 /// # Errors
 /// If a given queen is not on the board.
@@ -363,7 +363,8 @@ mod tests {
             check_agreement(n, &Given::new(queens).expect("peaceful"));
         }
 
-        /// The numbers of available squares are what looking at every square says, and taking back restores them.
+        /// The numbers of available squares are those that a look at every square finds. Taking a queen back restores
+        /// them.
         #[test]
         fn the_account_of_available_squares_is_right(
             n in 1..=12_u32,

@@ -7,11 +7,11 @@ use crate::placement::Placement;
 use crate::queen::Queen;
 use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 
-/// The search of somebody who knows the rules and nothing else, to compare the others with: each queen is tried on any
-/// square of the board behind that of the queen before it, row by row, and looked at from each queen that stands. That
-/// a row left empty can't be filled any more is found out only when the board has come to its end.
+/// The search of somebody who knows the rules and nothing else. The others are compared with it. It tries each queen on
+/// every square behind that of the queen before it, row by row, and checks it against each queen that stands. When it
+/// leaves a row empty, it finds out at the end of the board only.
 ///
-/// (Queens are alike. Tried on the squares before as well, they would come upon each set of squares in every order.)
+/// (Queens are alike. If the squares before were tried as well, each set of squares would be found in every order.)
 #[derive(Clone, Debug)]
 pub struct Naive {
     n: u32,

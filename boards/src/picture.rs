@@ -14,7 +14,7 @@ const PAPER: &str = "#ffffff";
 /// On light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
 pub(super) const ATTACKED: [&str; 2] = ["#f29a86", "#d9614c"];
-/// How much of a queen is seen that is tried where she is attacked.
+/// How opaque a queen is that is tried where she is attacked.
 pub(super) const GHOST: &str = "0.4";
 
 /// A queen on a square of 100 units: a crown with five points, each with a ball, on a foot.
@@ -25,7 +25,7 @@ const QUEEN: &str = concat!(
     r#"<path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"#,
 );
 const INK: &str = "#1d1a18";
-/// Around the parts of a queen, unless the square is narrower than so many pixels: there it would be a blur.
+/// Drawn around the parts of a queen. Squares narrower than so many pixels have none: it would be a blur.
 const OUTLINE: &str = "#fdf8ee";
 const OUTLINED_FROM: u32 = 24;
 
@@ -107,7 +107,7 @@ pub fn board(placement: &Placement, scale: Scale) -> String {
     svg
 }
 
-/// Draws queens that need not be all of a board's; their squares look as asked for.
+/// Draws some queens or all of a board; their squares look as asked for.
 #[must_use]
 pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);

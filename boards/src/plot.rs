@@ -22,7 +22,7 @@ pub struct Line {
     pub points: Vec<(u32, f64)>,
 }
 
-/// What stands at the plot.
+/// What is written around the plot.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
     /// Above the plot.

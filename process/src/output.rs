@@ -1,4 +1,4 @@
-//! What is said on stdout and stderr. Whatever it is made of, a terminal obeys none of it: see [`plain`].
+//! What is said on stdout and stderr. No part of it can command a terminal: see [`plain`].
 
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -64,7 +64,7 @@ pub fn complain(what: &str) {
     say(&format!("error: {what}"));
 }
 
-/// Whether what is written there is shown by a terminal that can write over what it has shown.
+/// Whether a terminal shows what is written there, one that can write over what it has shown.
 pub fn is_screen(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
 }

@@ -26,7 +26,7 @@ pub struct Browser {
     screenshots: PathBuf,
 }
 
-/// How a page is looked at.
+/// The width and the colours of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewport {
     /// Pixels.
@@ -36,7 +36,7 @@ pub struct Viewport {
 }
 
 impl Browser {
-    /// What there is not here that it takes.
+    /// What it needs and is not installed.
     #[must_use]
     pub fn missing() -> Option<String> {
         let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_installed(program));
@@ -155,7 +155,7 @@ impl Browser {
         typed.unwrap_or_else(|error| panic!("keys to {css}: {error}"));
     }
 
-    /// Looks at the page in another way.
+    /// Changes the width and the colours of the window.
     ///
     /// # Panics
     /// If that can't be.

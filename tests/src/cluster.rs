@@ -46,7 +46,7 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn start_command(command: Command, data_dir: &Path) -> Self {
-        // Beside the data directory, as nothing that the program did not put there should be in it.
+        // Beside the data directory: only the program puts things there.
         let mut service = Service::start(command, &data_dir.with_extension("log"));
         let address = service.logged("listening address=");
         Self { service, address, data_dir: data_dir.to_owned() }

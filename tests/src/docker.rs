@@ -24,7 +24,7 @@ pub enum Compose {
 }
 
 impl Compose {
-    /// The ways that there are here.
+    /// The ways that work here.
     ///
     /// # Errors
     /// Why there is none.
@@ -181,7 +181,7 @@ impl Project {
             self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"]),
             docker_command(["image", "rm", "--force", &self.name]),
         ] {
-            // Who wants to know whether it worked looks at what remains.
+            // Whether it worked is seen by what remains.
             _ = command.stdin(Stdio::null()).output();
         }
     }

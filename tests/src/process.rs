@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::binary;
 
-/// How long to wait for what must come: far more than it takes.
+/// How long to wait for something that must come: far longer than it takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// `queens` with these arguments.
@@ -22,7 +22,7 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// The same command without what the caller's environment says to the program; panics show where they come from.
+/// The same command without the variables that our programs read. Panics show where they come from.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("QUEENS_")) {

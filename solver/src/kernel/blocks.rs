@@ -86,7 +86,7 @@ pub(super) fn count<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIE
     }
     let columns = prefixes.free_rows().columns();
     arrays.with_borrow_mut(|states| {
-        // What a search has left that was stopped, or has panicked, must not be counted by the next one.
+        // A search that was stopped or has panicked leaves states behind, which the next one must not count.
         states.iter_mut().for_each(|states| states.len = 0);
         Search { vectors, levels, columns, states, stop, count: Count::default() }
             .run(prefixes, n_subproblems)
