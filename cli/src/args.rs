@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use queens_boards::Given;
 use queens_messages::{JobId, Name, Priority};
 use queens_process::{VERSION, default_threads, threads};
+use queens_proto::client::endpoint;
 use queens_solver::{BoardSize, KernelChoice};
-use queens_worker::remote::endpoint;
 use tonic::transport::Endpoint;
 
 use crate::boards::{AnimateArgs, ListArgs, RenderArgs, SolveArgs, TableArgs};

@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use queens_coordinator::store::sqlite::{CountedBy, DATABASE};
 use queens_messages::{JobState, JobStatus, Priority};
 use queens_process::{cancel_on_signal, say, stdout};
+use queens_proto::client::Operator;
 use queens_solver::{BoardSize, Kernel, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +22,7 @@ use crate::describe::describe_failure;
 use crate::local;
 use crate::output::{self, date, plural};
 use crate::progress::Progress;
-use crate::remote::Remote;
+use crate::remote::watch_job;
 
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
@@ -105,11 +106,11 @@ async fn count_remotely(
     endpoint: &Endpoint,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
-    let remote = Remote::connect(endpoint).await?;
-    let id = remote.submit(args.n, Priority::default()).await?;
+    let operator = Operator::connect(endpoint).await?;
+    let id = operator.submit(args.n, Priority::default()).await?;
     let mut progress = Progress::new(args.showing());
     let job = tokio::select! {
-        job = remote.watch(id, |job| progress.show(job, job.store_error.as_deref())) => job,
+        job = watch_job(&operator, id, |job| progress.show(job, job.store_error.as_deref())) => job,
         () = stop.cancelled() => {
             progress.clear();
             let url = endpoint.uri();
@@ -126,7 +127,7 @@ async fn count_remotely(
         bail!("job {id} has failed: {}", describe_failure(&job));
     }
     anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
-    let workers = remote.workers().await?;
+    let (workers, _) = operator.workers_and_blocked().await?;
     let n_threads = workers.iter().map(|worker| worker.n_threads as usize).sum();
     let kernels: BTreeSet<&str> = workers.iter().map(|worker| worker.kernel.as_str()).collect();
     let kernel = kernels.into_iter().collect::<Vec<_>>().join("+");

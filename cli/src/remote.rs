@@ -3,17 +3,13 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
-use queens_messages::{Contribution, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus};
+use anyhow::{Context, bail};
+use queens_messages::{JobId, JobState, JobStatus, Name};
 use queens_process::{cancel_on_signal, is_screen, stdout};
-use queens_proto::pb;
-use queens_proto::pb::jobs_client::JobsClient;
-use queens_solver::{BoardSize, Kernel};
-use queens_worker::remote::{is_grpc, root_cause};
+use queens_proto::client::{ClientError, Operator};
+use queens_solver::Kernel;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status};
 use tracing::warn;
 
 use crate::args::{
@@ -25,14 +21,8 @@ use crate::describe::{align_right, describe, job_json, line, speed, state, table
 use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
 
-/// How long to try to reach a coordinator, and how long to wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// How long to wait before asking a coordinator again that has gone away.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Entries of a list: more than any coordinator has.
-const MOST_ENTRIES: usize = 1_000_000;
 
 /// The least time between two lines of `queens watch`.
 const LINE: Duration = Duration::from_secs(1);
@@ -46,6 +36,15 @@ pub(crate) enum WorkerAction {
 }
 
 impl WorkerAction {
+    /// Does it; returns how many workers have this name.
+    pub(crate) async fn carry_out(self, operator: &Operator, name: &Name) -> Result<u64, ClientError> {
+        match self {
+            Self::Drain => operator.drain_workers(name).await,
+            Self::Block => operator.block_workers(name).await,
+            Self::Unblock => operator.unblock_workers(name).await,
+        }
+    }
+
     /// What has become of so many workers of a name.
     pub(crate) fn describe(self, n_workers: u64, name: &Name) -> String {
         let done = match self {
@@ -61,247 +60,44 @@ impl WorkerAction {
     }
 }
 
-/// A connection to a coordinator.
-pub(crate) struct Remote {
-    jobs: JobsClient<Channel>,
-    url: String,
-}
-
-impl Remote {
-    /// Connects.
-    pub(crate) async fn connect(endpoint: &Endpoint) -> anyhow::Result<Self> {
-        let url = endpoint.uri().to_string();
-        let connected = tokio::time::timeout(PATIENCE, endpoint.connect()).await;
-        let channel = match connected {
-            Ok(Ok(channel)) => channel,
-            Ok(Err(error)) => return Err(unreachable(&url, &root_cause(&error))),
-            Err(_) => return Err(unreachable(&url, "no answer")),
-        };
-        Ok(Self { jobs: JobsClient::new(channel), url })
-    }
-
-    /// Waits for an answer, but not for ever.
-    async fn answer<T>(
-        &self,
-        call: impl Future<Output = Result<tonic::Response<T>, Status>>,
-    ) -> anyhow::Result<T> {
-        let answer = self.answer_in_time(call).await?;
-        answer.ok_or_else(|| unreachable(&self.url, "no answer"))
-    }
-
-    /// The same for what changes something: nobody knows whether it does if no answer comes.
-    async fn decide<T>(
-        &self,
-        call: impl Future<Output = Result<tonic::Response<T>, Status>>,
-    ) -> anyhow::Result<T> {
-        let answer = self.answer_in_time(call).await?;
-        let silence =
-            || anyhow!("no answer from the coordinator at {}: it may be done all the same", self.url);
-        answer.ok_or_else(silence)
-    }
-
-    /// The answer; `None` if there is none in time.
-    async fn answer_in_time<T>(
-        &self,
-        call: impl Future<Output = Result<tonic::Response<T>, Status>>,
-    ) -> anyhow::Result<Option<T>> {
-        match tokio::time::timeout(PATIENCE, call).await {
-            Ok(Ok(response)) => Ok(Some(response.into_inner())),
-            Ok(Err(status)) => Err(self.refused(&status)),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// What an answer that is none has to say: the coordinator's own words, or that it is none.
-    fn refused(&self, status: &Status) -> anyhow::Error {
-        match std::error::Error::source(status) {
-            Some(cause) if is_io(cause) || is_silence(cause) => unreachable(&self.url, &root_cause(cause)),
-            Some(cause) => {
-                unreachable(&self.url, &format!("what answers is no coordinator, {}", root_cause(cause)))
-            }
-            None if !is_grpc(status) => unreachable(
-                &self.url,
-                "what answers there speaks HTTP and is no coordinator, or it is the address of its --http; \
-                 --coordinator wants the one of its --listen",
-            ),
-            None if status.code() == Code::Unimplemented => {
-                unreachable(&self.url, "it is no coordinator, or of an older version")
-            }
-            None => anyhow!("{}", status.message()),
-        }
-    }
-
-    /// Submits a job.
-    pub(crate) async fn submit(&self, n: BoardSize, priority: Priority) -> anyhow::Result<JobId> {
-        let request = pb::SubmitRequest { n: n.get().into(), priority: priority.get() };
-        Ok(JobId(self.decide(self.jobs.clone().submit(request)).await?.job))
-    }
-
-    async fn cancel(&self, job: JobId) -> anyhow::Result<()> {
-        self.decide(self.jobs.clone().cancel(pb::CancelRequest { job: job.0 })).await?;
-        Ok(())
-    }
-
-    pub(crate) async fn pause(&self, job: JobId) -> anyhow::Result<()> {
-        self.decide(self.jobs.clone().pause(pb::PauseRequest { job: job.0 })).await?;
-        Ok(())
-    }
-
-    pub(crate) async fn resume(&self, job: JobId) -> anyhow::Result<()> {
-        self.decide(self.jobs.clone().resume(pb::ResumeRequest { job: job.0 })).await?;
-        Ok(())
-    }
-
-    /// Does something to all workers of a name; returns how many there are.
-    pub(crate) async fn change_workers(&self, action: WorkerAction, name: &Name) -> anyhow::Result<u64> {
-        let request = pb::WorkersRequest { name: name.to_string() };
-        let mut jobs = self.jobs.clone();
-        let answer = match action {
-            WorkerAction::Drain => self.decide(jobs.drain_workers(request)).await,
-            WorkerAction::Block => self.decide(jobs.block_workers(request)).await,
-            WorkerAction::Unblock => self.decide(jobs.unblock_workers(request)).await,
-        };
-        Ok(answer?.workers)
-    }
-
-    pub(crate) async fn jobs(&self) -> anyhow::Result<Vec<JobStatus>> {
-        let (mut jobs, mut page) = (Vec::new(), String::new());
-        loop {
-            let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
-            let n_before = jobs.len();
-            for job in answer.jobs {
-                jobs.push(JobStatus::try_from(job)?);
-            }
-            page = answer.next_page;
-            if page.is_empty() {
-                return Ok(jobs);
-            }
-            bounded(jobs.len(), jobs.len() - n_before)?;
-        }
-    }
-
-    async fn job(&self, job: JobId) -> anyhow::Result<JobStatus> {
-        Ok(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?.try_into()?)
-    }
-
-    pub(crate) async fn workers(&self) -> anyhow::Result<Vec<WorkerStatus>> {
-        Ok(self.workers_and_blocked().await?.0)
-    }
-
-    /// All workers, and all names that are blocked.
-    pub(crate) async fn workers_and_blocked(&self) -> anyhow::Result<(Vec<WorkerStatus>, Vec<Name>)> {
-        let (mut workers, mut blocked, mut page) = (Vec::new(), Vec::new(), String::new());
-        loop {
-            let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest { page })).await?;
-            let n_before = workers.len() + blocked.len();
-            for worker in answer.workers {
-                workers.push(WorkerStatus::try_from(worker)?);
-            }
-            blocked.extend(answer.blocked.iter().map(|name| Name::of_any(name)));
-            page = answer.next_page;
-            if page.is_empty() {
-                return Ok((workers, blocked));
-            }
-            let n_entries = workers.len() + blocked.len();
-            bounded(n_entries, n_entries - n_before)?;
-        }
-    }
-
-    /// Who has counted a job, those with the most nodes first.
-    async fn contributions(&self, job: JobId) -> anyhow::Result<Vec<Contribution>> {
-        let request = pb::GetRequest { job: job.0 };
-        let answer = self.answer(self.jobs.clone().list_contributions(request)).await?;
-        Ok(answer.contributions.into_iter().map(Contribution::try_from).collect::<Result<_, _>>()?)
-    }
-
-    /// What has happened lately, the oldest first.
-    pub(crate) async fn events(&self) -> anyhow::Result<Vec<Event>> {
-        let answer = self.answer(self.jobs.clone().list_events(pb::ListEventsRequest {})).await?;
-        Ok(answer.events.into_iter().map(Event::try_from).collect::<Result<_, _>>()?)
-    }
-
-    /// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
-    /// does not: says so once and waits for it to come back.
-    pub(crate) async fn watch(
-        &self,
-        job: JobId,
-        mut show: impl FnMut(&JobStatus),
-    ) -> anyhow::Result<JobStatus> {
-        let mut lost = false;
-        loop {
-            match self.watch_once(job, &mut show, &mut lost).await {
-                Ok(Some(status)) => return Ok(status),
-                Err(status) if is_final(&status) => return Err(self.refused(&status)),
-                Ok(None) | Err(_) if lost => {}
-                Ok(None) | Err(_) => {
-                    warn!("lost the coordinator at {}; waiting for it to come back", self.url);
-                    lost = true;
-                }
-            }
-            tokio::time::sleep(RETRY).await;
-        }
-    }
-
-    /// Watches over one connection: the job if it is over, `None` if the coordinator ended the stream before.
-    async fn watch_once(
-        &self,
-        job: JobId,
-        show: &mut impl FnMut(&JobStatus),
-        lost: &mut bool,
-    ) -> Result<Option<JobStatus>, Status> {
-        let mut changes = self.jobs.clone().watch(pb::GetRequest { job: job.0 }).await?.into_inner();
-        while let Some(change) = changes.message().await? {
-            *lost = false;
-            let status =
-                JobStatus::try_from(change).map_err(|invalid| Status::data_loss(invalid.to_string()))?;
-            show(&status);
-            if status.state.is_over() {
-                return Ok(Some(status));
+/// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
+/// does not: says so once and waits for it to come back.
+pub(crate) async fn watch_job(
+    operator: &Operator,
+    job: JobId,
+    mut show: impl FnMut(&JobStatus),
+) -> Result<JobStatus, ClientError> {
+    let mut lost = false;
+    loop {
+        match watch_once(operator, job, &mut show, &mut lost).await {
+            Ok(Some(status)) => return Ok(status),
+            Err(error) if error.problem.is_final() => return Err(error),
+            Ok(None) | Err(_) if lost => {}
+            Ok(None) | Err(_) => {
+                warn!("lost the coordinator at {}; waiting for it to come back", operator.coordinator());
+                lost = true;
             }
         }
-        Ok(None)
+        tokio::time::sleep(RETRY).await;
     }
 }
 
-/// Refuses a list that has come to so many entries, some of them on its last page, and goes on, if it can have no end.
-fn bounded(n_entries: usize, n_last: usize) -> anyhow::Result<()> {
-    if n_last == 0 {
-        bail!("the coordinator sent nonsense: a list goes on after a page with nothing on it");
+/// Watches over one connection: the job if it is over, `None` if the coordinator ended the stream before.
+async fn watch_once(
+    operator: &Operator,
+    job: JobId,
+    show: &mut impl FnMut(&JobStatus),
+    lost: &mut bool,
+) -> Result<Option<JobStatus>, ClientError> {
+    let mut changes = operator.watch(job).await?;
+    while let Some(status) = changes.next().await? {
+        *lost = false;
+        show(&status);
+        if status.state.is_over() {
+            return Ok(Some(status));
+        }
     }
-    if n_entries > MOST_ENTRIES {
-        bail!("the coordinator's list has more than {MOST_ENTRIES} entries");
-    }
-    Ok(())
-}
-
-/// Whether it comes from the network itself.
-fn is_io(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    causes.any(|error| error.is::<std::io::Error>())
-}
-
-/// Whether the other end has not answered for too long on a connection that was there.
-fn is_silence(error: &(dyn std::error::Error + 'static)) -> bool {
-    root_cause(error).contains("timed out")
-}
-
-/// Whether asking again can't help.
-fn is_final(status: &Status) -> bool {
-    !is_grpc(status)
-        || matches!(
-            status.code(),
-            Code::NotFound
-                | Code::InvalidArgument
-                | Code::Unimplemented
-                | Code::DataLoss
-                | Code::PermissionDenied
-        )
-}
-
-fn unreachable(url: &str, reason: &str) -> anyhow::Error {
-    anyhow!(
-        "failed to reach the coordinator at {url}: {reason} (is it running there? --coordinator says where to look)"
-    )
+    Ok(None)
 }
 
 /// `queens submit`
@@ -309,7 +105,7 @@ pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     if let Err(code) = confirm_count(args.n, Kernel::Avx512, args.yes) {
         return Ok(code);
     }
-    let job = Remote::connect(&args.remote.coordinator).await?.submit(args.n, args.priority).await?;
+    let job = Operator::connect(&args.remote.coordinator).await?.submit(args.n, args.priority).await?;
     print(&match args.remote.output {
         Output::Text => job.to_string(),
         Output::Json => json!({ "job": job.to_string() }).to_string(),
@@ -319,7 +115,7 @@ pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
 
 /// `queens jobs`
 pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
-    let jobs = Remote::connect(&args.coordinator).await?.jobs().await?;
+    let jobs = Operator::connect(&args.coordinator).await?.jobs().await?;
     print(&match args.output {
         Output::Json => jobs.iter().map(job_json).collect::<Value>().to_string(),
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
@@ -360,8 +156,8 @@ pub(crate) async fn workers(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
 /// Changes all workers of a name and says what became of them.
 async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Result<()> {
     let name = &args.name;
-    let remote = Remote::connect(&args.remote.coordinator).await?;
-    let n_workers = remote.change_workers(action, name).await?;
+    let operator = Operator::connect(&args.remote.coordinator).await?;
+    let n_workers = action.carry_out(&operator, name).await?;
     print(&match args.remote.output {
         Output::Json => json!({ "name": name.as_str(), "workers": n_workers }).to_string(),
         Output::Text => action.describe(n_workers, name),
@@ -369,7 +165,7 @@ async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Resu
 }
 
 async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
-    let (mut workers, blocked) = Remote::connect(&args.coordinator).await?.workers_and_blocked().await?;
+    let (mut workers, blocked) = Operator::connect(&args.coordinator).await?.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     let is_absent = |name: &&Name| workers.iter().all(|worker| worker.name != **name);
     let absent: Vec<&Name> = blocked.iter().filter(is_absent).collect();
@@ -426,7 +222,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
 
 /// `queens status`
 pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let job = Remote::connect(&args.remote.coordinator).await?.job(args.job).await?;
+    let job = Operator::connect(&args.remote.coordinator).await?.job(args.job).await?;
     print(&match args.remote.output {
         Output::Json => job_json(&job).to_string(),
         Output::Text => {
@@ -439,7 +235,7 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
 
 /// `queens contributions`
 pub(crate) async fn contributions(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let contributions = Remote::connect(&args.remote.coordinator).await?.contributions(args.job).await?;
+    let contributions = Operator::connect(&args.remote.coordinator).await?.contributions(args.job).await?;
     print(&match args.remote.output {
         Output::Json => contributions_json(&contributions).to_string(),
         Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
@@ -450,40 +246,39 @@ pub(crate) async fn contributions(args: &JobArgs) -> anyhow::Result<ExitCode> {
 
 /// `queens cancel`
 pub(crate) async fn cancel(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let remote = Remote::connect(&args.remote.coordinator).await?;
-    remote.cancel(args.job).await?;
-    let job = remote.job(args.job).await?;
+    let operator = Operator::connect(&args.remote.coordinator).await?;
+    operator.cancel(args.job).await?;
+    let job = operator.job(args.job).await?;
     if job.state == JobState::Done {
         bail!("job {} is done: there is nothing to give up", job.id);
     }
-    show_change(&remote, &args.remote, args.job).await
+    show_change(&operator, &args.remote, args.job).await
 }
 
 /// `queens pause`
 pub(crate) async fn pause(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let remote = Remote::connect(&args.remote.coordinator).await?;
-    remote.pause(args.job).await?;
-    show_change(&remote, &args.remote, args.job).await
+    let operator = Operator::connect(&args.remote.coordinator).await?;
+    operator.pause(args.job).await?;
+    show_change(&operator, &args.remote, args.job).await
 }
 
 /// `queens resume`
 pub(crate) async fn resume(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let remote = Remote::connect(&args.remote.coordinator).await?;
-    remote.resume(args.job).await?;
-    show_change(&remote, &args.remote, args.job).await
+    let operator = Operator::connect(&args.remote.coordinator).await?;
+    operator.resume(args.job).await?;
+    show_change(&operator, &args.remote, args.job).await
 }
 
 /// `queens priority`
 pub(crate) async fn priority(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
-    let remote = Remote::connect(&args.remote.coordinator).await?;
-    let request = pb::SetPriorityRequest { job: args.job.0, priority: args.priority.get() };
-    remote.answer(remote.jobs.clone().set_priority(request)).await?;
-    show_change(&remote, &args.remote, args.job).await
+    let operator = Operator::connect(&args.remote.coordinator).await?;
+    operator.set_priority(args.job, args.priority).await?;
+    show_change(&operator, &args.remote, args.job).await
 }
 
 /// Says how a job stands after it was changed.
-async fn show_change(remote: &Remote, args: &RemoteArgs, job: JobId) -> anyhow::Result<ExitCode> {
-    let job = remote.job(job).await?;
+async fn show_change(operator: &Operator, args: &RemoteArgs, job: JobId) -> anyhow::Result<ExitCode> {
+    let job = operator.job(job).await?;
     print(&match args.output {
         Output::Json => job_json(&job).to_string(),
         Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
@@ -503,11 +298,11 @@ fn warn_if_nothing_is_recorded(job: Option<&JobStatus>) {
 pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
-    let remote = Remote::connect(&args.remote.coordinator).await?;
+    let operator = Operator::connect(&args.remote.coordinator).await?;
     let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
     let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
-    let watching = remote.watch(args.job, |job| {
+    let watching = watch_job(&operator, args.job, |job| {
         progress.show(job, job.store_error.as_deref());
         if bar_instead && !job.state.is_over() {
             return;

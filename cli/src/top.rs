@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use queens_messages::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_proto::client::{ClientError, Operator, Problem};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::widgets::TableState;
 use tokio::sync::mpsc;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::TopArgs;
 use crate::progress::TakenScreen;
-use crate::remote::{Remote, WorkerAction};
+use crate::remote::WorkerAction;
 
 /// How often the coordinator is asked, and the screen drawn though nothing has happened.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -36,12 +37,12 @@ pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     // First, so that a wrong address is an error like everywhere else.
-    let remote = Remote::connect(&args.coordinator).await?;
+    let operator = Operator::connect(&args.coordinator).await?;
     let _taken = TakenScreen::take();
     // Installs a hook that gives the terminal back should this process panic.
     let mut terminal = ratatui::try_init().context("failed to take over the terminal")?;
     let mut screen = Screen::new(args.coordinator.uri().to_string());
-    let shown = show(&mut terminal, &mut screen, remote, &stop).await;
+    let shown = show(&mut terminal, &mut screen, operator, &stop).await;
     ratatui::restore();
     shown?;
     Ok(ExitCode::SUCCESS)
@@ -50,12 +51,12 @@ pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
 async fn show(
     terminal: &mut ratatui::DefaultTerminal,
     screen: &mut Screen,
-    remote: Remote,
+    operator: Operator,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let (to_remote, actions) = mpsc::channel(QUEUE);
+    let (to_coordinator, actions) = mpsc::channel(QUEUE);
     let (to_screen, mut answers) = mpsc::channel(QUEUE);
-    let asking = tokio::spawn(ask(remote, actions, to_screen));
+    let asking = tokio::spawn(ask(operator, actions, to_screen));
     let mut keys = keys();
     let mut redraw = tokio::time::interval(REFRESH);
     loop {
@@ -69,7 +70,7 @@ async fn show(
                 None => break,
                 Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match screen.press(key) {
                     Some(Pressed::Quit) => break,
-                    Some(Pressed::Do(action)) => screen.asking = to_remote.try_send(action).is_ok(),
+                    Some(Pressed::Do(action)) => screen.asking = to_coordinator.try_send(action).is_ok(),
                     None => {}
                 },
                 // Drawn again in its new size.
@@ -110,9 +111,9 @@ struct State {
 enum Answer {
     State(State),
     /// It can't be reached, and why.
-    Away(String),
+    Away(Problem),
     /// What became of an action.
-    Done(Result<String, String>),
+    Done(Result<String, ClientError>),
 }
 
 /// What an operator wants done.
@@ -124,7 +125,7 @@ enum Action {
 }
 
 /// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself.
-async fn ask(remote: Remote, mut actions: mpsc::Receiver<Action>, to_screen: mpsc::Sender<Answer>) {
+async fn ask(operator: Operator, mut actions: mpsc::Receiver<Action>, to_screen: mpsc::Sender<Answer>) {
     let mut refresh = tokio::time::interval(REFRESH);
     refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -136,44 +137,43 @@ async fn ask(remote: Remote, mut actions: mpsc::Receiver<Action>, to_screen: mps
             _ = refresh.tick() => None,
         };
         if let Some(action) = action {
-            let done = carry_out(&remote, &action).await.map_err(|error| format!("{error:#}"));
+            let done = carry_out(&operator, &action).await;
             if to_screen.send(Answer::Done(done)).await.is_err() {
                 return;
             }
         }
-        let answer =
-            state(&remote).await.map_or_else(|error| Answer::Away(format!("{error:#}")), Answer::State);
+        let answer = state(&operator).await.map_or_else(|error| Answer::Away(error.problem), Answer::State);
         if to_screen.send(answer).await.is_err() {
             return;
         }
     }
 }
 
-async fn state(remote: &Remote) -> anyhow::Result<State> {
-    let mut jobs = remote.jobs().await?;
+async fn state(operator: &Operator) -> Result<State, ClientError> {
+    let mut jobs = operator.jobs().await?;
     // As they are served; below, what is over, the latest first.
     jobs.sort_by_key(|job| match job.state.is_over() {
         false => (false, -job.priority.get(), job.id.0),
         true => (true, 0, u64::MAX - job.id.0),
     });
-    let (mut workers, blocked) = remote.workers_and_blocked().await?;
+    let (mut workers, blocked) = operator.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-    let events = remote.events().await?;
+    let events = operator.events().await?;
     Ok(State { jobs, workers, blocked, events })
 }
 
-async fn carry_out(remote: &Remote, action: &Action) -> anyhow::Result<String> {
+async fn carry_out(operator: &Operator, action: &Action) -> Result<String, ClientError> {
     Ok(match action {
         Action::Pause(job) => {
-            remote.pause(*job).await?;
+            operator.pause(*job).await?;
             format!("job {job} is paused")
         }
         Action::Resume(job) => {
-            remote.resume(*job).await?;
+            operator.resume(*job).await?;
             format!("job {job} goes on")
         }
         Action::Workers(action, name) => {
-            let n_workers = remote.change_workers(*action, name).await?;
+            let n_workers = action.carry_out(operator, name).await?;
             action.describe(n_workers, name)
         }
     })
@@ -199,7 +199,7 @@ struct Screen {
     url: String,
     state: Option<State>,
     /// Why the coordinator can't be reached, and since when.
-    away: Option<(String, Instant)>,
+    away: Option<(Problem, Instant)>,
     pane: Pane,
     job_table: TableState,
     worker_table: TableState,
@@ -235,14 +235,14 @@ impl Screen {
                 let before = self.state.replace(state);
                 self.keep_selection(before);
             }
-            Answer::Away(reason) => {
+            Answer::Away(problem) => {
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
-                self.away = Some((plain::line(&reason).into_owned(), since));
+                self.away = Some((problem, since));
             }
             Answer::Done(done) => {
                 self.asking = false;
                 let good = done.is_ok();
-                let message = done.unwrap_or_else(|error| plain::line(&error).into_owned());
+                let message = done.unwrap_or_else(|error| plain::line(&error.to_string()).into_owned());
                 self.message = Some((message, Instant::now(), good));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_messages::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_messages::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus, plain};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -60,10 +60,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
 }
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
-    if let Some((reason, since)) = &screen.away {
-        // Whom it could not reach is said as long as it answers.
-        let reason = reason.split_once("/: ").map_or(reason.as_str(), |(_, reason)| reason);
-        let reason = reason.split(" (is it running").next().unwrap_or(reason);
+    if let Some((problem, since)) = &screen.away {
+        let reason = plain::line(&problem.to_string()).into_owned();
         let text = format!(" no state from the coordinator for {}: {reason}", ago(*since));
         return frame.render_widget(Line::from(text).style(alarm()), area);
     }
