@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::iter::successors;
 
 use queens_messages::plain;
@@ -37,8 +37,8 @@ pub enum Problem {
     /// A server of HTTP has answered that is none of gRPC.
     #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
     SpeaksHttp,
-    /// Something has answered that does not keep to HTTP/2.
-    #[error("what answers is no coordinator, {0}")]
+    /// Something is there that does not keep to HTTP/2, or hangs up.
+    #[error("what answers there is no coordinator, or one that is just ending: {0}")]
     SpeaksOtherwise(String),
     /// A server of gRPC has answered that does not know the call.
     #[error("it is no coordinator, or of an older version")]
@@ -162,12 +162,23 @@ impl Problem {
             Self::SpeaksHttp
         } else if is_due_to(error, hyper::Error::is_timeout) {
             Self::Silent
-        } else if is_due_to(error, |_: &Stranger| true) && !is_due_to(error, |_: &io::Error| true) {
+        } else if is_due_to(error, |_: &Stranger| true) && !is_due_to(error, is_of_network) {
             Self::SpeaksOtherwise(innermost(error))
         } else {
             Self::Connection(innermost(error))
         }
     }
+}
+
+/// Whether it is due to the way to the other end, and not to what that does, which may be to hang up.
+fn is_of_network(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionReset
+            | ErrorKind::UnexpectedEof
+    )
 }
 
 /// Whether an error of this type that meets a condition is one of the causes.
@@ -220,7 +231,7 @@ mod tests {
         status.set_source(std::sync::Arc::new(NotGrpc));
         assert_eq!(Problem::from(status), Problem::SpeaksHttp);
         let mut status = Status::internal("anything");
-        status.set_source(std::sync::Arc::new(io::Error::from(io::ErrorKind::ConnectionReset)));
+        status.set_source(std::sync::Arc::new(io::Error::from(ErrorKind::ConnectionReset)));
         assert_eq!(Problem::from(status), Problem::Connection("connection reset".to_owned()));
     }
 }
