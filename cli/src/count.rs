@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use queens_coordinator::store::sqlite::{CountedBy, DATABASE};
-use queens_messages::{JobState, JobStatus, Priority};
+use queens_messages::{Contribution, JobState, JobStatus, Priority};
 use queens_process::{cancel_on_signal, say, stdout};
 use queens_proto::client::Operator;
 use queens_solver::{BoardSize, Kernel, fundamental, half_turn, published, quarter_turn};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
+use tracing::warn;
 
 use crate::args::{CountArgs, Output};
 use crate::boards::{GivenArgs, count_completions};
@@ -24,6 +26,10 @@ use crate::output::{self, date, plural};
 use crate::progress::Progress;
 use crate::remote::watch_job;
 
+/// How often, and for how long, a coordinator is asked who has counted.
+const ASK_AGAIN: Duration = Duration::from_millis(250);
+const MOST_ASKED: Duration = Duration::from_secs(5);
+
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
 struct Answer {
@@ -32,7 +38,8 @@ struct Answer {
     fundamental: String,
     nodes: String,
     seconds: f64,
-    threads: usize,
+    /// Those of this process; of a cluster nobody knows how many counted.
+    threads: Option<usize>,
     kernel: String,
     published: Option<String>,
     agrees: bool,
@@ -40,16 +47,18 @@ struct Answer {
     counted_now: String,
     /// When the count was begun, perhaps by another run.
     begun: String,
-    /// Who counted what a data directory holds.
+    /// Who counted what a data directory holds, or a cluster has counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counted_by: Vec<Counter>,
 }
 
 /// Who counted a part, and with what.
 #[derive(Debug, Serialize)]
-struct Counter {
+pub(crate) struct Counter {
     worker: String,
-    build: String,
+    /// Only a data directory tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<String>,
     kernel: String,
     nodes: String,
     core_seconds: f64,
@@ -92,12 +101,13 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
 /// A job that is done, and with what it was counted.
 pub(crate) struct Counted {
     pub(crate) job: JobStatus,
-    pub(crate) n_threads: usize,
+    /// The threads of this process; 0 if there was nothing left to count, `None` if others have counted.
+    pub(crate) n_threads: Option<usize>,
     pub(crate) kernel: String,
     /// The nodes that were counted since this run began.
     pub(crate) counted_now: u128,
-    /// Who counted what is kept.
-    pub(crate) counted_by: Vec<CountedBy>,
+    /// Who counted it, as far as that is known.
+    pub(crate) counted_by: Vec<Counter>,
 }
 
 /// Counts through a cluster, or `None` if waiting for it was interrupted, which has then been said.
@@ -127,12 +137,37 @@ async fn count_remotely(
         bail!("job {id} has failed: {}", describe_failure(&job));
     }
     anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
-    let (workers, _) = operator.workers_and_blocked().await?;
-    let n_threads = workers.iter().map(|worker| worker.n_threads as usize).sum();
-    let kernels: BTreeSet<&str> = workers.iter().map(|worker| worker.kernel.as_str()).collect();
-    let kernel = kernels.into_iter().collect::<Vec<_>>().join("+");
-    let counted_now = job.progress.nodes;
-    Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by: Vec::new() }))
+    let contributions = who_counted(&operator, &job).await;
+    let counted_by: Vec<Counter> = contributions.iter().map(Counter::from).collect();
+    let (kernel, counted_now) = (kernels(&counted_by), job.progress.nodes);
+    Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
+}
+
+/// Who has counted a job that is done: all of them, or none if the coordinator does not tell soon.
+async fn who_counted(operator: &Operator, job: &JobStatus) -> Vec<Contribution> {
+    let asked = Instant::now();
+    let reason = loop {
+        let reason = match operator.contributions(job.id).await {
+            // What the coordinator has read for somebody else may be old.
+            Ok(all) if all.iter().map(|one| one.nodes).sum::<u128>() == job.progress.nodes => return all,
+            Ok(_) => "not all records are read".to_owned(),
+            Err(error) if error.problem.is_final() => break error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        if asked.elapsed() >= MOST_ASKED {
+            break reason;
+        }
+        tokio::time::sleep(ASK_AGAIN).await;
+    };
+    let id = job.id;
+    warn!("who counted is not known now ({reason}); 'queens contributions {id}' may tell it later");
+    Vec::new()
+}
+
+/// "avx2+portable"
+pub(crate) fn kernels(counted_by: &[Counter]) -> String {
+    let kernels: BTreeSet<&str> = counted_by.iter().map(|by| by.kernel.as_str()).collect();
+    kernels.into_iter().collect::<Vec<_>>().join("+")
 }
 
 fn answer(n: BoardSize, counted: Counted, symmetric: (u64, u64)) -> anyhow::Result<Answer> {
@@ -156,15 +191,27 @@ fn answer(n: BoardSize, counted: Counted, symmetric: (u64, u64)) -> anyhow::Resu
             .is_none_or(|counts| (counts.solutions, counts.fundamental) == (solutions, fundamental)),
         counted_now: counted_now.to_string(),
         begun: date(job.created_ms / 1000),
-        counted_by: counted_by.iter().map(Counter::new).collect(),
+        counted_by,
     })
 }
 
-impl Counter {
-    fn new(by: &CountedBy) -> Self {
+impl From<&Contribution> for Counter {
+    fn from(by: &Contribution) -> Self {
+        Self {
+            worker: by.worker.to_string(),
+            build: None,
+            kernel: by.kernel.to_string(),
+            nodes: by.nodes.to_string(),
+            core_seconds: by.time.as_secs_f64(),
+        }
+    }
+}
+
+impl From<&CountedBy> for Counter {
+    fn from(by: &CountedBy) -> Self {
         Self {
             worker: by.source.worker.to_string(),
-            build: by.source.build.to_string(),
+            build: Some(by.source.build.to_string()),
             kernel: by.source.kernel.to_string(),
             nodes: by.nodes.to_string(),
             core_seconds: by.core_time.as_secs_f64(),
@@ -190,23 +237,34 @@ fn text(answer: &Answer) -> String {
 /// What follows the number of nodes: how long it took and what counted, as far as that was measured.
 fn how_counted(answer: &Answer) -> String {
     let Answer { seconds, threads, kernel, nodes, counted_now, begun, .. } = answer;
-    if counted_now == nodes && *threads > 0 {
-        return format!(" in {seconds:.3} s on {}, {kernel} kernel", plural(threads, "thread"));
+    let by = counters(&answer.counted_by);
+    match threads {
+        None => return format!(" in {seconds:.3} s{by}"),
+        Some(threads @ 1..) if counted_now == nodes => {
+            return format!(" in {seconds:.3} s on {}, {kernel} kernel", plural(threads, "thread"));
+        }
+        Some(_) => {}
     }
     let now = match counted_now.as_str() {
         "0" => "nothing was counted now".to_owned(),
         now => format!("{now} of them counted now"),
     };
-    // A data directory may have been a cluster's.
-    const MOST_NAMED: usize = 3;
-    let by = |by: &Counter| format!("{} ({} kernel, version {})", by.worker, by.kernel, by.build);
-    let mut sources: Vec<String> = answer.counted_by.iter().take(MOST_NAMED).map(by).collect();
-    match answer.counted_by.len().saturating_sub(MOST_NAMED) {
-        0 => {}
-        n_others => sources.push(format!("and {}", plural(n_others, "other"))),
-    }
-    let by = if sources.is_empty() { String::new() } else { format!(" by {}", sources.join(", ")) };
     format!(", counted in {seconds:.3} s{by}\nbegun {begun}; {now}")
+}
+
+/// " by anna (avx2 kernel), bert (portable kernel)"; nothing if nobody is known.
+fn counters(counted_by: &[Counter]) -> String {
+    const MOST_NAMED: usize = 3;
+    let name = |Counter { worker, kernel, build, .. }: &Counter| {
+        let build = build.as_ref().map(|build| format!(", version {build}")).unwrap_or_default();
+        format!("{worker} ({kernel} kernel{build})")
+    };
+    let mut names: Vec<String> = counted_by.iter().take(MOST_NAMED).map(name).collect();
+    match counted_by.len().saturating_sub(MOST_NAMED) {
+        0 => {}
+        n_others => names.push(format!("and {}", plural(n_others, "other"))),
+    }
+    if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) }
 }
 
 /// The search for symmetric solutions, which a thread does beside the counting: it is small, but not nothing.

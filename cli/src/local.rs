@@ -1,6 +1,5 @@
 //! Counting inside this process: a coordinator and a worker, joined by a link.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::CountArgs;
-use crate::count::Counted;
+use crate::count::{Counted, Counter, kernels};
 use crate::describe::describe_failure;
 use crate::output::percent;
 use crate::progress::Progress;
@@ -71,14 +70,14 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
         return Ok(None);
     }
     let counted_now = job.progress.nodes - before.nodes;
-    let counted_by = sources.context("failed to find out who counted")?;
-    let kernels: BTreeSet<&str> = counted_by.iter().map(|by| by.source.kernel.as_str()).collect();
-    let kernel = match kernels.is_empty() {
+    let sources = sources.context("failed to find out who counted")?;
+    let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
+    let kernel = match counted_by.is_empty() {
         // Nothing is kept, or there was nothing to count.
         true => args.kernel.kernel().name().to_owned(),
-        false => kernels.into_iter().collect::<Vec<_>>().join("+"),
+        false => kernels(&counted_by),
     };
-    let n_threads = if before.is_done { 0 } else { args.threads.get() };
+    let n_threads = Some(if before.is_done { 0 } else { args.threads.get() });
     Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
 }
 
