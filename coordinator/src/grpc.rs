@@ -33,7 +33,8 @@ use tracing::warn;
 use self::session::WorkersService;
 use crate::connections::{Caller, REQUEST, TooLate, attend};
 use crate::seldom::Seldom;
-use crate::{Handle, JobChange, Snapshot, Stopped, WorkerChange};
+use crate::{Handle, Snapshot, Stopped};
+use queens_ledger::{JobChange, WorkerChange};
 use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise

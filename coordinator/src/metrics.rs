@@ -22,7 +22,7 @@ use queens_process::metrics::{Exposition, exposition};
 use queens_solver::DECOMPOSITION_VERSION;
 use tokio::sync::watch;
 
-use crate::Snapshot;
+use crate::snapshot::Snapshot;
 
 /// Jobs that are over and still have numbers.
 const MOST_JOBS_OVER: usize = 100;

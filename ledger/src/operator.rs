@@ -10,6 +10,28 @@ use crate::job::{Counting, Job};
 use crate::ledger::Ledger;
 use crate::store::Phase;
 
+/// What an operator decides about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// It is stopped for now.
+    Pause,
+    /// It goes on, and what failed is tried again.
+    Resume,
+    /// It is this urgent.
+    Priority(Priority),
+}
+
+/// What an operator decides about all workers of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerChange {
+    /// Those that are there now are sent home.
+    Drain,
+    /// They get no leases, now and later.
+    Block,
+    /// They get leases again.
+    Unblock,
+}
+
 /// Why nothing was changed about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum JobRefusal {

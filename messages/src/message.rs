@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Count, Span, Symmetry};
 
-use crate::{JobId, LeaseId, Name, WorkerId};
+use crate::id::{JobId, LeaseId, WorkerId};
+use crate::name::Name;
 
 /// The most threads of a worker.
 pub const MOST_THREADS: u32 = 4096;

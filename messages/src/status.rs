@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Span, published};
 
-use crate::{JobId, Name, Priority, WorkerId};
+use crate::id::{JobId, WorkerId};
+use crate::name::Name;
+use crate::priority::Priority;
 
 /// Sums over all crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,8 @@ use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
 use tracing::{info, warn};
 
-use crate::{End, Worker};
+use crate::session::End;
+use crate::worker::Worker;
 
 /// Pauses between attempts grow from the first to the second, and vary so that a thousand workers that lost their
 /// coordinator together do not come back together.

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::object::Object;
 use super::{App, Refusal, crosses, live, view};
-use crate::{JobChange, Stopped, WorkerChange};
+use crate::Stopped;
+use queens_ledger::{JobChange, WorkerChange};
 
 /// How long the event loop may take to carry something out.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -7,8 +7,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::LARGEST_BODY;
+use crate::Stopped;
 use crate::connections::REQUEST;
-use crate::{Stopped, TooManyJobs};
+use queens_ledger::TooManyJobs;
 use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
 
 /// A status and a reason, which is sent as `{"error": reason}`.
