@@ -129,7 +129,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
 }
 
 /// A job, in the form that scripts rely on.
-pub(crate) fn job_json(job: &JobStatus) -> Value {
+pub(crate) fn job_json(job: &JobStatus, store_error: Option<&str>) -> Value {
     let published = published_of(job);
     json!({
         "job": job.id.to_string(),
@@ -151,7 +151,7 @@ pub(crate) fn job_json(job: &JobStatus) -> Value {
         "failed": job.n_failed,
         "given_up": job.n_given_up,
         "failure": job.failure,
-        "store_error": job.store_error,
+        "store_error": store_error,
         "plans_before": job.n_plans_before,
         "plan_fraction": job.plan_fraction,
         "fundamental": job.fundamental.map(|count| count.to_string()),

@@ -9,6 +9,7 @@ use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::client::{ClientError, Operator};
 use queens_solver::Kernel;
 use serde_json::{Value, json};
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -23,6 +24,9 @@ use crate::progress::{Progress, Showing};
 
 /// How long to wait before asking a coordinator again that has gone away.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// How often to ask whether the coordinator can record anything, while a job is watched.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The least time between two lines of `queens watch`.
 const LINE: Duration = Duration::from_secs(1);
@@ -60,12 +64,12 @@ impl WorkerAction {
     }
 }
 
-/// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
-/// does not: says so once and waits for it to come back.
+/// Calls `show` with the job, and why nothing is recorded if so, now and at every change, until the job is over. If the
+/// coordinator goes away, the job does not: says so once and waits for it to come back.
 pub(crate) async fn watch_job(
     operator: &Operator,
     job: JobId,
-    mut show: impl FnMut(&JobStatus),
+    mut show: impl FnMut(&JobStatus, Option<&str>),
 ) -> Result<JobStatus, ClientError> {
     let mut lost = false;
     loop {
@@ -86,18 +90,32 @@ pub(crate) async fn watch_job(
 async fn watch_once(
     operator: &Operator,
     job: JobId,
-    show: &mut impl FnMut(&JobStatus),
+    show: &mut impl FnMut(&JobStatus, Option<&str>),
     lost: &mut bool,
 ) -> Result<Option<JobStatus>, ClientError> {
     let mut changes = operator.watch(job).await?;
-    while let Some(status) = changes.next().await? {
-        *lost = false;
-        show(&status);
-        if status.state.is_over() {
-            return Ok(Some(status));
+    let (mut job, mut store_error) = (None, operator.store_error().await.unwrap_or_default());
+    let mut look_again = tokio::time::interval(LOOK);
+    look_again.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    look_again.reset();
+    loop {
+        tokio::select! {
+            change = changes.next() => {
+                let Some(change) = change? else { return Ok(None) };
+                *lost = false;
+                job = Some(change);
+            }
+            _ = look_again.tick() => {
+                // Whether it is there, the stream of the job says.
+                store_error = operator.store_error().await.unwrap_or(store_error);
+            }
+        }
+        let Some(job) = &job else { continue };
+        show(job, store_error.as_deref());
+        if job.state.is_over() {
+            return Ok(Some(job.clone()));
         }
     }
-    Ok(None)
 }
 
 /// `queens submit`
@@ -115,12 +133,18 @@ pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
 
 /// `queens jobs`
 pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
-    let jobs = Operator::connect(&args.coordinator).await?.jobs().await?;
+    let operator = Operator::connect(&args.coordinator).await?;
+    let jobs = operator.jobs().await?;
+    let store_error = operator.store_error().await?;
+    if args.output == Output::Text {
+        warn_if_nothing_is_recorded(store_error.as_deref());
+    }
     print(&match args.output {
-        Output::Json => jobs.iter().map(job_json).collect::<Value>().to_string(),
+        Output::Json => {
+            jobs.iter().map(|job| job_json(job, store_error.as_deref())).collect::<Value>().to_string()
+        }
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
         Output::Text => {
-            warn_if_nothing_is_recorded(jobs.first());
             let mut table =
                 table(["JOB", "N", "PRIORITY", "STATE", "DONE", "SOLUTIONS SO FAR", "LEFT", "WORKERS"]);
             for job in &jobs {
@@ -222,11 +246,13 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
 
 /// `queens status`
 pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let job = Operator::connect(&args.remote.coordinator).await?.job(args.job).await?;
+    let operator = Operator::connect(&args.remote.coordinator).await?;
+    let job = operator.job(args.job).await?;
+    let store_error = operator.store_error().await?;
     print(&match args.remote.output {
-        Output::Json => job_json(&job).to_string(),
+        Output::Json => job_json(&job, store_error.as_deref()).to_string(),
         Output::Text => {
-            warn_if_nothing_is_recorded(Some(&job));
+            warn_if_nothing_is_recorded(store_error.as_deref());
             describe(&job)
         }
     })?;
@@ -280,7 +306,7 @@ pub(crate) async fn priority(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
 async fn show_change(operator: &Operator, args: &RemoteArgs, job: JobId) -> anyhow::Result<ExitCode> {
     let job = operator.job(job).await?;
     print(&match args.output {
-        Output::Json => job_json(&job).to_string(),
+        Output::Json => job_json(&job, operator.store_error().await?.as_deref()).to_string(),
         Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
         Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;
@@ -288,8 +314,8 @@ async fn show_change(operator: &Operator, args: &RemoteArgs, job: JobId) -> anyh
 }
 
 /// Nothing else that is shown means much while a coordinator can't write.
-fn warn_if_nothing_is_recorded(job: Option<&JobStatus>) {
-    if let Some(reason) = job.and_then(|job| job.store_error.as_ref()) {
+fn warn_if_nothing_is_recorded(store_error: Option<&str>) {
+    if let Some(reason) = store_error {
         warn!("the coordinator records nothing at present: {reason}");
     }
 }
@@ -302,8 +328,8 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
     let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
-    let watching = watch_job(&operator, args.job, |job| {
-        progress.show(job, job.store_error.as_deref());
+    let watching = watch_job(&operator, args.job, |job, store_error| {
+        progress.show(job, store_error);
         if bar_instead && !job.state.is_over() {
             return;
         }
@@ -318,7 +344,7 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
         printed = Some((news, Instant::now()));
         progress.clear();
         let line = match args.remote.output {
-            Output::Json => job_json(job).to_string(),
+            Output::Json => job_json(job, store_error).to_string(),
             Output::Text => line(job),
         };
         if let Err(error) = print(&line) {

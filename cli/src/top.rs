@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use queens_messages::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
+use queens_messages::{CoordinatorStatus, JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::client::{ClientError, Operator, Problem};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -104,6 +104,10 @@ struct State {
     blocked: Vec<Name>,
     /// The oldest first.
     events: Vec<queens_messages::Event>,
+    /// The coordinator itself; `None` if it is of an older version.
+    coordinator: Option<CoordinatorStatus>,
+    /// Why nothing is recorded at present.
+    store_error: Option<String>,
 }
 
 /// What comes from the coordinator.
@@ -159,7 +163,9 @@ async fn state(operator: &Operator) -> Result<State, ClientError> {
     let (mut workers, blocked) = operator.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     let events = operator.events().await?;
-    Ok(State { jobs, workers, blocked, events })
+    let coordinator = operator.coordinator_status().await?;
+    let store_error = operator.store_error_in(coordinator.as_ref());
+    Ok(State { jobs, workers, blocked, events, coordinator, store_error })
 }
 
 async fn carry_out(operator: &Operator, action: &Action) -> Result<String, ClientError> {

@@ -108,10 +108,11 @@ fn prepare(
     }
     let core = Core::restore(stored)?;
     let (commands, queue) = mpsc::channel(QUEUE);
-    let contributions = Arc::new(Contributions::of(store.records()));
+    let (kind, contributions) = (store.kind(), Arc::new(Contributions::of(store.records())));
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(event_loop.counters(), snapshots.clone()));
     let (pulse, curves) = (event_loop.pulse(), historian.curves());
-    Ok((Handle { commands, snapshots, metrics, pulse, contributions, curves }, event_loop, historian))
+    let handle = Handle { commands, snapshots, metrics, pulse, contributions, curves, store: kind };
+    Ok((handle, event_loop, historian))
 }

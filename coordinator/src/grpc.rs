@@ -147,13 +147,13 @@ impl Jobs for JobsService {
     }
 
     async fn get(&self, request: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
-        let job = find(&self.handle, JobId(request.into_inner().job))?;
-        Ok(Response::new(job.into()))
+        let snapshot = self.handle.snapshot();
+        Ok(Response::new(shown(find(&snapshot, JobId(request.into_inner().job))?, &snapshot)))
     }
 
     async fn watch(&self, request: Request<pb::GetRequest>) -> Result<Response<JobStream>, Status> {
         let job = JobId(request.into_inner().job);
-        find(&self.handle, job)?;
+        find(&self.handle.snapshot(), job)?;
         let (sender, stream) = mpsc::channel(1);
         tokio::spawn(watch(self.handle.clone(), job, sender));
         Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
@@ -224,7 +224,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::GetRequest>,
     ) -> Result<Response<pb::ListContributionsResponse>, Status> {
-        let job = find(&self.handle, JobId(request.into_inner().job))?.id;
+        let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
         let contributions = self.handle.contributions(job).await;
         let contributions = contributions.map_err(|untold| Status::unavailable(untold.to_string()))?;
         let contributions = contributions.iter().map(pb::Contribution::from).collect();
@@ -236,6 +236,13 @@ impl Jobs for JobsService {
         _: Request<pb::ListEventsRequest>,
     ) -> Result<Response<pb::ListEventsResponse>, Status> {
         Ok(Response::new(lists::events(&self.handle.snapshot())))
+    }
+
+    async fn get_coordinator(
+        &self,
+        _: Request<pb::GetCoordinatorRequest>,
+    ) -> Result<Response<pb::Coordinator>, Status> {
+        Ok(Response::new(self.handle.status().into()))
     }
 }
 
@@ -268,9 +275,9 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
     loop {
         let job = {
             let snapshot = snapshots.borrow_and_update();
-            snapshot.job(id).map(|job| shown(job, &snapshot))
+            snapshot.job(id).map(|job| (job.clone(), shown(job, &snapshot)))
         };
-        let Some(job) = job else { return };
+        let Some((job, shown)) = job else { return };
         let over = job.state.is_over();
         if job.state == JobState::Done && job.fundamental.is_none() {
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + SETTLING);
@@ -283,11 +290,11 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
                 continue;
             }
         }
-        if sent.as_ref() != Some(&job) {
-            if sender.send_timeout(Ok(job.clone().into()), UNREAD).await.is_err() {
+        if sent.as_ref() != Some(&shown) {
+            if sender.send_timeout(Ok(shown.clone()), UNREAD).await.is_err() {
                 return;
             }
-            sent = Some(job);
+            sent = Some(shown);
         }
         if over {
             return;
@@ -299,14 +306,14 @@ async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, S
     }
 }
 
-fn find(handle: &Handle, id: JobId) -> Result<JobStatus, Status> {
-    let snapshot = handle.snapshots().borrow().clone();
-    snapshot.job(id).map(|job| shown(job, &snapshot)).ok_or_else(|| unknown_job(id))
+fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Status> {
+    snapshot.job(id).ok_or_else(|| unknown_job(id))
 }
 
-/// A job as operators are told of it: what keeps all jobs from being recorded is said of each.
-fn shown(job: &JobStatus, snapshot: &Snapshot) -> JobStatus {
-    JobStatus { store_error: snapshot.store_error.clone(), ..job.clone() }
+/// A job as operators are told of it. Clients of older versions learn only from a job that nothing can be recorded.
+fn shown(job: &JobStatus, snapshot: &Snapshot) -> pb::Job {
+    let store_error = snapshot.store_error.clone().unwrap_or_default();
+    pb::Job { store_error, ..pb::Job::from(job.clone()) }
 }
 
 fn priority(priority: i32) -> Result<Priority, Status> {

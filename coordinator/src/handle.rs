@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, Refusal, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange};
-use queens_messages::{Contribution, JobId, Name, Priority, ToCoordinator, ToWorker};
+use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Priority, ToCoordinator, ToWorker};
 use queens_proto::Link;
 use queens_solver::BoardSize;
 use thiserror::Error;
@@ -18,6 +18,7 @@ use crate::metrics::Metrics;
 use crate::publisher::DETAILS_AGE;
 use crate::pulse::Pulse;
 use crate::snapshot::{Details, Snapshot};
+use crate::status;
 
 /// How long to wait for the details of a job that nobody has looked at lately.
 const LOOK_PATIENCE: Duration = Duration::from_secs(3);
@@ -36,6 +37,8 @@ pub struct Handle {
     pub(crate) pulse: Pulse,
     pub(crate) contributions: Arc<Contributions>,
     pub(crate) curves: SharedCurves,
+    /// What its store is called.
+    pub(crate) store: &'static str,
 }
 
 impl Handle {
@@ -97,6 +100,12 @@ impl Handle {
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshots.borrow().clone()
+    }
+
+    /// How the coordinator itself stands.
+    #[must_use]
+    pub fn status(&self) -> CoordinatorStatus {
+        status::of_coordinator(&self.snapshot(), self.store, &self.pulse)
     }
 
     /// Its numbers for Prometheus.

@@ -19,6 +19,7 @@ mod publisher;
 mod pulse;
 mod seldom;
 mod snapshot;
+mod status;
 pub mod store;
 mod telling;
 mod traces;

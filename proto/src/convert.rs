@@ -11,9 +11,9 @@ use thiserror::Error;
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
 use queens_messages::{
-    Contribution, Delta, Event, EventKind, Failure, Held, Hello, InvalidName, InvalidPriority, JobId,
-    JobState, JobStatus, Lease, LeaseId, LeasedSpan, MOST_THREADS, Name, Priority, Progress, Report,
-    ToCoordinator, ToWorker, WorkerId, WorkerState, WorkerStatus, plain,
+    Contribution, CoordinatorStatus, Delta, Event, EventKind, Failure, Held, Hello, InvalidName,
+    InvalidPriority, JobId, JobState, JobStatus, Lease, LeaseId, LeasedSpan, MOST_THREADS, Name, Priority,
+    Progress, Report, ToCoordinator, ToWorker, WorkerId, WorkerState, WorkerStatus, plain,
 };
 
 /// The version of the protocol that this program speaks.
@@ -30,6 +30,9 @@ const MOST_SPANS: usize = 8192;
 
 /// The most leases a worker can say it holds; those count that are done and not acknowledged.
 const MOST_HELD: usize = 65_536;
+
+/// The most refusals that are told of a coordinator.
+const MOST_REFUSALS: usize = 16;
 
 /// A message that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -444,7 +447,7 @@ impl From<JobStatus> for pb::Job {
             failed_spans: job.n_failed,
             given_up_spans: job.n_given_up,
             failure: job.failure.unwrap_or_default(),
-            store_error: job.store_error.unwrap_or_default(),
+            store_error: String::new(),
             plans_before: job.n_plans_before,
             plan_fraction: job.plan_fraction,
             fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
@@ -487,7 +490,6 @@ impl TryFrom<pb::Job> for JobStatus {
             n_failed: job.failed_spans,
             n_given_up: job.given_up_spans,
             failure: some_line(&job.failure),
-            store_error: some_line(&job.store_error),
             n_plans_before: job.plans_before,
             plan_fraction: job.plan_fraction.map(share_of_plan).transpose()?,
             fundamental: match job.fundamental.as_str() {
@@ -495,6 +497,43 @@ impl TryFrom<pb::Job> for JobStatus {
                 count => Some(decimal("the number of fundamental solutions", count)?),
             },
         })
+    }
+}
+
+/// What a job says of its coordinator's store. That is for coordinators that can't tell of themselves.
+#[must_use]
+pub fn store_error_of(job: &pb::Job) -> Option<String> {
+    some_line(&job.store_error)
+}
+
+impl From<CoordinatorStatus> for pb::Coordinator {
+    fn from(coordinator: CoordinatorStatus) -> Self {
+        Self {
+            version: coordinator.version.to_string(),
+            uptime_ms: millis(coordinator.uptime),
+            store: coordinator.store.to_string(),
+            store_error: coordinator.store_error.unwrap_or_default(),
+            refuses: coordinator.refuses,
+            slowest_step_us: u64::try_from(coordinator.slowest_step.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl From<pb::Coordinator> for CoordinatorStatus {
+    fn from(coordinator: pb::Coordinator) -> Self {
+        Self {
+            version: Name::of_any(&coordinator.version),
+            uptime: Duration::from_millis(coordinator.uptime_ms),
+            store: Name::of_any(&coordinator.store),
+            store_error: some_line(&coordinator.store_error),
+            refuses: coordinator
+                .refuses
+                .iter()
+                .take(MOST_REFUSALS)
+                .map(|refusal| one_line(refusal))
+                .collect(),
+            slowest_step: Duration::from_micros(coordinator.slowest_step_us),
+        }
     }
 }
 

@@ -191,6 +191,7 @@ fn answers_are_as_the_document_says() {
         (counting && sampled).then_some(())
     });
     for (path, schema) in [
+        ("coordinator", "Coordinator"),
         ("jobs", "Jobs"),
         ("jobs?limit=1&offset=1", "Jobs"),
         ("jobs/2", "Job"),

@@ -32,6 +32,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
     vec![
         ("/api/v1/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], OPENAPI))),
         ("/api/v1/live", get(live::follow)),
+        ("/api/v1/coordinator", get(coordinator)),
         ("/api/v1/jobs", get(jobs).post(submit)),
         ("/api/v1/jobs/{job}", get(job)),
         ("/api/v1/jobs/{job}/history", get(live::history)),
@@ -69,6 +70,11 @@ impl Page {
     pub(super) fn of<T>(self, list: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
         list.skip(self.offset).take(self.limit.unwrap_or(MOST_ENTRIES).min(MOST_ENTRIES))
     }
+}
+
+/// The coordinator itself.
+async fn coordinator(State(app): State<App>) -> Json<view::Coordinator> {
+    Json(app.handle.status().into())
 }
 
 #[derive(Debug, Serialize)]

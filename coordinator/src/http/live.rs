@@ -51,7 +51,7 @@ impl Live {
             curves: handle.curves().clone(),
             followers: Arc::new(Followers::new(n_followers.min(MOST_FOLLOWERS))),
         };
-        let (sender, summaries) = watch::channel(live.summary(&handle.snapshot()));
+        let (sender, summaries) = watch::channel(live.summary(&handle));
         let maker = live.clone();
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(INTERVAL);
@@ -62,8 +62,7 @@ impl Live {
                     _ = ticks.tick() => {}
                 }
                 let began = Instant::now();
-                let snapshot = handle.snapshot();
-                sender.send_replace(maker.summary(&snapshot));
+                sender.send_replace(maker.summary(&handle));
                 handle.metrics().counters().published_in(began.elapsed());
             }
         });
@@ -75,7 +74,8 @@ impl Live {
         self.curves.lock().pace(job, unix_ms())
     }
 
-    fn summary(&self, snapshot: &Snapshot) -> Arc<str> {
+    fn summary(&self, handle: &Handle) -> Arc<str> {
+        let snapshot = &*handle.snapshot();
         let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
         jobs.sort_by_key(|job| {
             let over = job.state.is_over();
@@ -87,6 +87,7 @@ impl Live {
         let summary = Summary {
             version: queens_process::VERSION,
             store_error: snapshot.store_error.clone(),
+            coordinator: handle.status().into(),
             jobs: jobs.map(|job| view::Job::of(job, snapshot, self.pace(job.id))).collect(),
             n_jobs: snapshot.jobs.len(),
             workers: fleet(snapshot),
@@ -128,6 +129,7 @@ pub(super) async fn follow(State(app): State<App>) -> impl IntoResponse {
 struct Summary {
     version: &'static str,
     store_error: Option<String>,
+    coordinator: view::Coordinator,
     /// Those that are not over, in the order they are served; then the others, the latest first.
     jobs: Vec<view::Job>,
     n_jobs: usize,

@@ -3,12 +3,36 @@
 //! Names and meanings are those of `queens … --output json`. Numbers that may outgrow what JSON readers hold exactly
 //! (2^53) are strings.
 
-use queens_messages::{JobState, JobStatus, WorkerStatus};
+use queens_messages::{CoordinatorStatus, JobState, JobStatus, WorkerStatus};
 use queens_solver::published;
 use serde::Serialize;
 
 use crate::Snapshot;
 use crate::history::Pace;
+
+/// A coordinator as it stands.
+#[derive(Debug, Serialize)]
+pub(super) struct Coordinator {
+    version: String,
+    seconds_up: f64,
+    store: String,
+    store_error: Option<String>,
+    refuses: Vec<String>,
+    slowest_step_seconds: f64,
+}
+
+impl From<CoordinatorStatus> for Coordinator {
+    fn from(coordinator: CoordinatorStatus) -> Self {
+        Self {
+            version: coordinator.version.to_string(),
+            seconds_up: coordinator.uptime.as_secs_f64(),
+            store: coordinator.store.to_string(),
+            store_error: coordinator.store_error,
+            refuses: coordinator.refuses,
+            slowest_step_seconds: coordinator.slowest_step.as_secs_f64(),
+        }
+    }
+}
 
 #[derive(Debug, Serialize)]
 pub(super) struct Job {

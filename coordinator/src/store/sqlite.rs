@@ -132,6 +132,10 @@ impl Store for SqliteStore {
 }
 
 impl Archive for SqliteStore {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
     fn records(&self) -> Option<Arc<dyn Records>> {
         Some(Arc::new(SqliteRecords { dir: self.directory.path().to_owned() }))
     }

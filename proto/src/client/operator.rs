@@ -1,12 +1,17 @@
 //! What operators ask of a coordinator.
 
-use queens_messages::{Contribution, Event, JobId, JobStatus, Name, Priority, WorkerStatus};
+use std::sync::{Mutex, PoisonError};
+
+use queens_messages::{
+    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, WorkerStatus,
+};
 use queens_solver::BoardSize;
 use tonic::transport::Endpoint;
 use tonic::{Response, Status, Streaming};
 
 use crate::client::connection::{Connection, PATIENCE};
 use crate::client::error::{ClientError, Problem};
+use crate::convert::store_error_of;
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;
 
@@ -14,17 +19,19 @@ use crate::pb::jobs_client::JobsClient;
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// A coordinator, as operators speak to it. All calls have an end, whatever the coordinator does.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Operator {
     jobs: JobsClient<Connection>,
     coordinator: String,
+    /// What a coordinator of an older version said of its store with the job that was heard of last.
+    store_error: Mutex<Option<String>>,
 }
 
 /// Changes of a job, as they come.
 #[derive(Debug)]
-pub struct Changes {
+pub struct Changes<'a> {
+    operator: &'a Operator,
     stream: Streaming<pb::Job>,
-    coordinator: String,
 }
 
 /// An answer on its way.
@@ -39,7 +46,9 @@ impl Operator {
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, ClientError> {
         let coordinator = endpoint.uri().to_string();
         match Connection::open(endpoint).await {
-            Ok(connection) => Ok(Self { jobs: JobsClient::new(connection), coordinator }),
+            Ok(connection) => {
+                Ok(Self { jobs: JobsClient::new(connection), coordinator, store_error: Mutex::default() })
+            }
             Err(problem) => Err(ClientError { coordinator, problem }),
         }
     }
@@ -106,7 +115,7 @@ impl Operator {
             let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
             let n_before = jobs.len();
             for job in answer.jobs {
-                jobs.push(self.checked(job)?);
+                jobs.push(self.hear(job)?);
             }
             page = answer.next_page;
             if page.is_empty() {
@@ -118,7 +127,31 @@ impl Operator {
 
     /// A job.
     pub async fn job(&self, job: JobId) -> Result<JobStatus, ClientError> {
-        self.checked(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?)
+        self.hear(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?)
+    }
+
+    /// How the coordinator itself stands; `None` if it is of an older version, which can't tell.
+    pub async fn coordinator_status(&self) -> Result<Option<CoordinatorStatus>, ClientError> {
+        let mut jobs = self.jobs.clone();
+        match self.answer(jobs.get_coordinator(pb::GetCoordinatorRequest {})).await {
+            Ok(status) => Ok(Some(CoordinatorStatus::from(status))),
+            Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Why the coordinator records nothing at present, if so. One of an older version says it with each job.
+    pub async fn store_error(&self) -> Result<Option<String>, ClientError> {
+        Ok(self.store_error_in(self.coordinator_status().await?.as_ref()))
+    }
+
+    /// The same, where it is known how the coordinator stands.
+    #[must_use]
+    pub fn store_error_in(&self, coordinator: Option<&CoordinatorStatus>) -> Option<String> {
+        match coordinator {
+            Some(coordinator) => coordinator.store_error.clone(),
+            None => self.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
     }
 
     /// All workers, and all names that are blocked.
@@ -154,10 +187,10 @@ impl Operator {
     }
 
     /// A job now and at every change.
-    pub async fn watch(&self, job: JobId) -> Result<Changes, ClientError> {
+    pub async fn watch(&self, job: JobId) -> Result<Changes<'_>, ClientError> {
         let answer = self.jobs.clone().watch(pb::GetRequest { job: job.0 }).await;
         let stream = answer.map_err(|status| self.error(status))?.into_inner();
-        Ok(Changes { stream, coordinator: self.coordinator.clone() })
+        Ok(Changes { operator: self, stream })
     }
 
     /// The answer to what changes nothing.
@@ -172,6 +205,12 @@ impl Operator {
     /// The answer to what changes something: if none comes, nobody knows whether it is done.
     async fn change<T>(&self, call: impl Answer<T>) -> Result<T, ClientError> {
         self.answer(call).await.map_err(|error| self.error(error.problem.of_change()))
+    }
+
+    /// A job as it was told.
+    fn hear(&self, job: pb::Job) -> Result<JobStatus, ClientError> {
+        *self.store_error.lock().unwrap_or_else(PoisonError::into_inner) = store_error_of(&job);
+        self.checked(job)
     }
 
     fn checked<M, T: TryFrom<M>>(&self, message: M) -> Result<T, ClientError>
@@ -197,19 +236,13 @@ impl Operator {
     }
 }
 
-impl Changes {
+impl Changes<'_> {
     /// The job at its next change; `None` if the coordinator has ended the stream.
     ///
     /// # Errors
     /// If the connection breaks, or the coordinator sends nonsense.
     pub async fn next(&mut self) -> Result<Option<JobStatus>, ClientError> {
-        self.stream_next()
-            .await
-            .map_err(|problem| ClientError { coordinator: self.coordinator.clone(), problem })
-    }
-
-    async fn stream_next(&mut self) -> Result<Option<JobStatus>, Problem> {
-        let change = self.stream.message().await?;
-        Ok(change.map(JobStatus::try_from).transpose()?)
+        let change = self.stream.message().await.map_err(|status| self.operator.error(status))?;
+        change.map(|job| self.operator.hear(job)).transpose()
     }
 }
