@@ -3,8 +3,8 @@
 use queens_messages::Contribution;
 use serde_json::{Value, json};
 
-use crate::describe::{align_right, table};
-use crate::output::{grouped, two_digits};
+use crate::present::numbers::{grouped, two_digits};
+use crate::present::table::{align_right, table};
 
 /// Contributions, in the form that scripts rely on.
 pub(crate) fn contributions_json(contributions: &[Contribution]) -> Value {

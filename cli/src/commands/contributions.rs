@@ -1,0 +1,18 @@
+//! `queens contributions`: who has counted a job.
+
+use std::process::ExitCode;
+
+use crate::flags::JobArgs;
+use crate::present::contributions::{contributions_json, contributions_table};
+use crate::present::output::{Output, print};
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let contributions = args.remote.connect().await?.contributions(args.job).await?;
+    print(&match args.remote.output() {
+        Output::Json => contributions_json(&contributions).to_string(),
+        Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
+        Output::Text => contributions_table(&contributions),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
