@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
+use queens_json::Job;
 use queens_messages::JobId;
 use queens_proto::client::Operator;
 
-use crate::present::job::job_json;
-use crate::present::output::{Output, print};
+use crate::present::output::{Output, json_of, print};
 
 /// Says how a job stands after it was changed.
 pub(crate) async fn show_change(operator: &Operator, job: JobId, output: Output) -> anyhow::Result<ExitCode> {
     let job = operator.job(job).await?;
     print(&match output {
-        Output::Json => job_json(&job, operator.store_error().await?.as_deref()).to_string(),
+        Output::Json => json_of(&Job::of(&job, operator.store_error().await?.as_deref()))?,
         Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
         Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;

@@ -107,8 +107,9 @@ fn prepare(
         warn!(?name, "a block is dropped: no worker can have this name any more");
     }
     let core = Core::restore(stored)?;
+    let kind = store.kind();
     let (commands, queue) = mpsc::channel(QUEUE);
-    let (kind, contributions) = (store.kind(), Arc::new(Contributions::of(store.records())));
+    let contributions = Arc::new(Contributions::of(store.records()));
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(event_loop.counters(), snapshots.clone()));

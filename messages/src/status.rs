@@ -64,6 +64,17 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Planning,
+        Self::Queued,
+        Self::Running,
+        Self::Paused,
+        Self::Done,
+        Self::Cancelled,
+        Self::Failed,
+    ];
+
     /// The name people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -197,6 +208,9 @@ pub enum WorkerState {
 }
 
 impl WorkerState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Ready, Self::Draining, Self::Blocked, Self::Stuck, Self::Failing];
+
     /// The name people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -21,18 +21,18 @@
 //!
 //! A square has at most three attackers in another row, so each of these terms is some popcounts: there are 26.
 //!
-//! **In blocks.** The three masks of each state wait in small arrays until there are enough of them. The loop over these
-//! is arithmetic on words without a branch, of which the compiler makes vectors.
+//! **In blocks.** The three masks of each state wait in small arrays until there are enough of them. The loop over
+//! these is arithmetic on words without a branch, of which the compiler makes vectors.
 //!
 //! What was tried besides stands in `docs/KERNEL.md`.
 
-use crate::free_rows::{FreeRow, State, bits};
+use crate::free_rows::{FreeRow, RowState, bits};
 
 /// States that wait at most.
 const CAPACITY: usize = 256;
 
 /// The number of ways to place a queen in each of `rows`, so that none is attacked, below the queens of `state`.
-pub(crate) fn count(rows: &[FreeRow], state: State) -> u64 {
+pub(crate) fn count(rows: &[FreeRow], state: RowState) -> u64 {
     match rows {
         [above @ .., a, b, c] => {
             let mut block = Block::new(a.step, b.step);
@@ -72,7 +72,7 @@ impl Block {
     }
 
     /// Adds the states that queens in the rows `above` make, seen from the last three rows.
-    fn gather(&mut self, above: &[FreeRow], last: &[FreeRow; 3], state: State) {
+    fn gather(&mut self, above: &[FreeRow], last: &[FreeRow; 3], state: RowState) {
         let [row, above @ ..] = above else { return self.push(last, state) };
         for child in bits(state.free(row.allowed)).map(|queen| state.with(queen).down(row.step)) {
             match above {
@@ -83,7 +83,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn push(&mut self, last: &[FreeRow; 3], mut state: State) {
+    fn push(&mut self, last: &[FreeRow; 3], mut state: RowState) {
         if self.len == CAPACITY {
             self.empty();
         }
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     /// By going to each placement, but for its last queen.
-    fn walked(rows: &[FreeRow], state: State) -> u64 {
+    fn walked(rows: &[FreeRow], state: RowState) -> u64 {
         let [row, below @ ..] = rows else { return 1 };
         if below.is_empty() {
             return state.free(row.allowed).count_ones().into();
@@ -216,8 +216,11 @@ mod tests {
             (rising, falling) in (any::<u32>(), any::<u32>()),
             thin in any::<bool>(),
         ) {
-            let state = State { columns, rising, falling };
-            let state = if thin { State { columns: columns & rising & falling, rising: 0, falling: 0 } } else { state };
+            let state = if thin {
+                RowState { columns: columns & rising & falling, rising: 0, falling: 0 }
+            } else {
+                RowState { columns, rising, falling }
+            };
             prop_assert_eq!(count(&rows, state), walked(&rows, state));
         }
 

@@ -82,9 +82,9 @@ pub fn crosses_in_counting_order(n: BoardSize) -> Vec<Cross> {
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
-    /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a core-minute at 31 and
-    /// less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set before the
-    /// end, or if a thread can't be started.
+    /// Takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a core-minute at 31
+    /// and less than a core-hour at 32, nearly all of it to count the subproblems. Returns `None` if `stop` is set
+    /// before the end, or if a thread can't be started.
     #[must_use]
     pub fn new(n: BoardSize, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
         Self::with_progress(n, n_threads, stop, &PlanProgress::default())

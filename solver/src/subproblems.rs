@@ -27,10 +27,10 @@ pub(crate) const fn depth(n: BoardSize) -> u8 {
 
 /// The numbered subproblems of one cross, on one of its images.
 ///
-/// A subproblem is a prefix: queens in the first free rows below the cross, none attacking another. They are numbered in
-/// lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone, never
-/// on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems), and what remains to be said is
-/// which numbers to count.
+/// A subproblem is a prefix: queens in the first free rows below the cross, none attacking another. They are numbered
+/// in lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone,
+/// never on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems), and what remains to be
+/// said is which numbers to count.
 ///
 /// ```
 /// # use queens_solver::{BoardSize, Cross, Kernel, Symmetry};

@@ -8,14 +8,14 @@ use std::thread::available_parallelism;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::binary;
-use queens_tests::process::{Outcome, Running, clean, is_installed, queens, run, wait_until};
+use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
 use queens_tests::skipped;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const JSON: [&str; 2] = ["--output", "json"];
 
-fn count(n: u8, args: &[&str]) -> Outcome {
+fn count(n: u8, args: &[&str]) -> Ended {
     let n = n.to_string();
     run(queens(["count", &n].iter().chain(args)))
 }

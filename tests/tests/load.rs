@@ -137,9 +137,9 @@ fn check(load: Load, full: bool) {
     let percentile = |percent: usize| times[(times.len() - 1) * percent / 100];
     let per_second = n_reports as f64 / load.measured.as_secs_f64();
     say(&format!(
-        "{} workers of {} threads: {per_second:.0} reports a second, acknowledged when durable after {:.1?} (median), {:.1?} (99th \
-         percentile), {:.1?} (longest); coordinator: {:.0} % of a core, {peak_mib} MiB at most; snapshots and what pages \
-         are told: {:.1} % of a core, pages told at least every {longest_update:.1?}",
+        "{} workers of {} threads: {per_second:.0} reports a second, acknowledged when durable after {:.1?} (median), \
+         {:.1?} (99th percentile), {:.1?} (longest); coordinator: {:.0} % of a core, {peak_mib} MiB at most; \
+         snapshots and what pages are told: {:.1} % of a core, pages told at least every {longest_update:.1?}",
         load.n_workers,
         load.n_threads,
         percentile(50),

@@ -14,7 +14,7 @@ use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
 use queens_tests::binary;
 use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::{records, tamper};
-use queens_tests::process::{Outcome, Running, clean, run, wait_at_most, wait_until};
+use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -66,7 +66,7 @@ fn worker(coordinator: &Coordinator, name: &str) -> Option<Value> {
 
 /// Whether something was done, or the one line that says why not.
 #[track_caller]
-fn check_says(outcome: &Outcome, expected: &str) {
+fn check_says(outcome: &Ended, expected: &str) {
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert!(outcome.stdout.contains(expected), "'{expected}' is not in {outcome:?}");
 }
@@ -301,7 +301,7 @@ fn a_job_whose_spans_fail_on_all_workers_says_so_and_goes_on_with_the_rest() {
     assert_eq!(coordinator.status(&job)["failed"], 0);
 }
 
-fn maintain(args: &[&str], data_dir: &Path) -> Outcome {
+fn maintain(args: &[&str], data_dir: &Path) -> Ended {
     let mut command = clean(Command::new(binary("queens-coordinator")));
     command.args(args).arg("--data-dir").arg(data_dir);
     // As containers have it.

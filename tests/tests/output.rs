@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-use queens_tests::process::{Outcome, clean, is_installed, queens, run};
+use queens_tests::process::{Ended, clean, is_installed, queens, run};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
 
 /// Runs `queens` with its stdout redirected by a shell.
 #[track_caller]
-fn redirected(args: &str, to: &str) -> Outcome {
+fn redirected(args: &str, to: &str) -> Ended {
     let mut command = clean(Command::new("sh"));
     command.args(["-c", &format!("exec \"$0\" {args} {to}")]).arg(binary("queens"));
     run(command)

@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use console::{Term, style};
 use queens_boards::Queen;
-use queens_boards::animation::{self, Frame, Frames, Pace};
+use queens_boards::animation::{self, Frame, Frames, Timing};
 use queens_boards::picture::{Look, Scale, is_dark};
 use queens_process::{cancel_on_signal, is_screen, say, stdout};
 use tokio_util::sync::CancellationToken;
@@ -77,10 +77,10 @@ fn delay(text: &str) -> Result<u32, String> {
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let n = u32::from(args.board.n.get());
-    let pace = Pace { delay_ms: args.delay, rest_ms: 10 * args.delay };
+    let timing = Timing { delay_ms: args.delay, rest_ms: 10 * args.delay };
     let mut frames = Frames::new(n, args.all);
     let Some(path) = &args.file else {
-        let seen = show(n, frames.by_ref().take(MOST_FRAMES), pace).await?;
+        let seen = show(n, frames.by_ref().take(MOST_FRAMES), timing).await?;
         tell_cut(seen && frames.next().is_some());
         return Ok(ExitCode::SUCCESS);
     };
@@ -93,7 +93,7 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let shown: Vec<Frame> = frames.by_ref().take(MOST_FRAMES).collect();
     let bytes = match film {
         Film::Svg => {
-            let svg = animation::svg(n, &shown, scale, pace);
+            let svg = animation::svg(n, &shown, scale, timing);
             if !confirm_file(svg.len(), args.large.yes)? {
                 return Ok(ExitCode::FAILURE);
             }
@@ -102,11 +102,11 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
         Film::Gif => {
             raster::check_size((scale.board(n), scale.board(n)))?;
             let first = &shown[..shown.len().min(SAMPLE)];
-            let estimate = gif(n, first, scale, pace)?.len() * shown.len() / first.len().max(1);
+            let estimate = gif(n, first, scale, timing)?.len() * shown.len() / first.len().max(1);
             if !confirm_file(estimate, args.large.yes)? {
                 return Ok(ExitCode::FAILURE);
             }
-            gif(n, &shown, scale, pace)?
+            gif(n, &shown, scale, timing)?
         }
     };
     target.write(&bytes)?;
@@ -140,7 +140,7 @@ const LINES_BELOW: usize = 1;
 
 /// Shows the pictures one after the other in the same place of the terminal. Where there is none, as in a pipe, all are
 /// written below each other at once. Returns whether all were seen: nobody interrupted, and no reader went away.
-async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow::Result<bool> {
+async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> anyhow::Result<bool> {
     let is_screen = is_screen(&stdout().context("failed to write to stdout")?);
     let terminal = Term::buffered_stdout();
     let height = n as usize + LINES_BELOW;
@@ -158,10 +158,10 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, pace: Pace) -> anyhow
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let shown = async {
         if !is_screen {
-            return play(&terminal, is_screen, n, frames, pace, &stop).await;
+            return play(&terminal, is_screen, n, frames, timing, &stop).await;
         }
         terminal.hide_cursor()?;
-        let result = play(&terminal, is_screen, n, frames, pace, &stop).await;
+        let result = play(&terminal, is_screen, n, frames, timing, &stop).await;
         terminal.show_cursor()?;
         terminal.flush()?;
         result
@@ -178,7 +178,7 @@ async fn play(
     is_screen: bool,
     n: u32,
     frames: impl Iterator<Item = Frame>,
-    pace: Pace,
+    timing: Timing,
     stop: &CancellationToken,
 ) -> io::Result<bool> {
     let mut looks = vec![Look::Empty; (n * n) as usize];
@@ -202,7 +202,7 @@ async fn play(
             continue;
         }
         terminal.flush()?;
-        let shown_for = Duration::from_millis(pace.of(&frame, false).into());
+        let shown_for = Duration::from_millis(timing.of(&frame, false).into());
         tokio::select! {
             () = tokio::time::sleep(shown_for) => {}
             () = stop.cancelled() => return Ok(false),

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use serde_json::Value;
+use queens_json::Job;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;
-use crate::present::job::{job_json, state, time_left};
+use crate::present::job::{state, time_left};
 use crate::present::numbers::percent;
-use crate::present::output::{Output, print};
+use crate::present::output::{Output, json_of, print};
 use crate::present::table::{align_right, table};
 
 /// Runs the command to its exit status.
@@ -21,7 +21,7 @@ pub(crate) async fn run(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
     }
     print(&match args.output() {
         Output::Json => {
-            jobs.iter().map(|job| job_json(job, store_error.as_deref())).collect::<Value>().to_string()
+            json_of(&jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect::<Vec<_>>())?
         }
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
         Output::Text => {

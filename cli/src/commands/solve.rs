@@ -7,8 +7,8 @@ use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
 use clap::ValueEnum;
 use queens_boards::{
-    Backtracking, Completion, Given, InvalidGiven, Naive, Outcome, Placement, Tried, complete, construction,
-    local_search,
+    Backtracking, Completion, Given, InvalidGiven, Naive, Placement, SearchEnd, Tried, complete,
+    construction, local_search,
 };
 use queens_process::say;
 
@@ -100,13 +100,13 @@ pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let found = within(args.time_limit, |stop| find(args, stop));
     match found {
         Err(invalid) => Err(WrongUsage(invalid.to_string()).into()),
-        Ok(Outcome::Found(placement)) => {
+        Ok(SearchEnd::Found(placement)) => {
             print(&placement.written(args.format.into()).to_string())?;
             Ok(ExitCode::SUCCESS)
         }
         Ok(outcome) => {
             let seconds = args.time_limit.as_secs_f64();
-            let none = outcome == Outcome::None;
+            let none = outcome == SearchEnd::None;
             let what = match &args.given {
                 Some(given) if none => format!("no solution for n = {n} has queens on {given}"),
                 _ if none => format!("there is no solution for n = {n}"),
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
+fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<SearchEnd, InvalidGiven> {
     let n = args.n;
     let none = Given::default();
     let given = args.given.as_ref().unwrap_or(&none);
@@ -131,7 +131,7 @@ fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
             return Ok(complete(n, given, args.seed.unwrap_or(0), stop)?.0);
         }
         None | Some(Method::Construction) => {
-            return Ok(construction(n).map_or(Outcome::None, Outcome::Found));
+            return Ok(construction(n).map_or(SearchEnd::None, SearchEnd::Found));
         }
         Some(Method::Naive) => {
             let _busy = searching();
@@ -153,7 +153,7 @@ fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
     Ok(outcome)
 }
 
-fn at_random(args: &SolveArgs, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
+fn at_random(args: &SolveArgs, stop: &AtomicBool) -> Result<SearchEnd, InvalidGiven> {
     let seed = args.seed.unwrap_or_else(|| {
         let seed = RandomState::new().hash_one(0) >> 32;
         say(&format!("--seed {seed}"));

@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use queens_json::Job;
+
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::JobArgs;
-use crate::present::job::{describe, job_json};
-use crate::present::output::{Output, print};
+use crate::present::job::describe;
+use crate::present::output::{Output, json_of, print};
 
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
@@ -13,7 +15,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let job = operator.job(args.job).await?;
     let store_error = operator.store_error().await?;
     print(&match args.remote.output() {
-        Output::Json => job_json(&job, store_error.as_deref()).to_string(),
+        Output::Json => json_of(&Job::of(&job, store_error.as_deref()))?,
         Output::Text => {
             warn_if_nothing_is_recorded(store_error.as_deref());
             describe(&job)

@@ -4,14 +4,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use queens_json::Job;
 use queens_messages::JobState;
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;
 use crate::flags::JobArgs;
-use crate::present::job::{job_json, line, state};
-use crate::present::output::{Output, print};
+use crate::present::job::{line, state};
+use crate::present::output::{Output, json_of, print};
 use crate::present::progress::{Progress, Showing};
 
 /// The least time between two lines.
@@ -41,10 +42,10 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
         printed = Some((news, Instant::now()));
         progress.clear();
         let line = match args.remote.output() {
-            Output::Json => job_json(job, store_error).to_string(),
-            Output::Text => line(job),
+            Output::Json => json_of(&Job::of(job, store_error)),
+            Output::Text => Ok(line(job)),
         };
-        if let Err(error) = print(&line) {
+        if let Err(error) = line.and_then(|line| print(&line)) {
             failed.get_or_insert(error);
         }
     });

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use queens_json::Worker;
 use queens_messages::Name;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
-use crate::present::job::{speed, worker_json};
-use crate::present::output::{Output, print};
+use crate::present::job::speed;
+use crate::present::output::{Output, json_of, print};
 use crate::present::table::{align_right, table};
 use crate::worker_action::WorkerAction;
 
@@ -76,7 +77,9 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
             let absent = absent
                 .iter()
                 .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
-            workers.iter().map(worker_json).chain(absent).collect::<Value>().to_string()
+            let workers = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
+            let workers: Vec<Value> = workers.chain(absent.map(Ok)).collect::<Result<_, _>>()?;
+            json_of(&workers)?
         }
         Output::Text if workers.is_empty() && absent.is_empty() => {
             format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.url())

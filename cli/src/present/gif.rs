@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use anyhow::Context;
 use gif::{Encoder, Frame as GifFrame, Repeat};
 use queens_boards::Queen;
-use queens_boards::animation::{Frame, Pace};
+use queens_boards::animation::{Frame, Timing};
 use queens_boards::picture::{Look, Scale, empty_board, is_dark, tile};
 use resvg::tiny_skia::Pixmap;
 
@@ -18,7 +18,7 @@ const MOST_COLOURS: usize = 256;
 type Colour = [u8; 3];
 
 /// Draws the pictures of a search on a board of size `n`, over and over. After the first, each holds only what changes.
-pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> anyhow::Result<Vec<u8>> {
     let board = colours(&draw(&empty_board(n, scale))?);
     let tiles = tiles(scale)?;
     let palette = Palette::new(tiles.values().chain([&board]).flatten());
@@ -35,7 +35,7 @@ pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> anyhow:
             looks[(queen.row * n + queen.column) as usize] = look;
         }
         // GIF counts hundredths of a second.
-        let delay = u16::try_from(pace.of(frame, i + 1 == frames.len()).div_ceil(10)).unwrap_or(u16::MAX);
+        let delay = u16::try_from(timing.of(frame, i + 1 == frames.len()).div_ceil(10)).unwrap_or(u16::MAX);
         let mut gif_frame = GifFrame { delay, width: side, height: side, ..GifFrame::default() };
         if frame.changes.is_empty() {
             // The first picture, and for n = 0 the solved one as well: the empty board.

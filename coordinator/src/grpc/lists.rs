@@ -6,8 +6,8 @@ use queens_messages::{Event, EventKind, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
-use super::shown;
-use crate::Snapshot;
+use super::told::told;
+use crate::snapshot::Snapshot;
 
 /// Events about workers in an answer, and others.
 const MOST_EVENTS: usize = 250;
@@ -15,7 +15,7 @@ const MOST_EVENTS: usize = 250;
 /// A page of all jobs, in the order of submission.
 pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
     let first = page.after.map_or(0, |after| snapshot.jobs.partition_point(|job| job.id <= after));
-    let jobs = snapshot.jobs[first..].iter().map(|job| shown(job, snapshot));
+    let jobs = snapshot.jobs[first..].iter().map(|job| told(job, snapshot));
     let (jobs, more) = fill(&mut { MOST_BYTES }, jobs);
     let after = jobs.last().filter(|_| more).map(|job| JobId(job.job));
     pb::ListResponse { jobs, next_page: JobsPage { after }.to_string() }

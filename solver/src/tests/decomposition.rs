@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 
 use crate::classic::Method;
-use crate::free_rows::{FreeRows, State};
+use crate::free_rows::{FreeRows, RowState};
 use crate::prefix::Prefixes;
 use crate::{BoardSize, Count, Cross, Kernel, Plan, PlanProgress, Square, Symmetry, published};
 
@@ -134,7 +134,7 @@ fn deep_subproblems_of_the_largest_boards_are_counted_right() {
         for cross in Cross::all(size(n)).iter().step_by(9001) {
             let free = FreeRows::new(size(n), cross.queens());
             let mut prefix = cross.queens().to_vec();
-            let mut state = State::EMPTY;
+            let mut state = RowState::EMPTY;
             // Take the middle free square of each row until ten rows are left or none is free.
             let rows = free.as_slice();
             for row in &rows[..rows.len() - 10] {

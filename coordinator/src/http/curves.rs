@@ -8,19 +8,26 @@ use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
 const SMOOTH: usize = 5;
 
-/// What was measured in even steps, the oldest first. What was not is left out.
+/// Samples in even steps, the oldest first. What was not measured is left out.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Level))]
 pub(super) struct LevelView {
+    /// The step.
     step_seconds: u64,
     samples: Vec<SampleView>,
 }
 
+/// How a job was counted at one time.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Sample))]
 struct SampleView {
+    /// When, in milliseconds since 1970.
     at_ms: u64,
+    /// For how long of the step that ends then it was measured: not while nobody counted it, or no coordinator ran.
     measured_seconds: f64,
-    /// Of the step that ends here, or of five seconds if it is shorter.
+    /// Over what was measured of the step that ends then, or of five seconds if it is shorter.
     nodes_per_second: f64,
+    /// The share of the work that was recorded.
     fraction: f64,
 }
 
