@@ -417,6 +417,19 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
 }
 
 #[test]
+fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    // What a client makes up of answers that are none, as the name of a worker.
+    for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
+    {
+        let outcome = coordinator.queens(["workers", "unblock", name]);
+        assert_eq!(outcome.complaint(1), format!("error: there is no worker named '{name}'"));
+    }
+    coordinator.stop();
+}
+
+#[test]
 fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     let scratch = scratch();
     let coordinator = Coordinator::start(&scratch.path().join("data"));
