@@ -18,6 +18,7 @@ mod ledger;
 mod load;
 mod note;
 mod pace;
+mod ranges;
 mod records;
 mod schedule;
 mod spans;
