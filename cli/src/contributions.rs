@@ -1,30 +1,13 @@
 //! Who has counted a job, as it is shown.
 
 use queens_messages::Contribution;
-use serde_json::{Value, json};
 
 use crate::describe::{align_right, table};
 use crate::output::{grouped, two_digits};
 
-/// Contributions, in the form that scripts rely on.
-pub(crate) fn contributions_json(contributions: &[Contribution]) -> Value {
-    let all = nodes(contributions);
-    let one = |it: &Contribution| {
-        json!({
-            "worker": it.worker.as_str(),
-            "kernel": it.kernel.as_str(),
-            "spans": it.n_spans,
-            "nodes": it.nodes.to_string(),
-            "core_seconds": it.time.as_secs_f64(),
-            "share": it.nodes as f64 / all,
-        })
-    };
-    contributions.iter().map(one).collect()
-}
-
 /// Contributions, for people.
 pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
-    let all = nodes(contributions);
+    let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;
     let mut table = table(["WORKER", "KERNEL", "SPANS", "NODES", "CORE-HOURS", "SHARE"]);
     for it in contributions {
         table.add_row([
@@ -38,9 +21,4 @@ pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
     }
     align_right(&mut table, &[2, 3, 4, 5]);
     table.trim_fmt()
-}
-
-/// The nodes of all.
-fn nodes(contributions: &[Contribution]) -> f64 {
-    contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64
 }

@@ -109,7 +109,7 @@ async fn count_remotely(
     let id = remote.submit(args.n, Priority::default()).await?;
     let mut progress = Progress::new(args.showing());
     let job = tokio::select! {
-        job = remote.watch(id, |job| progress.show(job, job.store_error.as_deref())) => job,
+        job = remote.watch(id, |job, store_error| progress.show(job, store_error)) => job,
         () = stop.cancelled() => {
             progress.clear();
             let url = endpoint.uri();

@@ -3,9 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use comfy_table::{CellAlignment, Table, presets};
-use queens_messages::{JobState, JobStatus, WorkerStatus};
-use queens_solver::{Published, published};
-use serde_json::{Value, json};
+use queens_messages::{JobState, JobStatus};
+use queens_solver::published;
 
 use crate::output::{date, done_at, duration, grouped, percent, plural, range};
 
@@ -80,11 +79,6 @@ fn fundamental(job: &JobStatus) -> String {
     job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
 }
 
-/// The published counts of a job that is done.
-fn published_of(job: &JobStatus) -> Option<Published> {
-    if job.state == JobState::Done { published(job.n) } else { None }
-}
-
 /// What `queens status` shows.
 pub(crate) fn describe(job: &JobStatus) -> String {
     let progress = &job.progress;
@@ -126,62 +120,6 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         time_left_and_end(job),
         job.n_workers,
     )
-}
-
-/// A job, in the form that scripts rely on.
-pub(crate) fn job_json(job: &JobStatus) -> Value {
-    let published = published_of(job);
-    json!({
-        "job": job.id.to_string(),
-        "n": job.n.get(),
-        "state": job.state.name(),
-        "priority": job.priority.get(),
-        "solutions": job.progress.solutions.to_string(),
-        "nodes": job.progress.nodes.to_string(),
-        "fraction": job.fraction(),
-        "subproblems": job.progress.n_subproblems.to_string(),
-        "recorded": job.progress.n_recorded.to_string(),
-        "seconds": job.active.as_secs_f64(),
-        "seconds_left": job.seconds_left,
-        "seconds_left_low": job.seconds_left_low,
-        "seconds_left_high": job.seconds_left_high,
-        "workers": job.n_workers,
-        "verified": job.n_verified,
-        "disputed": job.n_disputed,
-        "failed": job.n_failed,
-        "given_up": job.n_given_up,
-        "failure": job.failure,
-        "store_error": job.store_error,
-        "plans_before": job.n_plans_before,
-        "plan_fraction": job.plan_fraction,
-        "fundamental": job.fundamental.map(|count| count.to_string()),
-        "published": published.map(|counts| counts.solutions.to_string()),
-        "agrees": job.agrees(),
-        "created_ms": job.created_ms,
-        "started_ms": job.started_ms,
-        "finished_ms": job.finished_ms,
-    })
-}
-
-/// A worker, in the form that scripts rely on.
-pub(crate) fn worker_json(worker: &WorkerStatus) -> Value {
-    json!({
-        "worker": worker.id.to_string(),
-        "name": worker.name.as_str(),
-        "state": worker.state.name(),
-        "build": worker.build.as_str(),
-        "kernel": worker.kernel.as_str(),
-        "threads": worker.n_threads,
-        "connected": worker.connected,
-        "seconds_silent": worker.silent.as_secs_f64(),
-        "nodes_per_second": worker.rate,
-        "leases": worker.n_leases,
-        "recorded": worker.n_recorded,
-        "failure": worker.failure,
-        "counting": worker.counting.map(|(job, span)| {
-            json!({ "job": job.to_string(), "cross": span.cross(), "from": span.from(), "to": span.to() })
-        }),
-    })
 }
 
 /// Millions of nodes per second, or a dash for what nobody has measured.

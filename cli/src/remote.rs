@@ -1,16 +1,23 @@
 //! The commands that talk to a coordinator.
 
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use queens_messages::{Contribution, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus};
+use queens_json::{Job, Worker};
+use queens_messages::{
+    Contribution, CoordinatorStatus, Event, JobId, JobState, JobStatus, Name, Priority, WorkerStatus,
+};
 use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_proto::convert::{InvalidMessage, store_error_of};
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_solver::{BoardSize, Kernel};
 use queens_worker::remote::{is_grpc, root_cause};
+use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
@@ -20,8 +27,8 @@ use crate::args::{
     JobArgs, Output, PriorityArgs, RemoteArgs, SubmitArgs, WorkerArgs, WorkersArgs, WorkersCommand,
 };
 use crate::confirm::confirm_count;
-use crate::contributions::{contributions_json, contributions_table};
-use crate::describe::{align_right, describe, job_json, line, speed, state, table, time_left, worker_json};
+use crate::contributions::contributions_table;
+use crate::describe::{align_right, describe, line, speed, state, table, time_left};
 use crate::output::{percent, print};
 use crate::progress::{Progress, Showing};
 
@@ -30,6 +37,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait before asking a coordinator again that has gone away.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// How often to ask whether the coordinator can record anything, while a job is watched.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Entries of a list: more than any coordinator has.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -65,6 +75,8 @@ impl WorkerAction {
 pub(crate) struct Remote {
     jobs: JobsClient<Channel>,
     url: String,
+    /// What the job that was heard of last says of the coordinator's store.
+    store_error: Mutex<Option<String>>,
 }
 
 impl Remote {
@@ -77,7 +89,7 @@ impl Remote {
             Ok(Err(error)) => return Err(unreachable(&url, &root_cause(&error))),
             Err(_) => return Err(unreachable(&url, "no answer")),
         };
-        Ok(Self { jobs: JobsClient::new(channel), url })
+        Ok(Self { jobs: JobsClient::new(channel), url, store_error: Mutex::default() })
     }
 
     /// Waits for an answer, but not for ever.
@@ -170,7 +182,7 @@ impl Remote {
             let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
             let n_before = jobs.len();
             for job in answer.jobs {
-                jobs.push(JobStatus::try_from(job)?);
+                jobs.push(self.hear(job)?);
             }
             page = answer.next_page;
             if page.is_empty() {
@@ -181,7 +193,39 @@ impl Remote {
     }
 
     async fn job(&self, job: JobId) -> anyhow::Result<JobStatus> {
-        Ok(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?.try_into()?)
+        Ok(self.hear(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?)?)
+    }
+
+    /// A job as it was told.
+    fn hear(&self, job: pb::Job) -> Result<JobStatus, InvalidMessage> {
+        *self.store_error.lock().unwrap_or_else(PoisonError::into_inner) = store_error_of(&job);
+        JobStatus::try_from(job)
+    }
+
+    /// How the coordinator itself stands; `None` if it is of an older version, which can't tell.
+    pub(crate) async fn coordinator(&self) -> anyhow::Result<Option<CoordinatorStatus>> {
+        let mut jobs = self.jobs.clone();
+        let asked = async {
+            match jobs.get_coordinator(pb::GetCoordinatorRequest {}).await {
+                Ok(answer) => Ok(tonic::Response::new(Some(CoordinatorStatus::from(answer.into_inner())))),
+                Err(status) if status.code() == Code::Unimplemented => Ok(tonic::Response::new(None)),
+                Err(status) => Err(status),
+            }
+        };
+        self.answer(asked).await
+    }
+
+    /// Why the coordinator records nothing at present, if so. One of an older version says it with each job.
+    pub(crate) async fn store_error(&self) -> anyhow::Result<Option<String>> {
+        Ok(match self.coordinator().await? {
+            Some(coordinator) => coordinator.store_error,
+            None => self.heard_store_error(),
+        })
+    }
+
+    /// What a coordinator of an older version said of its store with the last job.
+    pub(crate) fn heard_store_error(&self) -> Option<String> {
+        self.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) async fn workers(&self) -> anyhow::Result<Vec<WorkerStatus>> {
@@ -220,12 +264,12 @@ impl Remote {
         Ok(answer.events.into_iter().map(Event::try_from).collect::<Result<_, _>>()?)
     }
 
-    /// Calls `show` with the job now and at every change, until it is over. If the coordinator goes away, the job
-    /// does not: says so once and waits for it to come back.
+    /// Calls `show` with the job, and why nothing is recorded if so, now and at every change, until the job is over. If
+    /// the coordinator goes away, the job does not: says so once and waits for it to come back.
     pub(crate) async fn watch(
         &self,
         job: JobId,
-        mut show: impl FnMut(&JobStatus),
+        mut show: impl FnMut(&JobStatus, Option<&str>),
     ) -> anyhow::Result<JobStatus> {
         let mut lost = false;
         loop {
@@ -246,20 +290,33 @@ impl Remote {
     async fn watch_once(
         &self,
         job: JobId,
-        show: &mut impl FnMut(&JobStatus),
+        show: &mut impl FnMut(&JobStatus, Option<&str>),
         lost: &mut bool,
     ) -> Result<Option<JobStatus>, Status> {
         let mut changes = self.jobs.clone().watch(pb::GetRequest { job: job.0 }).await?.into_inner();
-        while let Some(change) = changes.message().await? {
-            *lost = false;
-            let status =
-                JobStatus::try_from(change).map_err(|invalid| Status::data_loss(invalid.to_string()))?;
-            show(&status);
-            if status.state.is_over() {
-                return Ok(Some(status));
+        let (mut job, mut store_error) = (None, self.store_error().await.unwrap_or_default());
+        let mut look_again = tokio::time::interval(LOOK);
+        look_again.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        look_again.reset();
+        loop {
+            tokio::select! {
+                change = changes.message() => {
+                    let Some(change) = change? else { return Ok(None) };
+                    *lost = false;
+                    let heard = self.hear(change);
+                    job = Some(heard.map_err(|invalid| Status::data_loss(invalid.to_string()))?);
+                }
+                _ = look_again.tick() => {
+                    // Whether it is there, the stream of the job says.
+                    store_error = self.store_error().await.unwrap_or(store_error);
+                }
+            }
+            let Some(job) = &job else { continue };
+            show(job, store_error.as_deref());
+            if job.state.is_over() {
+                return Ok(Some(job.clone()));
             }
         }
-        Ok(None)
     }
 }
 
@@ -319,12 +376,18 @@ pub(crate) async fn submit(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
 
 /// `queens jobs`
 pub(crate) async fn jobs(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
-    let jobs = Remote::connect(&args.coordinator).await?.jobs().await?;
+    let remote = Remote::connect(&args.coordinator).await?;
+    let jobs = remote.jobs().await?;
+    let store_error = remote.store_error().await?;
+    if args.output == Output::Text {
+        warn_if_nothing_is_recorded(store_error.as_deref());
+    }
     print(&match args.output {
-        Output::Json => jobs.iter().map(job_json).collect::<Value>().to_string(),
+        Output::Json => {
+            json_of(&jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect::<Vec<_>>())?
+        }
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
         Output::Text => {
-            warn_if_nothing_is_recorded(jobs.first());
             let mut table =
                 table(["JOB", "N", "PRIORITY", "STATE", "DONE", "SOLUTIONS SO FAR", "LEFT", "WORKERS"]);
             for job in &jobs {
@@ -378,7 +441,9 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
             let absent = absent
                 .iter()
                 .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
-            workers.iter().map(worker_json).chain(absent).collect::<Value>().to_string()
+            let workers = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
+            let workers: Vec<Value> = workers.chain(absent.map(Ok)).collect::<Result<_, _>>()?;
+            json_of(&workers)?
         }
         Output::Text if workers.is_empty() && absent.is_empty() => {
             format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.uri())
@@ -426,11 +491,13 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
 
 /// `queens status`
 pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let job = Remote::connect(&args.remote.coordinator).await?.job(args.job).await?;
+    let remote = Remote::connect(&args.remote.coordinator).await?;
+    let job = remote.job(args.job).await?;
+    let store_error = remote.store_error().await?;
     print(&match args.remote.output {
-        Output::Json => job_json(&job).to_string(),
+        Output::Json => json_of(&Job::of(&job, store_error.as_deref()))?,
         Output::Text => {
-            warn_if_nothing_is_recorded(Some(&job));
+            warn_if_nothing_is_recorded(store_error.as_deref());
             describe(&job)
         }
     })?;
@@ -441,7 +508,7 @@ pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<ExitCode> {
 pub(crate) async fn contributions(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let contributions = Remote::connect(&args.remote.coordinator).await?.contributions(args.job).await?;
     print(&match args.remote.output {
-        Output::Json => contributions_json(&contributions).to_string(),
+        Output::Json => json_of(&queens_json::Contribution::all(&contributions))?,
         Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
         Output::Text => contributions_table(&contributions),
     })?;
@@ -485,16 +552,21 @@ pub(crate) async fn priority(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
 async fn show_change(remote: &Remote, args: &RemoteArgs, job: JobId) -> anyhow::Result<ExitCode> {
     let job = remote.job(job).await?;
     print(&match args.output {
-        Output::Json => job_json(&job).to_string(),
+        Output::Json => json_of(&Job::of(&job, remote.store_error().await?.as_deref()))?,
         Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
         Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// A value as JSON in one line, its fields in the order of their names.
+fn json_of(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_value(value)?.to_string())
+}
+
 /// Nothing else that is shown means much while a coordinator can't write.
-fn warn_if_nothing_is_recorded(job: Option<&JobStatus>) {
-    if let Some(reason) = job.and_then(|job| job.store_error.as_ref()) {
+fn warn_if_nothing_is_recorded(store_error: Option<&str>) {
+    if let Some(reason) = store_error {
         warn!("the coordinator records nothing at present: {reason}");
     }
 }
@@ -507,8 +579,8 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let bar_instead = is_screen(&stdout()?) && args.remote.output == Output::Text;
     let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
-    let watching = remote.watch(args.job, |job| {
-        progress.show(job, job.store_error.as_deref());
+    let watching = remote.watch(args.job, |job, store_error| {
+        progress.show(job, store_error);
         if bar_instead && !job.state.is_over() {
             return;
         }
@@ -523,10 +595,10 @@ pub(crate) async fn watch(args: &JobArgs) -> anyhow::Result<ExitCode> {
         printed = Some((news, Instant::now()));
         progress.clear();
         let line = match args.remote.output {
-            Output::Json => job_json(job).to_string(),
-            Output::Text => line(job),
+            Output::Json => json_of(&Job::of(job, store_error)),
+            Output::Text => Ok(line(job)),
         };
-        if let Err(error) = print(&line) {
+        if let Err(error) = line.and_then(|line| print(&line)) {
             failed.get_or_insert(error);
         }
     });

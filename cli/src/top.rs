@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use queens_messages::{JobId, JobState, JobStatus, Name, WorkerStatus, plain};
+use queens_messages::{CoordinatorStatus, JobId, JobState, JobStatus, Name, WorkerStatus, plain};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::widgets::TableState;
@@ -103,6 +103,10 @@ struct State {
     blocked: Vec<Name>,
     /// The oldest first.
     events: Vec<queens_messages::Event>,
+    /// The coordinator itself; `None` if it is of an older version.
+    coordinator: Option<CoordinatorStatus>,
+    /// Why nothing is recorded at present.
+    store_error: Option<String>,
 }
 
 /// What comes from the coordinator.
@@ -159,7 +163,12 @@ async fn state(remote: &Remote) -> anyhow::Result<State> {
     let (mut workers, blocked) = remote.workers_and_blocked().await?;
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     let events = remote.events().await?;
-    Ok(State { jobs, workers, blocked, events })
+    let coordinator = remote.coordinator().await?;
+    let store_error = match &coordinator {
+        Some(coordinator) => coordinator.store_error.clone(),
+        None => remote.heard_store_error(),
+    };
+    Ok(State { jobs, workers, blocked, events, coordinator, store_error })
 }
 
 async fn carry_out(remote: &Remote, action: &Action) -> anyhow::Result<String> {

@@ -1,7 +1,7 @@
 //! Whether the event loop keeps up.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -15,11 +15,30 @@ pub(crate) struct Pulse {
     started: Instant,
     /// In microseconds since `started`, and one more; 0 while it listens.
     step_began: Arc<AtomicU64>,
+    longest: Arc<Mutex<Longest>>,
+}
+
+/// The longest step of this minute and of the one before it.
+#[derive(Debug, Default)]
+struct Longest {
+    minute: u64,
+    now: Duration,
+    before: Duration,
+}
+
+impl Longest {
+    /// Goes on to a minute, counted from the start.
+    fn turn_to(&mut self, minute: u64) {
+        if minute != self.minute {
+            self.before = if minute == self.minute + 1 { self.now } else { Duration::ZERO };
+            (self.minute, self.now) = (minute, Duration::ZERO);
+        }
+    }
 }
 
 impl Pulse {
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), step_began: Arc::default() }
+        Self { started: Instant::now(), step_began: Arc::default(), longest: Arc::default() }
     }
 
     /// The event loop begins a step.
@@ -29,7 +48,27 @@ impl Pulse {
 
     /// The step is done; returns how long it took.
     pub(crate) fn end(&self) -> Duration {
-        self.since(self.step_began.swap(0, Ordering::Relaxed)).unwrap_or_default()
+        let took = self.since(self.step_began.swap(0, Ordering::Relaxed)).unwrap_or_default();
+        self.with_longest(|longest| longest.now = longest.now.max(took));
+        took
+    }
+
+    /// How long the coordinator has run.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// How long the longest step took in the last minute or two, or takes that is not done.
+    pub(crate) fn slowest(&self) -> Duration {
+        let done = self.with_longest(|longest| longest.now.max(longest.before));
+        done.max(self.since(self.step_began.load(Ordering::Relaxed)).unwrap_or_default())
+    }
+
+    fn with_longest<T>(&self, look: impl FnOnce(&mut Longest) -> T) -> T {
+        // Nothing is left half done in there.
+        let mut longest = self.longest.lock().unwrap_or_else(PoisonError::into_inner);
+        longest.turn_to(self.uptime().as_secs() / 60);
+        look(&mut longest)
     }
 
     /// How long the present step has taken, if that is long.
@@ -60,6 +99,19 @@ mod tests {
         assert_eq!(pulse.busy(), None);
         tokio::time::advance(Duration::from_millis(1)).await;
         assert_eq!(pulse.busy(), Some(SLOW));
-        assert_eq!((pulse.end(), pulse.busy()), (SLOW, None));
+        assert_eq!((pulse.slowest(), pulse.end(), pulse.busy()), (SLOW, SLOW, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_slowest_step_is_forgotten_after_two_minutes() {
+        let pulse = Pulse::new();
+        pulse.begin();
+        tokio::time::advance(SLOW).await;
+        pulse.end();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        pulse.begin();
+        assert_eq!((pulse.end(), pulse.slowest()), (Duration::ZERO, SLOW));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!((pulse.slowest(), pulse.uptime()), (Duration::ZERO, SLOW + Duration::from_secs(120)));
     }
 }

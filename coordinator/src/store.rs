@@ -14,6 +14,11 @@ use self::history::History;
 
 /// A store with what people want to read of it.
 pub trait Archive: Store {
+    /// What people call it.
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
     /// A way to read the records beside, if they are kept outside of this process.
     fn records(&self) -> Option<Arc<dyn Records>> {
         None

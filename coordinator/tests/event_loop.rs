@@ -160,6 +160,28 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
 }
 
+/// Nobody has to look for a job to learn it.
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
+    let disk = Disk::default();
+    let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
+    tokio::spawn(running);
+    let before = handle.status();
+    assert_eq!((before.store.as_str(), before.store_error, before.refuses), ("memory", None, Vec::new()));
+    disk.fill(true);
+    let (asking, n) = (handle.clone(), BoardSize::new(12).expect("a board size"));
+    tokio::spawn(async move { asking.submit(n, Priority::default()).await });
+    let mut snapshots = handle.snapshots();
+    snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+    assert_eq!(snapshots.borrow().jobs, []);
+    let status = handle.status();
+    assert!(status.store_error.is_some_and(|error| error.contains("the disk is full")));
+    assert!(status.refuses.len() == 1 && status.refuses[0].contains("reports"), "{:?}", status.refuses);
+    disk.fill(false);
+    snapshots.wait_for(|snapshot| !snapshot.jobs.is_empty()).await.expect("it goes on");
+    assert_eq!((handle.status().store_error, handle.status().refuses), (None, Vec::new()));
+}
+
 /// What is damaged is not tried again: the coordinator ends and says why, and tells no worker that anything is durable.
 #[tokio::test(start_paused = true)]
 async fn damage_ends_the_coordinator() {

@@ -65,7 +65,11 @@ follow((summary) => {
   $("list").hidden = summary.n_jobs === 0;
   const more = summary.n_jobs - summary.jobs.length;
   say($("more"), more > 0 ? `${grouped(more)} more that are over or wait: GET /api/v1/jobs, or queens jobs.` : "");
-  const { workers } = summary;
+  const { workers, coordinator } = summary;
+  say($("version"), coordinator.version);
+  say($("uptime"), duration(coordinator.seconds_up));
+  say($("store"), coordinator.store_error ? `${coordinator.store}, can't be written` : coordinator.store);
+  say($("slowest"), `${coordinator.slowest_step_seconds.toFixed(3)} s`);
   say($("connected"), grouped(workers.connected));
   say($("threads"), grouped(workers.threads));
   say($("speed"), fleetRate(workers));

@@ -219,6 +219,12 @@ export const pathPart = (at) => decodeURIComponent(location.pathname.split("/")[
 const SILENCE_MS = 5_000;
 const RETRY_MS = 1000;
 
+/** What keeps the coordinator from its work; empty if nothing does. */
+function troubles({ store_error: error, refuses }) {
+  const refused = refuses.map((what) => `It refuses ${what}.`);
+  return [...(error ? [`Nothing is recorded at present: ${error}.`] : []), ...refused].join(" ");
+}
+
 /** Calls `show` with each summary; connects again for ever when the connection is lost. */
 export function follow(show) {
   const line = $("connection");
@@ -246,8 +252,8 @@ export function follow(show) {
       line.classList.remove("lost");
       say(line, "live");
       const alert = $("store-error");
-      alert.hidden = !summary.store_error;
-      say(alert, summary.store_error ? `Nothing is recorded at present: ${summary.store_error}` : "");
+      alert.hidden = !troubles(summary.coordinator);
+      say(alert, troubles(summary.coordinator));
       show(summary);
     });
     watch();

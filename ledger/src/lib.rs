@@ -1,26 +1,40 @@
 //! The ledger of n-queens jobs, without any I/O: no network, no disk, no clock, no threads.
 //!
-//! [`Ledger`] decides; [`store`] is what it asks of whoever keeps its decisions.
+//! [`Ledger`] decides; [`store`] is what it asks of whoever keeps its decisions; [`Core`] is a whole coordinator but for
+//! what connects it to the world.
 
-mod failure;
-mod fleet;
-mod former;
+mod attendance;
+mod book;
+mod changes;
+mod clock;
+mod core;
+mod effects;
+mod events;
 pub mod intervals;
-mod job;
 mod jobs;
-mod lease;
+mod later;
+mod leases;
 mod ledger;
-mod member;
-mod operator;
+mod load;
+mod note;
 mod pace;
+mod records;
 mod schedule;
-mod session;
 mod spans;
 mod status;
 pub mod store;
+mod work;
+mod workers;
 
-pub use former::REMEMBERED;
-pub use ledger::{Comparison, Effects, Ledger, Loss, RestoreError, UnknownJob};
-pub use operator::{JobRefusal, UnknownWorker};
-pub use session::{MOST_THREADS_IN_ALL, Outcome, Refusal};
+pub use attendance::Session;
+pub use core::{Batch, Core, Due, Durable, MOST_OPEN_JOBS, Sealed, TooManyJobs};
+pub use effects::{Comparison, Effects, Loss};
+pub use events::jobs::UnknownJob;
+pub use events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
+pub use events::refusal::{MOST_THREADS_IN_ALL, Refusal};
+pub use events::reports::Outcome;
+pub use jobs::restore::RestoreError;
+pub use leases::former::REMEMBERED;
+pub use ledger::Ledger;
+pub use note::Note;
 pub use status::CrossStatus;

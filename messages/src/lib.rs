@@ -17,5 +17,6 @@ pub use message::{
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
 pub use status::{
-    Contribution, Event, EventKind, FleetSpeed, JobState, JobStatus, Progress, WorkerState, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, JobState, JobStatus, Progress,
+    WorkerState, WorkerStatus,
 };

@@ -8,6 +8,24 @@ use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
 
+/// A coordinator as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoordinatorStatus {
+    /// The version of its program.
+    pub version: Name,
+    /// How long it has run.
+    pub uptime: Duration,
+    /// What it keeps jobs in.
+    pub store: Name,
+    /// Why nothing can be recorded at present, if so.
+    pub store_error: Option<String>,
+    /// What it refuses at present and why, in words, each in one line.
+    pub refuses: Vec<String>,
+    /// The longest step of its event loop in the last minute or two, the present one included: whoever has something
+    /// to say waits for as long.
+    pub slowest_step: Duration,
+}
+
 /// Sums over all crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -46,6 +64,17 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Planning,
+        Self::Queued,
+        Self::Running,
+        Self::Paused,
+        Self::Done,
+        Self::Cancelled,
+        Self::Failed,
+    ];
+
     /// The name people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -106,8 +135,6 @@ pub struct JobStatus {
     pub n_given_up: u64,
     /// What the worker that failed last had to say.
     pub failure: Option<String>,
-    /// Why the coordinator can't record anything at present.
-    pub store_error: Option<String>,
     /// How many other plans are made before this job's; `None` if that is made, or being made.
     pub n_plans_before: Option<u32>,
     /// The share of its plan that is made, 0 to 1, while that is being made.
@@ -139,7 +166,6 @@ impl JobStatus {
             n_failed: 0,
             n_given_up: 0,
             failure: None,
-            store_error: None,
             n_plans_before: None,
             plan_fraction: None,
             fundamental: None,
@@ -182,6 +208,9 @@ pub enum WorkerState {
 }
 
 impl WorkerState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Ready, Self::Draining, Self::Blocked, Self::Stuck, Self::Failing];
+
     /// The name people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {

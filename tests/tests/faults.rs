@@ -375,3 +375,35 @@ fn half_open_connections_are_noticed_and_made_again() {
     proxy.swallow(false);
     scene.finish("nothing arrived for 25 s, and nobody was told");
 }
+
+#[test]
+fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    fs::create_dir(&data_dir).expect("created");
+    let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
+        return skipped("a full disk without jobs, as it takes root to mount a small one");
+    };
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    disk.fill();
+    // Nobody learns of it before there is something to write.
+    let submitted = coordinator.queens(["submit", "8"]);
+    assert!(submitted.complaint(1).contains("it may be done all the same"), "{submitted:?}");
+    let told = coordinator.queens(["jobs"]);
+    assert!(told.stdout.starts_with("no jobs"), "{told:?}");
+    assert!(told.stderr.contains("records nothing at present") && told.stderr.contains("full"), "{told:?}");
+    let http = coordinator.http();
+    let of_itself = http::get(&http, "/api/v1/coordinator").json();
+    assert!(of_itself["store_error"].as_str().is_some_and(|error| error.contains("full")), "{of_itself}");
+    assert!(of_itself["refuses"][0].as_str().is_some_and(|what| what.contains("reports")), "{of_itself}");
+    disk.make_room();
+    wait_until("it to be written", || {
+        (!coordinator.queens(["jobs"]).stdout.starts_with("no jobs")).then_some(())
+    });
+    assert_eq!(coordinator.queens(["jobs"]).stderr, "");
+    let of_itself = http::get(&http, "/api/v1/coordinator").json();
+    assert_eq!((&of_itself["store"], &of_itself["store_error"]), (&"sqlite".into(), &Value::Null));
+    assert_eq!(of_itself["refuses"].as_array().map(Vec::len), Some(0), "{of_itself}");
+    coordinator.stop();
+    drop(disk);
+}

@@ -1,5 +1,6 @@
 //! `queens top` and `queens watch` in a real terminal, which tmux provides.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -7,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_tests::cluster::Coordinator;
+use queens_tests::disk::SmallDisk;
 use queens_tests::process::{clean, wait_until};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
@@ -98,7 +100,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     let top = format!("{} top --coordinator {}", binary("queens").display(), coordinator.url());
     terminal.enter(&top);
     let screen = terminal.wait_for("running");
-    for text in ["jobs", "workers", "events", "alpha", "SOLUTIONS", "pause/resume", "quit"] {
+    for text in ["jobs", "workers", "events", "alpha", "SOLUTIONS", "pause/resume", "quit", "store: sqlite"] {
         assert!(screen.contains(text), "no {text}:\n{screen}");
     }
     terminal.press("p");
@@ -145,6 +147,31 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
     terminal.wait_for_shell();
     coordinator.stop();
+}
+
+#[test]
+fn top_says_of_a_coordinator_without_jobs_that_nothing_is_recorded() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    fs::create_dir(&data_dir).expect("created");
+    let (Some(terminal), Some(disk)) =
+        (Terminal::open(&scratch, 100, 24), SmallDisk::over(&data_dir, 32 << 10))
+    else {
+        return skipped("'queens top' on a full disk, as it takes tmux, and root to mount a small disk");
+    };
+    let coordinator = Coordinator::start(&data_dir);
+    terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
+    terminal.wait_for("store: sqlite");
+    disk.fill();
+    assert_eq!(coordinator.queens(["workers", "block", "alpha"]).status.code(), Some(1));
+    let screen = terminal.wait_for("nothing is recorded at present");
+    assert!(screen.contains("full"), "{screen}");
+    disk.make_room();
+    terminal.wait_for("store: sqlite");
+    terminal.press("q");
+    terminal.wait_for_shell();
+    coordinator.stop();
+    drop(disk);
 }
 
 #[test]

@@ -39,9 +39,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     let jobs = rows(screen.state.as_ref().map(|state| state.jobs.len()));
     let workers = rows(screen.state.as_ref().map(|state| state.workers.len()));
     let events = if height < 16 { 0 } else { height / 4 };
-    let tables = height.saturating_sub(events + 2);
+    let tables = height.saturating_sub(events + 3);
     let jobs = jobs.min(tables.saturating_sub(workers).max(tables / 2));
-    let [head, jobs, workers, events, foot] = Layout::vertical([
+    let [head, coordinator, jobs, workers, events, foot] = Layout::vertical([
+        Constraint::Length(1),
         Constraint::Length(1),
         Constraint::Length(jobs),
         Constraint::Min(3),
@@ -50,6 +51,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     ])
     .areas(frame.area());
     draw_head(frame, head, screen);
+    draw_coordinator(frame, coordinator, screen);
     draw_jobs(frame, jobs, screen);
     draw_workers(frame, workers, screen);
     draw_events(frame, events, screen);
@@ -70,10 +72,6 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let Some(state) = &screen.state else {
         return frame.render_widget(Line::from(format!(" asking {}", screen.url)), area);
     };
-    if let Some(error) = state.jobs.iter().find_map(|job| job.store_error.as_deref()) {
-        let text = format!(" nothing is recorded at present: {error}");
-        return frame.render_widget(Line::from(text).style(alarm()), area);
-    }
     let threads: u64 = state.workers.iter().map(|worker| u64::from(worker.n_threads)).sum();
     let together = FleetSpeed::of(&state.workers);
     let gap = together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
@@ -85,6 +83,30 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
         speed(together.nodes_per_second),
     );
     frame.render_widget(Line::from(text).style(Modifier::BOLD), area);
+}
+
+/// The coordinator itself.
+fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+    let Some(state) = screen.state.as_ref().filter(|_| screen.away.is_none()) else { return };
+    if let Some(error) = &state.store_error {
+        let text = format!(" nothing is recorded at present: {error}");
+        return frame.render_widget(Line::from(text).style(alarm()), area);
+    }
+    let Some(coordinator) = &state.coordinator else {
+        return frame.render_widget(Line::from(" coordinator: of an older version"), area);
+    };
+    if !coordinator.refuses.is_empty() {
+        let text = format!(" refuses {}", coordinator.refuses.join("; "));
+        return frame.render_widget(Line::from(text).style(alarm()), area);
+    }
+    let text = format!(
+        " coordinator: {}   up {}   store: {}   slowest step: {:.2} s",
+        coordinator.version,
+        seconds(coordinator.uptime),
+        coordinator.store,
+        coordinator.slowest_step.as_secs_f64(),
+    );
+    frame.render_widget(Line::from(text), area);
 }
 
 fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {

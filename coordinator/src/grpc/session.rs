@@ -13,9 +13,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
-use super::{caller, invalid_message};
-use crate::Handle;
+use super::refusal::{caller, invalid_message};
 use crate::connections::{NotYetAtWork, Visit};
+use crate::handle::Handle;
 use crate::seldom::Seldom;
 use queens_ledger::Refusal;
 

@@ -1,41 +1,33 @@
-//! The crosses of a job: which are counted, and what each of them is.
+//! The crosses of a job: which are counted.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
-use queens_boards::Queen;
-use queens_boards::picture::{self, Look, Scale};
-use queens_messages::{JobId, JobState, JobStatus};
-use queens_solver::{BoardSize, PlannedCross, Square, Symmetry, cross_lines};
-use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
-
-use super::api::{Answer, Ask, Page, find, job_id};
-use super::{App, Refusal, view};
-use crate::Details;
 use queens_ledger::CrossStatus;
+use queens_messages::{JobState, JobStatus};
+use queens_solver::{BoardSize, PlannedCross, Square, cross_lines};
+use serde::{Deserialize, Serialize};
 
-/// The width of a square in pixels.
-const TILE: u32 = 32;
-
-/// Subproblems whose queens are looked for at the same time: on the largest boards that takes seconds.
-static SEARCHES: Semaphore = Semaphore::const_new(2);
+use super::answer::{Answer, Page, Queried};
+use super::app::{App, find, job_id};
+use super::refusal::Refusal;
+#[cfg(test)]
+use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
+use crate::snapshot::Details;
 
 /// A job with its plan and what is recorded of it.
-struct Seen {
-    job: JobStatus,
-    details: Arc<Details>,
+pub(super) struct PlannedJob {
+    pub(super) job: JobStatus,
+    pub(super) details: Arc<Details>,
 }
 
-async fn seen(app: &App, id: &str) -> Result<Seen, Refusal> {
+pub(super) async fn planned_job(app: &App, id: &str) -> Result<PlannedJob, Refusal> {
     let id = job_id(id)?;
-    let job = find(&app.handle.snapshot().jobs, id)?.clone();
+    let job = find(&app.handle.snapshot(), id)?.clone();
     let details = app.handle.details(id).await.ok_or_else(|| no_details(&job))?;
-    Ok(Seen { job, details })
+    Ok(PlannedJob { job, details })
 }
 
 fn no_details(job: &JobStatus) -> Refusal {
@@ -50,12 +42,19 @@ fn no_details(job: &JobStatus) -> Refusal {
 
 /// All crosses of which the queens on the two central rows stand in the same columns.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Cell {
+    /// The column on the first of the two rows.
     first: u8,
+    /// The column on the second.
     second: u8,
+    /// How many.
     crosses: u32,
+    /// Their subproblems.
     subproblems: String,
+    /// Those that are recorded.
     recorded: String,
+    /// The recorded share of their estimated work, 0 to 1.
     fraction: f64,
     #[serde(skip)]
     sums: Sums,
@@ -69,22 +68,34 @@ struct Sums {
     work_recorded: f64,
 }
 
+/// The map of a job's crosses.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Cells {
+    /// The job.
     job: String,
+    /// The size of its board.
     n: u8,
+    /// The two central rows, which are the central columns too; null if the board is too small.
+    #[cfg_attr(test, schema(required))]
     lines: Option<[u8; 2]>,
     cells: Vec<Cell>,
 }
 
 /// How far the crosses are, by the columns of their queens on the two central rows.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/cells",
+    params(("job" = String, Path, description = "The job's number.")),
+    responses((status = 200, description = "The answer.", body = Cells), NoSuchJob, NoDetails),
+))]
 pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Answer<Cells> {
-    let job = find(&app.handle.snapshot().jobs, job_id(&id)?)?.clone();
+    let job = find(&app.handle.snapshot(), job_id(&id)?)?.clone();
     if job.state == JobState::Done && job.progress.n_subproblems == 0 {
         // So small a board is counted without a plan.
         return Ok(Json(Cells { job: job.id.to_string(), n: job.n.get(), lines: None, cells: Vec::new() }));
     }
-    let Seen { job, details } = seen(&app, &id).await?;
+    let PlannedJob { job, details } = planned_job(&app, &id).await?;
     let (n, lines) = (job.n, cross_lines(job.n));
     let side = usize::from(n.get());
     let mut cells: Vec<Cell> = std::iter::repeat_with(Cell::default).take(side * side).collect();
@@ -130,47 +141,69 @@ fn central(n: BoardSize, planned: &PlannedCross) -> Option<(u8, u8)> {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListQuery {
+pub(super) struct CrossQuery {
+    /// The column of the queen on the first central row.
     first: Option<u8>,
+    /// The column of the queen on the second central row.
     second: Option<u8>,
+    /// How many to leave out at the beginning.
     #[serde(default)]
     offset: usize,
+    /// How many to list; at most 1000, which is also what is listed if it is not given.
     limit: Option<usize>,
 }
 
+/// A part of a job's crosses.
 #[derive(Debug, Serialize)]
-pub(super) struct List {
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Crosses {
     crosses: Vec<CrossView>,
+    /// How many there are.
     total: usize,
 }
 
 /// A cross and what is recorded of it.
 #[derive(Debug, Serialize)]
-struct CrossView {
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Cross))]
+pub(super) struct CrossView {
+    /// Its number.
     cross: u32,
+    /// Its queens, top to bottom.
     queens: Vec<SquareView>,
+    /// How many crosses it stands for.
     weight: u8,
+    /// The recorded share of its subproblems, 0 to 1.
     fraction: f64,
+    /// Its subproblems.
     subproblems: u64,
+    /// Those that are recorded.
     recorded: u64,
+    /// Its estimated work in nodes.
     work: String,
+    /// The solutions recorded, not yet weighted.
     solutions: String,
+    /// The nodes recorded.
     nodes: String,
 }
 
+/// A square, counted from 0 at the top left.
 #[derive(Debug, Serialize)]
-struct SquareView {
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Square))]
+pub(super) struct SquareView {
+    /// 0 is the top row.
     row: u8,
+    /// 0 is the left column.
     column: u8,
 }
 
-fn squares(squares: &[Square]) -> Vec<SquareView> {
+pub(super) fn squares(squares: &[Square]) -> Vec<SquareView> {
     squares.iter().map(|&Square { row, column }| SquareView { row, column }).collect()
 }
 
 impl CrossView {
-    fn of(cross: u32, planned: &PlannedCross, status: &CrossStatus) -> Self {
+    pub(super) fn of(cross: u32, planned: &PlannedCross, status: &CrossStatus) -> Self {
         Self {
             cross,
             queens: squares(planned.cross().queens()),
@@ -185,14 +218,20 @@ impl CrossView {
     }
 }
 
-/// The crosses of a job, or those of a cell.
-pub(super) async fn list(
+/// The crosses of a job, or of a cell of its map.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/crosses",
+    params(("job" = String, Path, description = "The job's number."), CrossQuery),
+    responses((status = 200, description = "The answer.", body = Crosses), Senseless, NoSuchJob, NoDetails),
+))]
+pub(super) async fn list_crosses(
     State(app): State<App>,
     Path(id): Path<String>,
-    query: Ask<ListQuery>,
-) -> Answer<List> {
-    let Query(ListQuery { first, second, offset, limit }) = query?;
-    let Seen { job, details } = seen(&app, &id).await?;
+    query: Queried<CrossQuery>,
+) -> Answer<Crosses> {
+    let Query(CrossQuery { first, second, offset, limit }) = query?;
+    let PlannedJob { job, details } = planned_job(&app, &id).await?;
     let is_meant = |planned: &PlannedCross| {
         let central = central(job.n, planned);
         first.is_none_or(|first| central.is_some_and(|(column, _)| column == first))
@@ -203,145 +242,5 @@ pub(super) async fn list(
     let total = meant.len();
     let page = Page { offset, limit }.of(meant.into_iter());
     let crosses = page.map(|((number, planned), status)| CrossView::of(number, planned, status)).collect();
-    Ok(Json(List { crosses, total }))
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Which {
-    subproblem: Option<u64>,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Explanation {
-    job: String,
-    n: u8,
-    #[serde(flatten)]
-    cross: CrossView,
-    image: &'static str,
-    counted: Vec<SquareView>,
-    depth: u8,
-    prefix: Option<Vec<SquareView>>,
-    workers: Vec<Holder>,
-    counted_by: Option<Vec<view::Contribution>>,
-}
-
-/// A worker that has a part of the cross.
-#[derive(Debug, Serialize)]
-struct Holder {
-    name: String,
-    #[serde(flatten)]
-    span: view::Span,
-}
-
-/// What a cross is, how it is counted, by whom and how far.
-pub(super) async fn explain(
-    State(app): State<App>,
-    Path((id, cross)): Path<(String, String)>,
-    query: Ask<Which>,
-) -> Answer<Explanation> {
-    let Query(Which { subproblem }) = query?;
-    let Seen { job, details } = seen(&app, &id).await?;
-    let (number, planned) = planned(&details, job.id, &cross)?;
-    let status = details.crosses.get(number as usize).copied().unwrap_or_default();
-    let prefix = match subproblem {
-        Some(subproblem) => Some(squares(&prefix(planned, subproblem).await?)),
-        None => None,
-    };
-    let counted_by = app.handle.contributions_to(job.id, number).await.ok();
-    let snapshot = app.handle.snapshot();
-    let holder = |worker: &queens_messages::WorkerStatus| {
-        let (_, span) = worker.counting.filter(|(of, span)| *of == job.id && span.cross() == number)?;
-        Some(Holder { name: worker.name.to_string(), span: span.into() })
-    };
-    Ok(Json(Explanation {
-        job: job.id.to_string(),
-        n: job.n.get(),
-        cross: CrossView::of(number, &planned, &status),
-        image: describe(planned.choice().image),
-        counted: squares(&planned.queens()),
-        depth: details.plan.depth(),
-        prefix,
-        workers: snapshot.workers.iter().filter_map(holder).collect(),
-        counted_by: counted_by.map(|counted_by| view::Contribution::all(&counted_by)),
-    }))
-}
-
-fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCross), Refusal> {
-    let number = cross.parse::<u32>().ok();
-    let found = number.and_then(|number| Some((number, *details.plan.cross(number)?)));
-    found.ok_or_else(|| Refusal::not_found(format!("job {job} has no cross '{cross}'")))
-}
-
-/// The queens of a subproblem below those of its cross, on the image that is counted.
-async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, Refusal> {
-    if subproblem >= planned.choice().n_subproblems {
-        return Err(Refusal::not_found(format!("the cross has no subproblem {subproblem}")));
-    }
-    let Ok(_permit) = SEARCHES.try_acquire() else {
-        return Err(Refusal::unavailable("others are being looked for: ask again"));
-    };
-    let search = tokio::task::spawn_blocking(move || planned.subproblems().queens(subproblem));
-    search.await.map_err(|_| Refusal::unavailable("the coordinator is stopping"))
-}
-
-/// What is done to a board to have its image.
-const fn describe(image: Symmetry) -> &'static str {
-    match image.index() {
-        0 => "as it is",
-        1 => "mirrored left to right",
-        2 => "mirrored top to bottom",
-        3 => "turned by 180°",
-        4 => "mirrored at the falling diagonal",
-        5 => "turned by 90° clockwise",
-        6 => "turned by 90° counter-clockwise",
-        _ => "mirrored at the rising diagonal",
-    }
-}
-
-/// The board that is counted, with the queens of the cross and, on green squares, those of a subproblem.
-pub(super) async fn draw(
-    State(app): State<App>,
-    Path((id, cross)): Path<(String, String)>,
-    query: Ask<Which>,
-) -> Result<impl IntoResponse, Refusal> {
-    let Query(Which { subproblem }) = query?;
-    let Seen { job, details } = seen(&app, &id).await?;
-    let (_, planned) = planned(&details, job.id, &cross)?;
-    let prefix = match subproblem {
-        Some(subproblem) => prefix(planned, subproblem).await?,
-        None => Vec::new(),
-    };
-    let queen =
-        |look| move |square: Square| (Queen { row: square.row.into(), column: square.column.into() }, look);
-    let queens = planned.queens().into_iter().map(queen(Look::Queen));
-    let queens: Vec<_> = queens.chain(prefix.into_iter().map(queen(Look::Safe))).collect();
-    let svg = picture::position(job.n.get().into(), &queens, Scale { tile: TILE });
-    Ok(([(CONTENT_TYPE, "image/svg+xml")], svg))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A square near a corner tells all eight images apart.
-    #[test]
-    fn images_are_what_they_are_said_to_be() {
-        let n = BoardSize::new(9).expect("a board size");
-        let knight = Square { row: 0, column: 1 };
-        for (said, row, column) in [
-            ("as it is", 0, 1),
-            ("mirrored left to right", 0, 7),
-            ("mirrored top to bottom", 8, 1),
-            ("turned by 180°", 8, 7),
-            ("mirrored at the falling diagonal", 1, 0),
-            ("turned by 90° clockwise", 1, 8),
-            ("turned by 90° counter-clockwise", 7, 0),
-            ("mirrored at the rising diagonal", 7, 8),
-        ] {
-            let image =
-                Symmetry::ALL.into_iter().find(|&image| describe(image) == said).expect("one of the eight");
-            assert_eq!(image.apply(n, knight), Square { row, column }, "{said}");
-        }
-    }
+    Ok(Json(Crosses { crosses, total }))
 }

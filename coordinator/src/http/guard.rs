@@ -19,7 +19,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::Refusal;
+use super::refusal::Refusal;
 
 /// All that a page needs comes from here, none of it is written in the page itself, and no other site may show it in
 /// a frame.

@@ -1,30 +1,23 @@
 //! What everybody who looks is told twice a second: a summary, whose size has a bound, made once for all.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Json;
-use axum::extract::{Path, State};
-use axum::http::header::CONNECTION;
-use axum::response::IntoResponse;
-use axum::response::sse::{Event, Sse};
+use queens_json::Coordinator;
 use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
-use tokio_stream::StreamExt;
 use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use super::api::{Answer, find, job_id};
-use super::followers::Followers;
-use super::history::{LevelView, levels};
-use super::{App, view};
+use super::followers::{Follower, Followers};
+use super::view::Job;
+use crate::handle::Handle;
 use crate::history::{Pace, SharedCurves};
 use crate::journal::unix_ms;
-use crate::{Handle, Snapshot};
+use crate::snapshot::Snapshot;
 
 /// How often.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -51,7 +44,7 @@ impl Live {
             curves: handle.curves().clone(),
             followers: Arc::new(Followers::new(n_followers.min(MOST_FOLLOWERS))),
         };
-        let (sender, summaries) = watch::channel(live.summary(&handle.snapshot()));
+        let (sender, summaries) = watch::channel(live.summary(&handle));
         let maker = live.clone();
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(INTERVAL);
@@ -62,12 +55,21 @@ impl Live {
                     _ = ticks.tick() => {}
                 }
                 let began = Instant::now();
-                let snapshot = handle.snapshot();
-                sender.send_replace(maker.summary(&snapshot));
+                sender.send_replace(maker.summary(&handle));
                 handle.metrics().counters().published_in(began.elapsed());
             }
         });
         Self { summaries, ..live }
+    }
+
+    /// A place for one more who follows the summaries.
+    pub(super) fn admit(&self) -> Follower {
+        self.followers.admit()
+    }
+
+    /// The summaries from now on.
+    pub(super) fn summaries(&self) -> WatchStream<Arc<str>> {
+        WatchStream::new(self.summaries.clone())
     }
 
     /// How fast a job is counted.
@@ -75,7 +77,8 @@ impl Live {
         self.curves.lock().pace(job, unix_ms())
     }
 
-    fn summary(&self, snapshot: &Snapshot) -> Arc<str> {
+    fn summary(&self, handle: &Handle) -> Arc<str> {
+        let snapshot = &*handle.snapshot();
         let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
         jobs.sort_by_key(|job| {
             let over = job.state.is_over();
@@ -87,7 +90,8 @@ impl Live {
         let summary = Summary {
             version: queens_process::VERSION,
             store_error: snapshot.store_error.clone(),
-            jobs: jobs.map(|job| view::Job::of(job, snapshot, self.pace(job.id))).collect(),
+            coordinator: handle.status().into(),
+            jobs: jobs.map(|job| Job::of(job, snapshot, self.pace(job.id))).collect(),
             n_jobs: snapshot.jobs.len(),
             workers: fleet(snapshot),
         };
@@ -99,53 +103,47 @@ impl Live {
     }
 }
 
+/// What is sent twice a second.
 #[derive(Debug, Serialize)]
-pub(super) struct HistoryView {
-    levels: Vec<LevelView>,
-}
-
-/// How a job was counted, in steps from seconds to days: the longer they are, the longer they are kept.
-pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<HistoryView> {
-    let job = job_id(&id)?;
-    find(&app.handle.snapshot().jobs, job)?;
-    let points = app.handle.curves().lock().levels(job);
-    Ok(Json(HistoryView { levels: levels(&points) }))
-}
-
-/// The stream of summaries. It ends when the coordinator does, as the sender goes with it, or when others need the place:
-/// pages come back by themselves.
-pub(super) async fn follow(State(app): State<App>) -> impl IntoResponse {
-    let follower = app.live.followers.admit();
-    let events = WatchStream::new(app.live.summaries.clone()).map_while(move |summary| {
-        let event = Event::default().event("summary").data(&*summary);
-        follower.reads().then_some(Ok::<_, Infallible>(event))
-    });
-    // The connection ends with the stream, so that its place is free too.
-    ([(CONNECTION, "close")], Sse::new(events))
-}
-
-#[derive(Debug, Serialize)]
-struct Summary {
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Summary {
+    /// The coordinator's version.
     version: &'static str,
+    /// Why nothing is recorded at present.
+    #[cfg_attr(test, schema(required))]
     store_error: Option<String>,
-    /// Those that are not over, in the order they are served; then the others, the latest first.
-    jobs: Vec<view::Job>,
+    coordinator: Coordinator,
+    /// At most 50: those that are not over in the order they are served, then the others, the latest first.
+    jobs: Vec<Job>,
+    /// How many there are.
     n_jobs: usize,
     workers: Fleet,
 }
 
 /// All workers together.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Fleet {
+    /// All.
     total: usize,
+    /// Those whose connection is open.
     connected: usize,
+    /// Their counting threads.
     threads: u64,
+    /// Those that are connected and count something.
     counting: usize,
+    /// Those of them whose speed is measured.
     measured: usize,
+    /// What those count together whose speed is measured; null if something is counted and nothing measured.
+    #[cfg_attr(test, schema(required))]
     nodes_per_second: Option<f64>,
+    /// Sent home.
     draining: usize,
+    /// Blocked.
     blocked: usize,
+    /// Stuck.
     stuck: usize,
+    /// Failing.
     failing: usize,
 }
 

@@ -5,9 +5,14 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::App;
+use super::app::App;
 
-/// All numbers of the coordinator.
+/// Numbers for Prometheus, in its text format, or in that of OpenMetrics if the header Accept names it.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/metrics",
+    responses((status = 200, description = "The numbers.", body = String, content_type = "application/openmetrics-text"))
+))]
 pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     match app.handle.metrics().exposition(accept) {

@@ -6,8 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 
-use super::App;
-use super::api::{find, job_id};
+use super::app::{App, find, job_id};
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -47,7 +46,7 @@ async fn cross(State(app): State<App>, Path((id, _)): Path<(String, String)>) ->
 
 fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     let snapshot = app.handle.snapshot();
-    let (status, page) = match job_id(id).and_then(|id| find(&snapshot.jobs, id).map(drop)) {
+    let (status, page) = match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
         Ok(()) => (StatusCode::OK, page),
         Err(_) => (StatusCode::NOT_FOUND, include_str!("../../web/missing.html")),
     };

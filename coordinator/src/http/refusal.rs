@@ -6,10 +6,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::LARGEST_BODY;
 use crate::connections::REQUEST;
-use crate::{Stopped, TooManyJobs};
+use crate::handle::Stopped;
+use queens_ledger::TooManyJobs;
 use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
+
+/// The largest body of a request: all that is ever sent is a line.
+pub(super) const LARGEST_BODY: usize = 16 << 10;
 
 /// A status and a reason, which is sent as `{"error": reason}`.
 #[derive(Debug)]
@@ -109,5 +112,84 @@ impl From<JobRefusal> for Refusal {
             JobRefusal::Over { .. } => StatusCode::CONFLICT,
         };
         Self::new(status, refusal.to_string())
+    }
+}
+
+/// What is refused, for the document.
+#[cfg(test)]
+#[expect(dead_code, reason = "only described")]
+pub(super) mod described {
+    use utoipa::{IntoResponses, ToSchema};
+
+    /// Why a request was refused.
+    #[derive(ToSchema)]
+    pub(crate) struct Error {
+        /// The reason, for people.
+        error: String,
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum Senseless {
+        /// What was asked for makes no sense.
+        #[response(status = 400)]
+        Query(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NoSuchJob {
+        /// There is no such job or cross.
+        #[response(status = 404)]
+        Job(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NoDetails {
+        /// The job has no plan yet.
+        #[response(status = 409)]
+        NoPlan(Error),
+        /// The coordinator is busy or stopping.
+        #[response(status = 503)]
+        Busy(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NoRecords {
+        /// The records can't be read now.
+        #[response(status = 503)]
+        Records(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NotDecided {
+        /// The body is not what was expected.
+        #[response(status = 400)]
+        Body(Error),
+        /// The request was sent by a page of another site.
+        #[response(status = 403)]
+        Stranger(Error),
+        /// The body is too large.
+        #[response(status = 413)]
+        TooLarge(Error),
+        /// The body is not said to be JSON.
+        #[response(status = 415)]
+        NotJson(Error),
+        /// It was not carried out: nothing can be made durable at present, there are too many jobs that are not over, or
+        /// the coordinator is stopping.
+        #[response(status = 503)]
+        Unavailable(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum IsOver {
+        /// The job is over and stays so.
+        #[response(status = 409)]
+        Over(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NoSuchWorker {
+        /// No worker has this name.
+        #[response(status = 404)]
+        Worker(Error),
     }
 }

@@ -1,10 +1,10 @@
-//! The coordinator: the ledger, its store and the order of things that the event loop keeps, without its thread.
+//! The coordinator: its core, driven as the event loop drives it, and watched at every step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use queens_ledger::{Effects, Ledger, Refusal};
-use queens_messages::{Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
+use queens_ledger::{Batch, Core, Due, JobChange, Note, Refusal, Sealed, Session, TooManyJobs, WorkerChange};
+use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
 use super::disk::{Disk, puzzle};
@@ -18,24 +18,28 @@ pub(crate) enum Command {
     Submit(BoardSize),
     Cancel(JobId),
     Planned(JobId),
-    Connect { hello: Hello, link: u64 },
-    Report { worker: WorkerId, link: u64, report: Report },
-    Failure { worker: WorkerId, link: u64, failure: Failure },
-    Operate(Operation),
-    Goodbye { worker: WorkerId, link: u64 },
-    Disconnect { worker: WorkerId, link: u64 },
-    Tick,
-}
-
-/// What an operator decides, which may be refused: the job is over, the worker gone.
-#[derive(Clone, Debug)]
-pub(crate) enum Operation {
-    Pause(JobId),
-    Resume(JobId),
-    Priority(JobId, Priority),
-    Drain(String),
-    Block(String),
-    Unblock(String),
+    Connect {
+        hello: Hello,
+        link: u64,
+    },
+    Report {
+        link: u64,
+        report: Report,
+    },
+    Failure {
+        link: u64,
+        failure: Failure,
+    },
+    /// May be refused: the job is over.
+    ChangeJob(JobId, JobChange),
+    /// May be refused: there is no such worker.
+    ChangeWorkers(String, WorkerChange),
+    Goodbye {
+        link: u64,
+    },
+    Disconnect {
+        link: u64,
+    },
 }
 
 /// What the coordinator asks of the world.
@@ -56,16 +60,28 @@ pub(crate) enum Request {
     Die,
 }
 
+/// An answer that waits until what it says is durable.
+#[derive(Debug)]
+enum Answer {
+    Submitted(Sealed<Result<JobId, TooManyJobs>>),
+    /// Given up, unless it was over already.
+    Cancelled(JobId, Sealed<Result<(), queens_ledger::UnknownJob>>),
+}
+
 /// One process of the coordinator.
 #[derive(Debug)]
 pub(crate) struct Coordinator {
-    ledger: Ledger,
-    /// The latest time that the ledger was told.
+    core: Core,
+    /// The latest ledger's time.
     now: Duration,
     queue: VecDeque<Command>,
-    sessions: BTreeMap<WorkerId, u64>,
-    /// Could not be written yet.
-    unwritten: Option<Effects>,
+    /// The session that was begun on each link.
+    sessions: BTreeMap<u64, Session>,
+    /// What should be open: the last link of each worker that has not ended.
+    open: BTreeMap<WorkerId, u64>,
+    answers: Vec<Answer>,
+    /// Could not be written yet, since when.
+    unwritten: Option<(Batch, Duration)>,
     /// How many more messages it sends before it dies, if it is to die after its next commit.
     pub(crate) dies_after: Option<u64>,
 }
@@ -83,16 +99,18 @@ impl Coordinator {
     pub(crate) fn start(around: &mut Surroundings<'_>) -> Self {
         let stored = around.disk.load();
         around.witness.restart(around.disk, stored.epoch);
-        let ledger = Ledger::restore(stored).expect("what was stored can be gone on with");
+        let core = Core::restore(stored).expect("what was stored can be gone on with");
         let mut coordinator = Self {
-            ledger,
+            core,
             now: Duration::ZERO,
             queue: VecDeque::new(),
             sessions: BTreeMap::new(),
+            open: BTreeMap::new(),
+            answers: Vec::new(),
             unwritten: None,
             dies_after: None,
         };
-        coordinator.carry_out(around);
+        coordinator.carry_out(Duration::ZERO, around);
         coordinator
     }
 
@@ -105,84 +123,91 @@ impl Coordinator {
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.queue.is_empty() && !self.ledger.has_leases()
+        self.queue.is_empty() && !self.core.ledger().has_leases()
     }
 
     pub(crate) fn has_failed_jobs(&self) -> bool {
-        self.ledger.jobs().iter().any(|job| job.state == JobState::Failed)
+        self.core.ledger().jobs().iter().any(|job| job.state == JobState::Failed)
     }
 
-    pub(crate) fn has_workers(&self) -> bool {
-        self.ledger.has_workers()
+    /// When it has to be run though nothing has come.
+    pub(crate) fn next_tick(&self) -> Option<Duration> {
+        self.core.next_tick(false).filter(|_| !self.is_blocked())
     }
 
-    pub(crate) fn has_leases(&self) -> bool {
-        self.ledger.has_leases()
-    }
-
-    /// Plays all that waits to the ledger, then does what that wants done.
-    pub(crate) fn run(&mut self, now: Duration, around: &mut Surroundings<'_>) {
+    /// Plays all that waits to the core, then does what that wants done.
+    pub(crate) fn run(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         if self.is_blocked() {
             return;
         }
+        let next_tick = self.core.next_tick(false);
+        self.core.wake(time, false, 0);
         while let Some(command) = self.queue.pop_front() {
-            self.apply(now, command, around);
+            self.apply(time, command, around);
         }
-        self.carry_out(around);
+        if next_tick.is_some_and(|next_tick| time >= next_tick) {
+            self.core.tick(time);
+        }
+        self.carry_out(time, around);
     }
 
     /// Writes again what could not be written.
-    pub(crate) fn retry(&mut self, around: &mut Surroundings<'_>) {
+    pub(crate) fn retry(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         if self.is_blocked() {
-            self.carry_out(around);
+            self.carry_out(time, around);
         }
     }
 
-    fn apply(&mut self, now: Duration, command: Command, around: &mut Surroundings<'_>) {
-        self.now = self.now.max(now);
+    fn apply(&mut self, time: Duration, command: Command, around: &mut Surroundings<'_>) {
+        self.now = self.now.max(self.core.now(time));
         match command {
-            Command::Submit(n) => _ = self.ledger.submit(n, 0),
+            Command::Submit(n) => {
+                self.answers.push(Answer::Submitted(self.core.submit(time, n, Default::default())));
+            }
             Command::Cancel(job) => {
                 let was_over = around.disk.is_over(job) || self.is_complete(job, around);
-                if self.ledger.cancel(now, job).is_ok() && !was_over {
+                self.answers.push(Answer::Cancelled(job, self.core.cancel(time, job)));
+                if around.disk.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
                 }
             }
             Command::Planned(job) => {
-                self.ledger.planned(now, job, puzzle(around.puzzles, job).plan.clone());
+                self.core.planned(time, job, puzzle(around.puzzles, job).plan.clone().into());
                 around.witness.planned(job);
             }
             Command::Connect { hello, link } => {
                 around.witness.connect(self.now, around.puzzles, &hello);
-                self.sessions.insert(hello.worker, link);
-                self.ledger.connect(now, hello).expect("its hello is in order");
+                let worker = hello.worker;
+                let session = self.core.connect(time, hello).expect("its hello is in order");
+                self.sessions.insert(link, session);
+                self.open.insert(worker, link);
             }
-            Command::Operate(operation) => self.operate(now, &operation),
-            Command::Failure { worker, link, failure } => {
-                let is_open = self.sessions.get(&worker) == Some(&link);
-                if is_open && self.ledger.fail(now, worker, &failure).is_ok() {
-                    around.witness.fail(worker, &failure);
-                } else {
-                    self.send_away(now, worker, link, around);
+            Command::ChangeJob(job, change) => _ = self.core.change_job(time, job, change),
+            Command::ChangeWorkers(name, change) => {
+                _ = self.core.change_workers(time, &Name::of_any(&name), change);
+            }
+            Command::Failure { link, failure } => {
+                let Some(&session) = self.sessions.get(&link) else { return };
+                let worker = session.worker();
+                let is_open = self.is_open(link);
+                match self.core.fail(time, session, &failure) {
+                    Ok(()) if is_open => around.witness.fail(worker, &failure),
+                    Ok(()) => panic!("{worker} is heard in a session that has ended: {failure:?}"),
+                    Err(_) => _ = self.end(link),
                 }
             }
-            Command::Report { worker, link, report } => self.report(now, worker, link, &report, around),
-            Command::Goodbye { worker, link } => {
-                if self.close(worker, link) {
-                    self.ledger.goodbye(now, worker);
-                    around.witness.leave(worker);
+            Command::Report { link, report } => self.report(time, link, &report, around),
+            Command::Goodbye { link } => {
+                let Some(&session) = self.sessions.get(&link) else { return };
+                self.core.goodbye(time, session);
+                if self.end(link) {
+                    around.witness.leave(session.worker());
                 }
             }
-            Command::Disconnect { worker, link } => {
-                if self.close(worker, link) {
-                    self.ledger.disconnect(now, worker);
-                }
-            }
-            Command::Tick => {
-                for silent in self.ledger.tick(now) {
-                    let link = self.sessions.remove(&silent);
-                    around.requests.extend(link.map(|link| Request::Close { link }));
-                }
+            Command::Disconnect { link } => {
+                let Some(&session) = self.sessions.get(&link) else { return };
+                self.core.disconnect(time, session);
+                self.end(link);
             }
         }
     }
@@ -192,18 +217,12 @@ impl Coordinator {
         progress.is_some_and(|progress| around.witness.n_recorded(job) == progress.n_subproblems)
     }
 
-    fn report(
-        &mut self,
-        now: Duration,
-        worker: WorkerId,
-        link: u64,
-        report: &Report,
-        around: &mut Surroundings<'_>,
-    ) {
-        let is_open = self.sessions.get(&worker) == Some(&link);
-        let is_known = is_open && self.ledger.workers().iter().any(|known| known.id == worker);
-        let result =
-            if is_open { self.ledger.report(now, worker, report) } else { Err(Refusal::Unknown(worker)) };
+    fn report(&mut self, time: Duration, link: u64, report: &Report, around: &mut Surroundings<'_>) {
+        let Some(&session) = self.sessions.get(&link) else { return };
+        let worker = session.worker();
+        let is_known =
+            self.is_open(link) && self.core.ledger().workers().iter().any(|known| known.id == worker);
+        let result: Result<_, Refusal> = self.core.report(time, session, report);
         let is_accepted = is_known && around.witness.accepts(around.puzzles, report);
         let expected = is_accepted.then(|| {
             let outcomes = result.as_deref().unwrap_or_default();
@@ -211,53 +230,42 @@ impl Coordinator {
         });
         match (&result, expected) {
             (Ok(outcomes), Some(expected)) => assert_eq!(outcomes, &expected, "outcomes of {report:?}"),
-            (Err(_), None) => {}
+            (Err(_), None) => _ = self.end(link),
             (result, expected) => panic!("{result:?} instead of {expected:?} for {report:?}"),
         }
-        if result.is_err() {
-            self.send_away(now, worker, link, around);
-        }
     }
 
-    fn operate(&mut self, now: Duration, operation: &Operation) {
-        _ = match operation {
-            Operation::Pause(job) => self.ledger.pause(now, *job).is_ok(),
-            Operation::Resume(job) => self.ledger.resume(now, *job).is_ok(),
-            Operation::Priority(job, priority) => self.ledger.set_priority(now, *job, *priority).is_ok(),
-            Operation::Drain(name) => self.ledger.drain(now, &Name::of_any(name)).is_ok(),
-            Operation::Block(name) => self.ledger.block(now, &Name::of_any(name)) > 0,
-            Operation::Unblock(name) => self.ledger.unblock(now, &Name::of_any(name)).is_ok(),
-        };
+    /// Whether a link has the session of its worker that should be open.
+    fn is_open(&self, link: u64) -> bool {
+        self.sessions.get(&link).is_some_and(|session| self.open.get(&session.worker()) == Some(&link))
     }
 
-    fn send_away(&mut self, now: Duration, worker: WorkerId, link: u64, around: &mut Surroundings<'_>) {
-        if self.close(worker, link) {
-            self.ledger.disconnect(now, worker);
-        }
-        around.requests.push(Request::Close { link });
-    }
-
-    /// Forgets a session, unless the worker has begun another since.
-    fn close(&mut self, worker: WorkerId, link: u64) -> bool {
-        let is_open = self.sessions.get(&worker) == Some(&link);
-        if is_open {
-            self.sessions.remove(&worker);
-        }
+    /// The session on a link should be closed now, unless its worker has begun another since.
+    fn end(&mut self, link: u64) -> bool {
+        let is_open = self.is_open(link);
+        self.open.retain(|_, open| *open != link);
         is_open
     }
 
     /// First makes durable, then tells, as the event loop does.
-    fn carry_out(&mut self, around: &mut Surroundings<'_>) {
+    fn carry_out(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         loop {
-            let effects = self.unwritten.take().unwrap_or_else(|| self.ledger.take_effects());
-            let failed =
-                !effects.writes.is_empty() && around.disk.commit(around.puzzles, &effects.writes).is_err();
-            if failed {
-                self.unwritten = Some(effects);
+            let (batch, failed) = match self.unwritten.take() {
+                Some((batch, failed)) => (batch, Some(failed)),
+                None => (self.core.take_batch(), None),
+            };
+            self.check_sessions(around);
+            let has_writes = !batch.writes().is_empty();
+            if has_writes && around.disk.commit(around.puzzles, batch.writes()).is_err() {
+                self.unwritten = Some((batch, failed.unwrap_or(time)));
                 return around.requests.push(Request::Retry);
             }
+            if let Some(failed) = failed {
+                self.core.stood_still(failed, time);
+            }
+            let Due { durable, messages, plans, comparisons } = batch.written();
             self.check(around);
-            for (worker, message) in effects.messages {
+            for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
                     if *left == 0 {
                         return around.requests.push(Request::Die);
@@ -266,50 +274,82 @@ impl Coordinator {
                 }
                 self.send(worker, message, around);
             }
-            if self.dies_after.is_some() && !effects.writes.is_empty() {
+            if self.dies_after.is_some() && has_writes {
                 return around.requests.push(Request::Die);
             }
-            around.requests.extend(effects.plans.into_iter().map(|(job, _)| Request::Plan(job)));
-            let known: BTreeSet<WorkerId> = self.ledger.workers().iter().map(|worker| worker.id).collect();
+            for answer in self.answers.drain(..) {
+                match answer {
+                    Answer::Submitted(job) => {
+                        let job = job.open(&durable).expect("few jobs");
+                        assert!(around.disk.entries.contains_key(&job), "job {job} is not durable");
+                    }
+                    Answer::Cancelled(job, cancelled) => {
+                        let is_over = cancelled.open(&durable).is_err() || around.disk.is_over(job);
+                        assert!(is_over, "that job {job} is given up is not durable");
+                    }
+                }
+            }
+            around.requests.extend(plans.into_iter().map(|(job, _)| Request::Plan(job)));
+            let known: BTreeSet<WorkerId> =
+                self.core.ledger().workers().iter().map(|worker| worker.id).collect();
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
-            around.witness.check_comparisons(&effects.comparisons);
-            if effects.comparisons.is_empty() {
+            around.witness.check_comparisons(&comparisons);
+            if comparisons.is_empty() {
                 return;
             }
-            for comparison in &effects.comparisons {
+            for comparison in &comparisons {
                 let recorded = around.disk.find(comparison.job, comparison.span);
-                self.ledger.compared(comparison, recorded.as_ref());
+                self.core.compared(comparison, recorded.as_ref());
                 around.witness.compare(comparison, recorded.as_ref());
             }
         }
     }
 
     fn send(&self, worker: WorkerId, message: ToWorker, around: &mut Surroundings<'_>) {
-        let session = self.sessions.get(&worker);
+        let link = self.open.get(&worker);
         if let ToWorker::Lease(lease) = &message {
             around.witness.grant(self.now, worker, lease);
         }
         // Without a session, the ledger's word on what is *not* held still counts.
-        let is_told = session.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
+        let is_told = link.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
         if is_told {
-            let unacknowledged = around.workers.get(&worker).map(|worker| &worker.unacknowledged[..]);
+            let unacknowledged = around.workers.get(&worker).map(|worker| worker.watch.unacknowledged());
             around.witness.tell(around.disk, worker, unacknowledged.unwrap_or_default(), &message);
         }
-        if let Some(&link) = session {
+        if let Some(&link) = link {
             around.requests.push(Request::Send { link, message });
+        }
+    }
+
+    /// Exactly the sessions that should be are open: each worker's last one, until it ends or nothing is heard of it.
+    fn check_sessions(&mut self, around: &mut Surroundings<'_>) {
+        for note in self.core.take_notes() {
+            if let Note::Silent { worker } = note {
+                self.open.remove(&worker);
+            }
+        }
+        for session in self.core.take_closed() {
+            let links = self.sessions.iter().filter(|(_, known)| **known == session);
+            let links: Vec<u64> = links.map(|(&link, _)| link).collect();
+            around.requests.extend(links.into_iter().map(|link| Request::Close { link }));
+        }
+        for session in self.sessions.values() {
+            let worker = session.worker();
+            let should = self.open.get(&worker).map(|link| self.sessions[link]);
+            assert_eq!(self.core.session(worker), should, "the session of {worker}");
         }
     }
 
     /// What the ledger says of its jobs is what is durable, and what the witness has seen.
     fn check(&self, around: &Surroundings<'_>) {
-        for status in self.ledger.jobs() {
+        for status in self.core.ledger().jobs() {
             let job = status.id;
             let durable = around.disk.progress(job).unwrap_or_default();
             assert_eq!(status.progress, durable, "progress of job {job}");
             assert_eq!(durable.n_recorded, around.witness.n_recorded(job), "reports on job {job}");
             let compared = around.witness.compared(job);
-            let row = &around.disk.rows[&job];
+            let row = &around.disk.entries[&job];
             assert_eq!(
                 (row.n_verified, row.n_disputed, status.n_disputed),
                 (compared.n_verified, compared.n_disputed, compared.n_disputed),

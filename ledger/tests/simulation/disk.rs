@@ -17,7 +17,7 @@ use super::puzzle::Puzzle;
 #[derive(Debug)]
 pub(crate) struct Disk {
     medium: Medium,
-    pub(crate) rows: BTreeMap<JobId, JobEntry>,
+    pub(crate) entries: BTreeMap<JobId, JobEntry>,
     crosses: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
     /// How many commits are to fail.
@@ -82,7 +82,7 @@ impl Disk {
         let medium = real.map_or_else(|| Medium::Memory(MemoryStore::default()), Medium::Real);
         Self {
             medium,
-            rows: BTreeMap::new(),
+            entries: BTreeMap::new(),
             crosses: BTreeMap::new(),
             progress: BTreeMap::new(),
             n_failures: 0,
@@ -144,19 +144,19 @@ impl Disk {
     }
 
     pub(crate) fn is_over(&self, job: JobId) -> bool {
-        self.rows.get(&job).is_some_and(|row| matches!(row.phase, Phase::Done | Phase::Cancelled))
+        self.entries.get(&job).is_some_and(|row| matches!(row.phase, Phase::Done | Phase::Cancelled))
     }
 
     fn apply(&mut self, puzzles: &[Puzzle], writes: &[Write]) {
         self.medium.store().commit(writes).expect("jobs are written before what belongs to them");
         let cancelled = |(&id, row): (&JobId, &JobEntry)| (row.phase == Phase::Cancelled).then_some(id);
-        let cancelled: BTreeSet<JobId> = self.rows.iter().filter_map(cancelled).collect();
+        let cancelled: BTreeSet<JobId> = self.entries.iter().filter_map(cancelled).collect();
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
                 Write::Epoch(_) | Write::Blocked { .. } => {}
                 Write::Job(row) => {
-                    if let Some(before) = self.rows.insert(row.id, row.clone()) {
+                    if let Some(before) = self.entries.insert(row.id, row.clone()) {
                         assert!(rank(before.phase) <= rank(row.phase), "job {} goes back: {row:?}", row.id);
                         assert!(before.n_verified <= row.n_verified && before.n_disputed <= row.n_disputed);
                     }

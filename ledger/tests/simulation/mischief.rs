@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use queens_ledger::store::MAX_DURATION;
+use queens_ledger::{JobChange, WorkerChange};
 use queens_messages::{Delta, Held, Hello, JobId, LeaseId, Priority, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
-use super::coordinator::{Command, Operation};
+use super::coordinator::{Command, Coordinator};
 use super::disk::puzzle;
 use super::event::Event;
 use super::fault::Fault;
@@ -14,9 +15,6 @@ use super::world::World;
 
 /// What workers are called: several by each name.
 pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
-
-/// How long a leaving worker waits for its last acknowledgement.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
 
 impl World<'_> {
     /// Inflicts a fault; `false` if there is nobody whom it could happen to.
@@ -39,6 +37,11 @@ impl World<'_> {
             Fault::ClockJump => {
                 if self.random.percent(70) {
                     self.ahead += self.random.ms(100, 60_000);
+                    // The first jump is taken for a standstill, the next one not.
+                    if self.random.percent(50) {
+                        self.coordinate(Coordinator::run);
+                        self.ahead += self.random.ms(100, 60_000);
+                    }
                 } else {
                     self.behind += self.random.ms(100, 10_000);
                 }
@@ -52,7 +55,7 @@ impl World<'_> {
 
     fn cancel(&mut self) -> bool {
         let job = JobId(2);
-        if self.coordinator.is_none() || !self.disk.rows.contains_key(&job) || self.disk.is_over(job) {
+        if self.coordinator.is_none() || !self.disk.entries.contains_key(&job) || self.disk.is_over(job) {
             return false;
         }
         self.wants_cancel = true;
@@ -63,29 +66,29 @@ impl World<'_> {
     /// An operator does something. Pauses and blocks are taken back some time later.
     fn operate(&mut self, fault: Fault) -> Option<()> {
         self.coordinator.as_ref()?;
-        let jobs: Vec<JobId> = self.disk.rows.keys().copied().collect();
+        let jobs: Vec<JobId> = self.disk.entries.keys().copied().collect();
         let job = self.random.pick(&jobs)?;
         let name = self.random.pick(&NAMES)?.to_owned();
         let operation = match fault {
             Fault::Pause => {
                 self.paused.insert(job);
-                Operation::Pause(job)
+                Command::ChangeJob(job, JobChange::Pause)
             }
             Fault::Block => {
                 self.blocked.insert(name.clone());
-                Operation::Block(name)
+                Command::ChangeWorkers(name, WorkerChange::Block)
             }
             Fault::Drain => {
                 let at = self.random.ms(0, 5_000);
                 self.after(at, Event::Join { healthy: false });
-                Operation::Drain(name)
+                Command::ChangeWorkers(name, WorkerChange::Drain)
             }
             _ => {
                 let priority = i32::try_from(self.random.below(3)).expect("small") - 1;
-                Operation::Priority(job, Priority::try_from(priority).expect("small"))
+                Command::ChangeJob(job, JobChange::Priority(Priority::try_from(priority).expect("small")))
             }
         };
-        self.command(Command::Operate(operation));
+        self.command(operation);
         let at = self.random.ms(500, 20_000);
         self.after(at, Event::Undo);
         Some(())
@@ -93,16 +96,24 @@ impl World<'_> {
 
     /// Repeats what operators want, and does not if they want nothing special any more.
     pub(crate) fn repeat_operations(&mut self) {
-        let jobs: Vec<JobId> = self.disk.rows.keys().copied().collect();
+        let jobs: Vec<JobId> = self.disk.entries.keys().copied().collect();
         for job in jobs {
             let is_paused = self.paused.contains(&job);
-            let operation = if is_paused { Operation::Pause(job) } else { Operation::Resume(job) };
-            self.command(Command::Operate(operation));
+            let operation = if is_paused {
+                Command::ChangeJob(job, JobChange::Pause)
+            } else {
+                Command::ChangeJob(job, JobChange::Resume)
+            };
+            self.command(operation);
         }
         for name in NAMES.map(str::to_owned) {
             let is_blocked = self.blocked.contains(&name);
-            let operation = if is_blocked { Operation::Block(name) } else { Operation::Unblock(name) };
-            self.command(Command::Operate(operation));
+            let operation = if is_blocked {
+                Command::ChangeWorkers(name, WorkerChange::Block)
+            } else {
+                Command::ChangeWorkers(name, WorkerChange::Unblock)
+            };
+            self.command(operation);
         }
     }
 
@@ -117,7 +128,13 @@ impl World<'_> {
                 let link = self.links.get_mut(&link?).expect("was made");
                 if upwards { link.up.hold(until) } else { link.down.hold(until) }
             }
-            Fault::LinkLost => self.break_link(link?),
+            Fault::LinkLost => {
+                let link = link?;
+                if self.random.percent(40) {
+                    self.send_last_words(id, link);
+                }
+                self.break_link(link);
+            }
             Fault::Partition | Fault::Crash => {
                 link.into_iter().for_each(|link| self.break_link(link));
                 self.workers.remove(&id);
@@ -139,8 +156,7 @@ impl World<'_> {
                 self.workers.get_mut(&id)?.speed *= factor;
             }
             Fault::Leave => {
-                self.workers.get_mut(&id)?.leaving = true;
-                self.after(FAREWELL, Event::Farewell { worker: id });
+                self.after(Duration::ZERO, Event::Leave { worker: id });
                 let at = self.random.ms(0, 5_000);
                 self.after(at, Event::Join { healthy: false });
             }
@@ -185,6 +201,16 @@ impl World<'_> {
     }
 
     /// Breaks a link, with or without what is on its way.
+    /// Says once more what was said before, and that is long on its way: it arrives in a session that is over.
+    fn send_last_words(&mut self, id: WorkerId, link: u64) {
+        let until = self.now + self.random.ms(1_000, 20_000);
+        self.links.get_mut(&link).expect("was made").up.hold(until);
+        let sent = self.workers[&id].sent.clone();
+        if let Some(report) = self.random.pick(&sent) {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+    }
+
     pub(crate) fn break_link(&mut self, link: u64) {
         let (lose_up, lose_down) = (self.random.percent(50), self.random.percent(50));
         let last = self.links.get_mut(&link).expect("was made").up.close(lose_up);
@@ -199,7 +225,7 @@ impl World<'_> {
     /// A report that no honest worker sends.
     fn invent(&mut self, fault: Fault, id: WorkerId) -> Option<Report> {
         let planned = |job: &JobId| self.disk.progress(*job).is_some();
-        let jobs: Vec<JobId> = self.disk.rows.keys().copied().filter(planned).collect();
+        let jobs: Vec<JobId> = self.disk.entries.keys().copied().filter(planned).collect();
         let job = self.random.pick(&jobs)?;
         // Its own or anybody's, of this or an earlier coordinator: under others, nothing is listened to.
         let mut leases = self.workers[&id].leases();
@@ -233,7 +259,7 @@ impl World<'_> {
 
     /// A worker whose lease somebody else has counted in its place, and a report of it with other numbers.
     fn contradict(&mut self) -> Option<(WorkerId, Report)> {
-        let records = self.disk.rows.keys().map(|&job| (job, self.disk.records(job))).collect();
+        let records = self.disk.entries.keys().map(|&job| (job, self.disk.records(job))).collect();
         let repeatable = |&worker: &WorkerId| {
             self.witness.repeatable(worker, &records).into_iter().map(move |delta| (worker, delta))
         };
@@ -249,7 +275,7 @@ impl World<'_> {
     /// nobody could tell.
     fn lie(&mut self, id: WorkerId) -> Option<Report> {
         let planned = |job: &JobId| self.disk.progress(*job).is_some();
-        let jobs: Vec<JobId> = self.disk.rows.keys().copied().filter(planned).collect();
+        let jobs: Vec<JobId> = self.disk.entries.keys().copied().filter(planned).collect();
         let mut leases = self.workers[&id].leases();
         leases.extend(self.witness.any_token(&mut self.random));
         let lease = self.random.pick(&leases)?;
@@ -288,7 +314,7 @@ impl World<'_> {
     /// Adds leases to a hello that can't be, or that are others'.
     pub(crate) fn spoil(&mut self, hello: &mut Hello, fault: Fault) {
         if fault == Fault::Impostor {
-            for job in self.disk.rows.keys().copied().filter(|&job| self.disk.progress(job).is_some()) {
+            for job in self.disk.entries.keys().copied().filter(|&job| self.disk.progress(job).is_some()) {
                 let Some(lease) = self.witness.any_token(&mut self.random) else { return };
                 let span = puzzle(&self.puzzles, job).random_span(400, &mut self.random);
                 if hello.held.iter().all(|held| held.lease != lease) {

@@ -8,6 +8,9 @@ use super::coordinator::{Command, Coordinator, Request, Surroundings};
 use super::event::Event;
 use super::world::World;
 
+/// How often it is looked whether there is something to look after.
+const IDLE: Duration = Duration::from_secs(1);
+
 impl World<'_> {
     /// Puts a command into the event loop's queue, which is often looked at before the next one comes.
     pub(crate) fn command(&mut self, command: Command) {
@@ -22,24 +25,30 @@ impl World<'_> {
     }
 
     pub(crate) fn tick(&mut self) {
-        let Some(coordinator) = &mut self.coordinator else { return };
-        let ms = if coordinator.has_leases() { 100 } else { 1_000 };
-        if coordinator.has_workers() && !coordinator.is_blocked() {
-            coordinator.push(Command::Tick);
+        let Some(coordinator) = &self.coordinator else { return };
+        let next_tick = coordinator.next_tick();
+        if next_tick.is_some_and(|next_tick| self.clock() >= next_tick) {
             self.coordinate(Coordinator::run);
         }
-        self.after(Duration::from_millis(ms), Event::Tick { start: self.n_starts });
+        let next_tick = self.coordinator.as_ref().and_then(Coordinator::next_tick);
+        let wait = next_tick.map_or(IDLE, |next_tick| next_tick.saturating_sub(self.clock()));
+        self.after(wait.clamp(Duration::from_millis(1), IDLE), Event::Tick { start: self.n_starts });
     }
 
     /// Lets the coordinator do something, and does what it asks for.
     pub(crate) fn coordinate(&mut self, act: impl FnOnce(&mut Coordinator, Duration, &mut Surroundings<'_>)) {
-        let clock = (self.now - self.started + self.ahead).saturating_sub(self.behind);
+        let clock = self.clock();
         let Some(mut coordinator) = self.coordinator.take() else { return };
         let mut around = self.surroundings();
         act(&mut coordinator, clock, &mut around);
         let requests = around.requests;
         self.coordinator = Some(coordinator);
         requests.into_iter().for_each(|request| self.grant(request));
+    }
+
+    /// What the coordinator takes for the time since its start.
+    fn clock(&self) -> Duration {
+        (self.now - self.started + self.ahead).saturating_sub(self.behind)
     }
 
     fn surroundings(&mut self) -> Surroundings<'_> {
@@ -105,7 +114,7 @@ impl World<'_> {
         let mut coordinator = Coordinator::start(&mut around);
         let requests = around.requests;
         // The operator repeats what was not answered.
-        for puzzle in &self.puzzles[self.disk.rows.len().min(self.n_submitted)..self.n_submitted] {
+        for puzzle in &self.puzzles[self.disk.entries.len().min(self.n_submitted)..self.n_submitted] {
             coordinator.push(Command::Submit(puzzle.plan.n()));
         }
         if self.wants_cancel {

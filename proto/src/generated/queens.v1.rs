@@ -370,7 +370,7 @@ pub struct Job {
     /// What the worker that failed last had to say; empty if none has.
     #[prost(string, tag = "19")]
     pub failure: ::prost::alloc::string::String,
-    /// Why the coordinator can't record anything at present; empty if it can.
+    /// The store_error of the coordinator, for clients that do not know GetCoordinator.
     #[prost(string, tag = "20")]
     pub store_error: ::prost::alloc::string::String,
     /// The least and the most that seconds_left should turn out to be, 19 times out of 20; there if that is.
@@ -510,6 +510,31 @@ pub struct ListEventsResponse {
     /// The oldest first.
     #[prost(message, repeated, tag = "1")]
     pub events: ::prost::alloc::vec::Vec<Event>,
+}
+/// Asks for the coordinator itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetCoordinatorRequest {}
+/// A coordinator as it stands.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Coordinator {
+    /// Version of its program.
+    #[prost(string, tag = "1")]
+    pub version: ::prost::alloc::string::String,
+    /// How long it has run, in milliseconds.
+    #[prost(uint64, tag = "2")]
+    pub uptime_ms: u64,
+    /// What it keeps jobs in: "sqlite" or "memory".
+    #[prost(string, tag = "3")]
+    pub store: ::prost::alloc::string::String,
+    /// Why nothing can be recorded at present; empty if all is well.
+    #[prost(string, tag = "4")]
+    pub store_error: ::prost::alloc::string::String,
+    /// What it refuses at present and why, in words.
+    #[prost(string, repeated, tag = "5")]
+    pub refuses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The longest step of its event loop in the last minute or two, the present one included, in microseconds.
+    #[prost(uint64, tag = "6")]
+    pub slowest_step_us: u64,
 }
 /// Something that has happened.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1394,6 +1419,28 @@ pub mod jobs_client {
             req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "ListEvents"));
             self.inner.unary(req, path, codec).await
         }
+        /// How the coordinator itself stands. A coordinator of an older version answers UNIMPLEMENTED.
+        pub async fn get_coordinator(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetCoordinatorRequest>,
+        ) -> std::result::Result<tonic::Response<super::Coordinator>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.Jobs/GetCoordinator",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.Jobs", "GetCoordinator"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1504,6 +1551,11 @@ pub mod jobs_server {
             tonic::Response<super::ListEventsResponse>,
             tonic::Status,
         >;
+        /// How the coordinator itself stands. A coordinator of an older version answers UNIMPLEMENTED.
+        async fn get_coordinator(
+            &self,
+            request: tonic::Request<super::GetCoordinatorRequest>,
+        ) -> std::result::Result<tonic::Response<super::Coordinator>, tonic::Status>;
     }
     /// For operators.
     #[derive(Debug)]
@@ -2172,6 +2224,51 @@ pub mod jobs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListEventsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/GetCoordinator" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetCoordinatorSvc<T: Jobs>(pub Arc<T>);
+                    impl<
+                        T: Jobs,
+                    > tonic::server::UnaryService<super::GetCoordinatorRequest>
+                    for GetCoordinatorSvc<T> {
+                        type Response = super::Coordinator;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetCoordinatorRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::get_coordinator(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetCoordinatorSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

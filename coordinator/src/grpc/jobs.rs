@@ -1,0 +1,177 @@
+//! What operators ask for.
+
+use std::pin::Pin;
+
+use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use queens_messages::{JobId, Priority};
+use queens_proto::convert::worker_name;
+use queens_proto::pb;
+use queens_proto::pb::jobs_server::Jobs;
+use queens_solver::BoardSize;
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+use super::lists;
+use super::refusal::{invalid_message, stopped, unknown_job, unknown_page};
+use super::told::{find, told};
+use super::watch::watch;
+use crate::handle::Handle;
+use queens_ledger::{JobChange, WorkerChange};
+
+/// The service that operators ask.
+pub(super) struct JobsService {
+    handle: Handle,
+}
+
+type JobStream = Pin<Box<dyn Stream<Item = Result<pb::Job, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Jobs for JobsService {
+    type WatchStream = JobStream;
+
+    async fn submit(
+        &self,
+        request: Request<pb::SubmitRequest>,
+    ) -> Result<Response<pb::SubmitResponse>, Status> {
+        let pb::SubmitRequest { n, priority } = request.into_inner();
+        let n = BoardSize::try_from(n).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let submitted = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
+        let job = submitted.map_err(|refusal| Status::resource_exhausted(refusal.to_string()))?;
+        Ok(Response::new(pb::SubmitResponse { job: job.0 }))
+    }
+
+    async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
+        let page = request.into_inner().page.parse().map_err(unknown_page)?;
+        Ok(Response::new(lists::jobs(&self.handle.snapshot(), page)))
+    }
+
+    async fn get(&self, request: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
+        let snapshot = self.handle.snapshot();
+        Ok(Response::new(told(find(&snapshot, JobId(request.into_inner().job))?, &snapshot)))
+    }
+
+    async fn watch(&self, request: Request<pb::GetRequest>) -> Result<Response<JobStream>, Status> {
+        let job = JobId(request.into_inner().job);
+        find(&self.handle.snapshot(), job)?;
+        let (sender, stream) = mpsc::channel(1);
+        tokio::spawn(watch(self.handle.clone(), job, sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<pb::CancelRequest>,
+    ) -> Result<Response<pb::CancelResponse>, Status> {
+        let job = JobId(request.into_inner().job);
+        let cancelled = self.handle.cancel(job).await.map_err(stopped)?;
+        cancelled.map_err(|UnknownJob(job)| unknown_job(job))?;
+        Ok(Response::new(pb::CancelResponse {}))
+    }
+
+    async fn pause(&self, request: Request<pb::PauseRequest>) -> Result<Response<pb::PauseResponse>, Status> {
+        self.change_job(request.into_inner().job, JobChange::Pause).await?;
+        Ok(Response::new(pb::PauseResponse {}))
+    }
+
+    async fn resume(
+        &self,
+        request: Request<pb::ResumeRequest>,
+    ) -> Result<Response<pb::ResumeResponse>, Status> {
+        self.change_job(request.into_inner().job, JobChange::Resume).await?;
+        Ok(Response::new(pb::ResumeResponse {}))
+    }
+
+    async fn set_priority(
+        &self,
+        request: Request<pb::SetPriorityRequest>,
+    ) -> Result<Response<pb::SetPriorityResponse>, Status> {
+        let pb::SetPriorityRequest { job, priority } = request.into_inner();
+        self.change_job(job, JobChange::Priority(self::priority(priority)?)).await?;
+        Ok(Response::new(pb::SetPriorityResponse {}))
+    }
+
+    async fn drain_workers(
+        &self,
+        request: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.change_workers(request.into_inner(), WorkerChange::Drain).await
+    }
+
+    async fn block_workers(
+        &self,
+        request: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.change_workers(request.into_inner(), WorkerChange::Block).await
+    }
+
+    async fn unblock_workers(
+        &self,
+        request: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.change_workers(request.into_inner(), WorkerChange::Unblock).await
+    }
+
+    async fn list_workers(
+        &self,
+        request: Request<pb::ListWorkersRequest>,
+    ) -> Result<Response<pb::ListWorkersResponse>, Status> {
+        let page = request.into_inner().page.parse().map_err(unknown_page)?;
+        Ok(Response::new(lists::workers(&self.handle.snapshot(), page)))
+    }
+
+    async fn list_contributions(
+        &self,
+        request: Request<pb::GetRequest>,
+    ) -> Result<Response<pb::ListContributionsResponse>, Status> {
+        let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
+        let contributions = self.handle.contributions(job).await;
+        let contributions = contributions.map_err(|untold| Status::unavailable(untold.to_string()))?;
+        let contributions = contributions.iter().map(pb::Contribution::from).collect();
+        Ok(Response::new(pb::ListContributionsResponse { contributions }))
+    }
+
+    async fn list_events(
+        &self,
+        _: Request<pb::ListEventsRequest>,
+    ) -> Result<Response<pb::ListEventsResponse>, Status> {
+        Ok(Response::new(lists::events(&self.handle.snapshot())))
+    }
+
+    async fn get_coordinator(
+        &self,
+        _: Request<pb::GetCoordinatorRequest>,
+    ) -> Result<Response<pb::Coordinator>, Status> {
+        Ok(Response::new(self.handle.status().into()))
+    }
+}
+
+impl JobsService {
+    pub(super) fn new(handle: Handle) -> Self {
+        Self { handle }
+    }
+
+    async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {
+        let changed = self.handle.change_job(JobId(job), change).await.map_err(stopped)?;
+        changed.map_err(|refusal| match refusal {
+            JobRefusal::Unknown(job) => unknown_job(job),
+            JobRefusal::Over { .. } => Status::failed_precondition(refusal.to_string()),
+        })
+    }
+
+    async fn change_workers(
+        &self,
+        request: pb::WorkersRequest,
+        change: WorkerChange,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        let name = worker_name(&request.name).map_err(|invalid| invalid_message(&invalid))?;
+        let changed = self.handle.change_workers(name, change).await.map_err(stopped)?;
+        let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
+        Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))
+    }
+}
+
+fn priority(priority: i32) -> Result<Priority, Status> {
+    Priority::try_from(priority).map_err(|error| Status::invalid_argument(error.to_string()))
+}

@@ -1,0 +1,34 @@
+//! Why something is not done, as a status.
+
+use axum::extract::ConnectInfo;
+use queens_messages::JobId;
+use queens_proto::convert::InvalidMessage;
+use queens_proto::page::UnknownPage;
+use tonic::Status;
+
+use crate::connections::Caller;
+use crate::handle::Stopped;
+
+/// The address of who is at the other end of a connection, for the log.
+pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
+    info.map_or_else(|| "unknown".to_owned(), |ConnectInfo(caller)| caller.peer().to_string())
+}
+
+pub(super) fn unknown_page(unknown: UnknownPage) -> Status {
+    Status::invalid_argument(unknown.to_string())
+}
+
+pub(super) fn unknown_job(id: JobId) -> Status {
+    Status::not_found(format!("there is no job {id}"))
+}
+
+pub(super) fn stopped(_: Stopped) -> Status {
+    Status::unavailable("the coordinator is stopping")
+}
+
+pub(super) fn invalid_message(invalid: &InvalidMessage) -> Status {
+    match invalid {
+        InvalidMessage::Protocol { .. } => Status::failed_precondition(invalid.to_string()),
+        _ => Status::invalid_argument(invalid.to_string()),
+    }
+}

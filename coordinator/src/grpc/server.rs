@@ -1,0 +1,99 @@
+//! The server.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request as HttpRequest;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response as HttpResponse;
+use queens_proto::pb;
+use queens_proto::pb::jobs_server::JobsServer;
+use queens_proto::pb::workers_server::WorkersServer;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_stream::Stream;
+use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
+use tonic::transport::Server;
+use tonic::transport::server::Connected;
+use tonic::{Code, Status};
+use tracing::warn;
+
+use super::jobs::JobsService;
+use super::refusal::caller;
+use super::session::WorkersService;
+use crate::connections::{REQUEST, TooLate, attend};
+use crate::handle::Handle;
+use crate::seldom::Seldom;
+
+/// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
+/// a connection whose other end has vanished would stay open for ever.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// The largest message accepted: a worker with many threads that connects again names all spans it holds.
+const LARGEST_MESSAGE: usize = 16 << 20;
+
+/// Serves on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
+///
+/// # Errors
+/// If the server fails.
+pub async fn serve<C>(
+    incoming: impl Stream<Item = io::Result<C>>,
+    handle: Handle,
+    stop: CancellationToken,
+) -> Result<(), tonic::transport::Error>
+where
+    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<WorkersServer<WorkersService>>().await;
+    health.set_serving::<JobsServer<JobsService>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(pb::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1();
+    let reflection = match reflection {
+        Ok(reflection) => Some(reflection),
+        Err(error) => {
+            warn!(%error, "no reflection service");
+            None
+        }
+    };
+    let refusals = Arc::new(Seldom::default());
+    let workers = WorkersService::new(handle.clone(), refusals.clone());
+    let mut routes = Routes::new(health_service)
+        .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_MESSAGE))
+        .add_service(JobsServer::new(JobsService::new(handle)));
+    if let Some(reflection) = reflection {
+        routes = routes.add_service(reflection);
+    }
+    let too_late: TooLate = || {
+        let limit = REQUEST.as_secs();
+        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
+            .into_http()
+    };
+    let router = routes
+        .into_axum_router()
+        .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)))
+        .layer(from_fn_with_state(too_late, attend));
+    Server::builder()
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE))
+        .add_routes(Routes::from(router))
+        .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
+        .await
+}
+
+/// Logs requests that were refused because they are too large. Whoever sent them is told so by the server itself.
+async fn say_too_large(refusals: Arc<Seldom>, request: HttpRequest, next: Next) -> HttpResponse {
+    let caller = caller(request.extensions().get());
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    if let Some(status) = Status::from_header_map(response.headers())
+        && status.code() == Code::OutOfRange
+        && let Some(left_out) = refusals.allows()
+    {
+        warn!(caller, path, reason = status.message(), left_out, "request refused");
+    }
+    response
+}

@@ -1,0 +1,57 @@
+//! A job that is told at every change.
+
+use std::time::Duration;
+
+use queens_messages::{JobId, JobState};
+use queens_proto::pb;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tonic::Status;
+
+use super::told::told;
+use crate::handle::Handle;
+
+/// How long the fundamental number of a job may take after the job is done before that is told without it.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// How long whoever watches a job may not read.
+const UNREAD: Duration = Duration::from_secs(20);
+
+/// Sends the job now and at every change, until it is over or nobody listens. A job that is done is told of with its
+/// fundamental number, if that comes soon.
+pub(super) async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, Status>>) {
+    let mut snapshots = handle.snapshots();
+    let (mut sent, mut deadline) = (None, None);
+    loop {
+        let job = {
+            let snapshot = snapshots.borrow_and_update();
+            snapshot.job(id).map(|job| (job.clone(), told(job, &snapshot)))
+        };
+        let Some((job, told)) = job else { return };
+        let over = job.state.is_over();
+        if job.state == JobState::Done && job.fundamental.is_none() {
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + SETTLING);
+            if Instant::now() < deadline {
+                tokio::select! {
+                    changed = snapshots.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep_until(deadline) => {}
+                    () = sender.closed() => return,
+                }
+                continue;
+            }
+        }
+        if sent.as_ref() != Some(&told) {
+            if sender.send_timeout(Ok(told.clone()), UNREAD).await.is_err() {
+                return;
+            }
+            sent = Some(told);
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            changed = snapshots.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+    }
+}

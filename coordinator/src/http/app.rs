@@ -1,0 +1,39 @@
+//! What handlers know.
+
+use queens_messages::{JobId, JobStatus};
+
+use super::live::Live;
+use super::refusal::Refusal;
+use super::view::Job;
+use crate::handle::Handle;
+use crate::snapshot::Snapshot;
+
+/// What handlers know.
+#[derive(Clone, Debug)]
+pub(super) struct App {
+    pub(super) handle: Handle,
+    pub(super) live: Live,
+}
+
+impl App {
+    /// A job as it stands.
+    pub(super) fn job(&self, id: JobId) -> Result<Job, Refusal> {
+        let snapshot = self.handle.snapshot();
+        Ok(self.view(find(&snapshot, id)?, &snapshot))
+    }
+
+    /// A job of a snapshot as it is shown.
+    pub(super) fn view(&self, job: &JobStatus, snapshot: &Snapshot) -> Job {
+        Job::of(job, snapshot, self.live.pace(job.id))
+    }
+}
+
+/// The job with this id.
+pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Refusal> {
+    snapshot.job(id).ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))
+}
+
+/// A job's number. What is none names no job.
+pub(super) fn job_id(id: &str) -> Result<JobId, Refusal> {
+    id.parse().map_err(|_| Refusal::not_found(format!("there is no job '{id}': jobs have numbers")))
+}

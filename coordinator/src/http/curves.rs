@@ -1,0 +1,92 @@
+//! How fast a job was counted, as JSON.
+
+use serde::Serialize;
+
+use crate::history::mean;
+use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
+
+/// Workers report once a second: means over less would go up and down with what happens to fall into it.
+const SMOOTH: usize = 5;
+
+/// Samples in even steps, the oldest first. What was not measured is left out.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Level))]
+pub(super) struct LevelView {
+    /// The step.
+    step_seconds: u64,
+    samples: Vec<SampleView>,
+}
+
+/// How a job was counted at one time.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Sample))]
+struct SampleView {
+    /// When, in milliseconds since 1970.
+    at_ms: u64,
+    /// For how long of the step that ends then it was measured: not while nobody counted it, or no coordinator ran.
+    measured_seconds: f64,
+    /// Over what was measured of the step that ends then, or of five seconds if it is shorter.
+    nodes_per_second: f64,
+    /// The share of the work that was recorded.
+    fraction: f64,
+}
+
+/// All levels of a job.
+pub(super) fn levels(levels: &[Vec<Point>; N_LEVELS]) -> Vec<LevelView> {
+    let level = |(level, points): (&Level, &Vec<Point>)| {
+        let step_seconds = level.step_seconds;
+        let samples = (0..points.len()).filter_map(|last| sample(points, last)).collect();
+        LevelView { step_seconds, samples }
+    };
+    LEVELS.iter().zip(levels).map(level).collect()
+}
+
+fn sample(points: &[Point], last: usize) -> Option<SampleView> {
+    let point = points.get(last)?;
+    let first = if LEVELS[point.level].step_seconds == 1 { (last + 1).saturating_sub(SMOOTH) } else { last };
+    // Not over what nobody measured.
+    let begins = (first + 1..=last).rev().find(|at| is_gap(&points[at - 1], &points[*at])).unwrap_or(first);
+    Some(SampleView {
+        at_ms: point.at_ms(),
+        measured_seconds: point.measured_ms as f64 / 1000.0,
+        nodes_per_second: mean(&points[begins..=last])?,
+        fraction: f64::from(point.billionths) / 1e9,
+    })
+}
+
+/// Whether there is a step between the two, or more, in which nothing was measured.
+fn is_gap(before: &Point, point: &Point) -> bool {
+    let begins = point.at_ms().saturating_sub(point.measured_ms);
+    begins.saturating_sub(before.at_ms()) > LEVELS[point.level].step_seconds * 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_messages::JobId;
+
+    use super::*;
+
+    fn point(number: u64, nodes: u64) -> Point {
+        Point {
+            job: JobId(1),
+            level: 0,
+            number,
+            end_ms: 500,
+            measured_ms: 1000,
+            nodes,
+            billionths: 500_000_000,
+        }
+    }
+
+    #[test]
+    fn seconds_are_smoothed_and_never_over_a_gap() {
+        let before = (1..=6).map(|number| point(number, if number == 6 { 1000 } else { 500 }));
+        let points: Vec<Point> = before.chain([point(9, 100), point(10, 200)]).collect();
+        let mut all: [Vec<Point>; N_LEVELS] = Default::default();
+        all[0] = points;
+        let [fine, ..] = &levels(&all)[..] else { panic!("levels") };
+        let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.nodes_per_second).collect();
+        assert_eq!(rates, [500.0, 500.0, 500.0, 500.0, 500.0, 600.0, 100.0, 150.0]);
+        assert_eq!(fine.samples.iter().map(|sample| sample.at_ms).max(), Some(10_500));
+    }
+}

@@ -1,0 +1,78 @@
+//! The document that describes all that is served, except for pages.
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+
+pub(super) const OPENAPI: &str = include_str!("openapi.json");
+
+/// This document.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/openapi.json",
+    responses((status = 200, description = "The document.", content_type = "application/json")),
+))]
+pub(super) async fn document() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/json")], OPENAPI)
+}
+
+/// The document is made from the handlers and the types they serve. What is checked in is compared with that; after a
+/// change of these: `QUEENS_GENERATE=1 cargo test -p queens-coordinator --lib document`.
+#[cfg(test)]
+mod tests {
+    use std::{env, fs};
+
+    use utoipa::OpenApi;
+
+    use super::super::{crosses, explain, health, jobs, metrics, news, workers};
+
+    const DESCRIPTION: &str = "What the pages of a coordinator are made of. There are no passwords. Requests must name the \
+        coordinator by an address, a name without dots, a name of the local network, or the name it listens on; others are \
+        answered 421. Unknown paths are answered 404, wrong methods 405, requests that take longer than 15 seconds to come \
+        or to be answered 408.";
+
+    #[derive(OpenApi)]
+    #[openapi(
+        info(title = "queens coordinator", version = "1", description = DESCRIPTION, license(name = "MIT OR Apache-2.0")),
+        paths(
+            super::document,
+            health::health,
+            health::readiness,
+            metrics::metrics,
+            news::coordinator,
+            news::events,
+            news::follow,
+            jobs::list_jobs,
+            jobs::submit,
+            jobs::job,
+            jobs::history,
+            jobs::contributions,
+            jobs::pause,
+            jobs::resume,
+            jobs::cancel,
+            jobs::set_priority,
+            crosses::cells,
+            crosses::list_crosses,
+            explain::explain,
+            explain::draw,
+            workers::list_workers,
+            workers::drain,
+            workers::block,
+            workers::unblock,
+        )
+    )]
+    struct Document;
+
+    #[test]
+    fn what_is_checked_in_is_made_from_what_is_served() {
+        let made = Document::openapi().to_pretty_json().expect("JSON") + "\n";
+        let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/openapi.json");
+        if env::var_os("QUEENS_GENERATE").is_some() {
+            fs::write(kept, &made).expect("written");
+        }
+        let mut names: Vec<&str> = made.lines().filter(|line| line.contains("\"operationId\"")).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "operations have the same name: {names:?}");
+        let is_same = fs::read_to_string(kept).is_ok_and(|kept| kept == made);
+        assert!(is_same, "{kept} is not what is served: see coordinator/src/http/document.rs");
+    }
+}

@@ -1,0 +1,201 @@
+//! What a cross is, in words and as a picture.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use queens_boards::Queen;
+use queens_boards::picture::{self, Look, Scale};
+use queens_json::Contribution;
+use queens_messages::{JobId, WorkerStatus};
+use queens_solver::{PlannedCross, Square, Symmetry};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+
+use super::answer::{Answer, Queried};
+use super::app::App;
+use super::crosses::{CrossView, PlannedJob, SquareView, planned_job, squares};
+use super::refusal::Refusal;
+#[cfg(test)]
+use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
+use crate::snapshot::Details;
+
+/// The width of a square in pixels.
+const TILE: u32 = 32;
+
+/// Subproblems whose queens are looked for at the same time: on the largest boards that takes seconds.
+static SEARCHES: Semaphore = Semaphore::const_new(2);
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct SubproblemQuery {
+    /// A subproblem of the cross.
+    subproblem: Option<u64>,
+}
+
+/// What a cross is, how it is counted, by whom and how far.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Explanation {
+    /// The job.
+    job: String,
+    /// The size of its board.
+    n: u8,
+    #[serde(flatten)]
+    cross: CrossView,
+    /// What is done to the board before it is counted.
+    image: &'static str,
+    /// The queens of the cross on the image that is counted.
+    counted: Vec<SquareView>,
+    /// Free rows that are filled to make a subproblem.
+    depth: u8,
+    /// The queens of the subproblem that was asked for, without those of the cross.
+    #[cfg_attr(test, schema(required))]
+    prefix: Option<Vec<SquareView>>,
+    workers: Vec<Holder>,
+    /// Who has counted what is recorded of it, those with the most nodes first; null if the records can't be read now.
+    #[cfg_attr(test, schema(required))]
+    counted_by: Option<Vec<Contribution>>,
+}
+
+/// A worker that is counting a part of the cross.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+struct Holder {
+    /// The worker's name.
+    name: String,
+    /// The cross.
+    cross: u32,
+    /// The first subproblem that is left.
+    from: u64,
+    /// The subproblem after the last.
+    to: u64,
+}
+
+/// What a cross is, how it is counted, by whom and how far.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/crosses/{cross}",
+    params(("job" = String, Path, description = "The job's number."), ("cross" = String, Path, description = "The cross's number."), SubproblemQuery),
+    responses((status = 200, description = "The answer.", body = Explanation), Senseless, NoSuchJob, NoDetails),
+))]
+pub(super) async fn explain(
+    State(app): State<App>,
+    Path((id, cross)): Path<(String, String)>,
+    query: Queried<SubproblemQuery>,
+) -> Answer<Explanation> {
+    let Query(SubproblemQuery { subproblem }) = query?;
+    let PlannedJob { job, details } = planned_job(&app, &id).await?;
+    let (number, planned) = planned(&details, job.id, &cross)?;
+    let status = details.crosses.get(number as usize).copied().unwrap_or_default();
+    let prefix = match subproblem {
+        Some(subproblem) => Some(squares(&prefix(planned, subproblem).await?)),
+        None => None,
+    };
+    let counted_by = app.handle.contributions_to(job.id, number).await.ok();
+    let snapshot = app.handle.snapshot();
+    let holder = |worker: &WorkerStatus| {
+        let (_, span) = worker.counting.filter(|(of, span)| *of == job.id && span.cross() == number)?;
+        let (cross, from, to) = (span.cross(), span.from(), span.to());
+        Some(Holder { name: worker.name.to_string(), cross, from, to })
+    };
+    Ok(Json(Explanation {
+        job: job.id.to_string(),
+        n: job.n.get(),
+        cross: CrossView::of(number, &planned, &status),
+        image: describe(planned.choice().image),
+        counted: squares(&planned.queens()),
+        depth: details.plan.depth(),
+        prefix,
+        workers: snapshot.workers.iter().filter_map(holder).collect(),
+        counted_by: counted_by.map(|counted_by| Contribution::all(&counted_by)),
+    }))
+}
+
+fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCross), Refusal> {
+    let number = cross.parse::<u32>().ok();
+    let found = number.and_then(|number| Some((number, *details.plan.cross(number)?)));
+    found.ok_or_else(|| Refusal::not_found(format!("job {job} has no cross '{cross}'")))
+}
+
+/// The queens of a subproblem below those of its cross, on the image that is counted.
+async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, Refusal> {
+    if subproblem >= planned.choice().n_subproblems {
+        return Err(Refusal::not_found(format!("the cross has no subproblem {subproblem}")));
+    }
+    let Ok(_permit) = SEARCHES.try_acquire() else {
+        return Err(Refusal::unavailable("others are being looked for: ask again"));
+    };
+    let search = tokio::task::spawn_blocking(move || planned.subproblems().queens(subproblem));
+    search.await.map_err(|_| Refusal::unavailable("the coordinator is stopping"))
+}
+
+/// What is done to a board to have its image.
+const fn describe(image: Symmetry) -> &'static str {
+    match image.index() {
+        0 => "as it is",
+        1 => "mirrored left to right",
+        2 => "mirrored top to bottom",
+        3 => "turned by 180°",
+        4 => "mirrored at the falling diagonal",
+        5 => "turned by 90° clockwise",
+        6 => "turned by 90° counter-clockwise",
+        _ => "mirrored at the rising diagonal",
+    }
+}
+
+/// The board that is counted, with the queens of the cross and, on green squares, those of a subproblem.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",
+    params(("job" = String, Path, description = "The job's number."), ("cross" = String, Path, description = "The cross's number."), SubproblemQuery),
+    responses((status = 200, description = "A picture.", body = String, content_type = "image/svg+xml"), Senseless, NoSuchJob, NoDetails),
+))]
+pub(super) async fn draw(
+    State(app): State<App>,
+    Path((id, cross)): Path<(String, String)>,
+    query: Queried<SubproblemQuery>,
+) -> Result<impl IntoResponse, Refusal> {
+    let Query(SubproblemQuery { subproblem }) = query?;
+    let PlannedJob { job, details } = planned_job(&app, &id).await?;
+    let (_, planned) = planned(&details, job.id, &cross)?;
+    let prefix = match subproblem {
+        Some(subproblem) => prefix(planned, subproblem).await?,
+        None => Vec::new(),
+    };
+    let queen =
+        |look| move |square: Square| (Queen { row: square.row.into(), column: square.column.into() }, look);
+    let queens = planned.queens().into_iter().map(queen(Look::Queen));
+    let queens: Vec<_> = queens.chain(prefix.into_iter().map(queen(Look::Safe))).collect();
+    let svg = picture::position(job.n.get().into(), &queens, Scale { tile: TILE });
+    Ok(([(CONTENT_TYPE, "image/svg+xml")], svg))
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_solver::BoardSize;
+
+    use super::*;
+
+    /// A square near a corner tells all eight images apart.
+    #[test]
+    fn images_are_what_they_are_said_to_be() {
+        let n = BoardSize::new(9).expect("a board size");
+        let knight = Square { row: 0, column: 1 };
+        for (said, row, column) in [
+            ("as it is", 0, 1),
+            ("mirrored left to right", 0, 7),
+            ("mirrored top to bottom", 8, 1),
+            ("turned by 180°", 8, 7),
+            ("mirrored at the falling diagonal", 1, 0),
+            ("turned by 90° clockwise", 1, 8),
+            ("turned by 90° counter-clockwise", 7, 0),
+            ("mirrored at the rising diagonal", 7, 8),
+        ] {
+            let image =
+                Symmetry::ALL.into_iter().find(|&image| describe(image) == said).expect("one of the eight");
+            assert_eq!(image.apply(n, knight), Square { row, column }, "{said}");
+        }
+    }
+}

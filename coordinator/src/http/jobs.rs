@@ -1,0 +1,235 @@
+//! Jobs: how they stand, and what operators decide about them.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use queens_json::Contribution;
+use queens_messages::Priority;
+use queens_solver::BoardSize;
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, Body, Page, Queried, carried_out};
+use super::app::{App, find, job_id};
+use super::curves::{LevelView, levels};
+use super::object::Object;
+use super::refusal::Refusal;
+#[cfg(test)]
+use super::refusal::described::{IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
+use super::view::Job;
+use queens_ledger::JobChange;
+
+/// A part of all jobs, the latest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Jobs {
+    jobs: Vec<Job>,
+    /// How many there are.
+    total: usize,
+}
+
+/// All jobs, the latest first.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs",
+    params(Page),
+    responses((status = 200, description = "The answer.", body = Jobs), Senseless),
+))]
+pub(super) async fn list_jobs(State(app): State<App>, page: Queried<Page>) -> Answer<Jobs> {
+    let Query(page) = page?;
+    let snapshot = app.handle.snapshot();
+    let jobs = page.of(snapshot.jobs.iter().rev()).map(|job| app.view(job, &snapshot)).collect();
+    Ok(Json(Jobs { jobs, total: snapshot.jobs.len() }))
+}
+
+/// A job.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}",
+    params(("job" = String, Path, description = "The job's number.")),
+    responses((status = 200, description = "The answer.", body = Job), NoSuchJob),
+))]
+pub(super) async fn job(State(app): State<App>, Path(id): Path<String>) -> Answer<Job> {
+    Ok(Json(app.job(job_id(&id)?)?))
+}
+
+/// A job to be made.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Submission {
+    /// The size of the board.
+    #[cfg_attr(test, schema(minimum = 0, maximum = 32))]
+    n: u32,
+    /// How urgent it is; 0 if not given.
+    #[serde(default)]
+    #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
+    priority: i32,
+}
+
+/// Submits a job; it is durable when it is answered.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs",
+    request_body = Submission,
+    responses((status = 201, description = "The answer.", body = Job), NotDecided),
+))]
+pub(super) async fn submit(
+    State(app): State<App>,
+    body: Body<Submission>,
+) -> Result<impl IntoResponse, Refusal> {
+    let Json(Object(Submission { n, priority })) = body?;
+    let n = BoardSize::try_from(n).map_err(|error| Refusal::bad_request(error.to_string()))?;
+    let priority = self::priority(priority)?;
+    let job = carried_out(&app, app.handle.submit(n, priority)).await??;
+    Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
+}
+
+/// An empty object. It has to be there: only a request with a body can have the content type of JSON, which pages of other
+/// sites can't send.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct EmptyBody {}
+
+/// Stops a job for now.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/pause",
+    params(("job" = String, Path, description = "The job's number.")),
+    request_body = EmptyBody,
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
+))]
+pub(super) async fn pause(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    body: Body<EmptyBody>,
+) -> Answer<Job> {
+    let Json(Object(EmptyBody {})) = body?;
+    change(&app, &id, JobChange::Pause).await
+}
+
+/// Lets a job go on, and has what failed tried again.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/resume",
+    params(("job" = String, Path, description = "The job's number.")),
+    request_body = EmptyBody,
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
+))]
+pub(super) async fn resume(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    body: Body<EmptyBody>,
+) -> Answer<Job> {
+    let Json(Object(EmptyBody {})) = body?;
+    change(&app, &id, JobChange::Resume).await
+}
+
+/// Gives a job up. One that is over stays what it is.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/cancel",
+    params(("job" = String, Path, description = "The job's number.")),
+    request_body = EmptyBody,
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob),
+))]
+pub(super) async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    body: Body<EmptyBody>,
+) -> Answer<Job> {
+    let Json(Object(EmptyBody {})) = body?;
+    let job = job_id(&id)?;
+    carried_out(&app, app.handle.cancel(job)).await??;
+    Ok(Json(app.job(job)?))
+}
+
+/// How urgent a job is.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Urgency {
+    /// Higher ones are counted first.
+    #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
+    priority: i32,
+}
+
+/// Says how urgent a job is.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/priority",
+    params(("job" = String, Path, description = "The job's number.")),
+    request_body = Urgency,
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
+))]
+pub(super) async fn set_priority(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    body: Body<Urgency>,
+) -> Answer<Job> {
+    let Json(Object(Urgency { priority })) = body?;
+    change(&app, &id, JobChange::Priority(self::priority(priority)?)).await
+}
+
+async fn change(app: &App, id: &str, change: JobChange) -> Answer<Job> {
+    let job = job_id(id)?;
+    carried_out(app, app.handle.change_job(job, change)).await??;
+    Ok(Json(app.job(job)?))
+}
+
+fn priority(priority: i32) -> Result<Priority, Refusal> {
+    Priority::try_from(priority).map_err(|error| Refusal::bad_request(error.to_string()))
+}
+
+/// Who has counted a job.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Contributions {
+    contributions: Vec<Contribution>,
+    /// How many there are.
+    total: usize,
+}
+
+/// Who has counted a job, those with the most nodes first.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/contributions",
+    params(("job" = String, Path, description = "The job's number."), Page),
+    responses((status = 200, description = "The answer.", body = Contributions), Senseless, NoSuchJob, NoRecords),
+))]
+pub(super) async fn contributions(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    page: Queried<Page>,
+) -> Answer<Contributions> {
+    let Query(page) = page?;
+    let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
+    let contributions = app.handle.contributions(job).await;
+    let contributions = contributions.map_err(|untold| Refusal::unavailable(untold.to_string()))?;
+    let all = Contribution::all(&contributions);
+    Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
+}
+
+/// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10, 60,
+/// 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct History {
+    levels: Vec<LevelView>,
+}
+
+/// How a job was counted, also before the coordinator was started.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/history",
+    params(("job" = String, Path, description = "The job's number.")),
+    responses((status = 200, description = "The answer.", body = History), NoSuchJob),
+))]
+pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<History> {
+    let job = job_id(&id)?;
+    find(&app.handle.snapshot(), job)?;
+    let points = app.handle.curves().lock().levels(job);
+    Ok(Json(History { levels: levels(&points) }))
+}

@@ -1,0 +1,68 @@
+//! The port of the pages.
+
+use std::io;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use super::app::App;
+use super::guard::{self, Hosts};
+use super::live::Live;
+use super::refusal::{LARGEST_BODY, Refusal};
+use super::routes::routes;
+use crate::connections::{Caller, Limits, Port, TooLate, attend};
+use crate::handle::Handle;
+
+/// A listener for the pages, which nobody is served on yet.
+#[derive(Debug)]
+pub struct Site {
+    listener: TcpListener,
+    hosts: Hosts,
+}
+
+impl Site {
+    /// Listens on an address and a port.
+    ///
+    /// # Errors
+    /// If that can't be listened on.
+    pub async fn bind(address: &str) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        info!(url = format!("http://{}/", listener.local_addr()?), "dashboard");
+        Ok(Self { listener, hosts: Hosts::reached_at(address) })
+    }
+
+    /// Serves on so many connections until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub async fn serve(self, limits: Limits, handle: Handle, stop: CancellationToken) -> io::Result<()> {
+        // Half of all connections, so that the others are there for what is asked.
+        let n_followers = limits.n_connections.div_ceil(2);
+        let live = Live::start(handle.clone(), n_followers, stop.clone());
+        let router = router(App { handle, live }, self.hosts);
+        let too_late: TooLate = || Refusal::too_late().into_response();
+        let router = router.layer(from_fn_with_state(too_late, attend));
+        let service = router.into_make_service_with_connect_info::<Caller>();
+        let port = Port::new("pages", self.listener, limits);
+        axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
+    }
+}
+
+fn router(app: App, hosts: Hosts) -> Router {
+    let mut router = Router::new();
+    for (path, methods) in routes() {
+        router = router.route(path, methods);
+    }
+    router
+        .fallback(async || Refusal::not_found("there is no such page"))
+        .method_not_allowed_fallback(async || Refusal::method())
+        .with_state(app)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(from_fn_with_state(hosts, guard::admit))
+        .layer(from_fn(guard::secure))
+}

@@ -1,0 +1,146 @@
+//! Jobs.
+
+use queens_messages::{JobState, JobStatus};
+use queens_solver::published;
+use serde::Serialize;
+
+/// A job as it stands. Numbers that may pass 2^53 are strings of digits.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = JobStatus))]
+pub struct Job {
+    /// Its number, from 1 in the order of submission.
+    job: String,
+    /// The size of its board.
+    n: u8,
+    /// Where it stands.
+    #[cfg_attr(feature = "schema", schema(schema_with = state))]
+    state: &'static str,
+    /// How urgent it is; higher ones are counted first.
+    #[cfg_attr(feature = "schema", schema(minimum = -1000, maximum = 1000))]
+    priority: i32,
+    /// What is counted so far; when it is done, the number of solutions.
+    solutions: String,
+    /// Nodes of the search so far.
+    nodes: String,
+    /// The recorded share of the estimated work, 0 to 1.
+    fraction: f64,
+    /// Its subproblems; 0 until its plan is made.
+    subproblems: String,
+    /// Those that are recorded.
+    recorded: String,
+    /// For how long it has been counted.
+    seconds: f64,
+    /// How many seconds it should still take; null if nobody knows.
+    #[cfg_attr(feature = "schema", schema(required))]
+    seconds_left: Option<f64>,
+    /// It should turn out to be no less, 19 times out of 20; null if seconds_left is.
+    #[cfg_attr(feature = "schema", schema(required))]
+    seconds_left_low: Option<f64>,
+    /// It should turn out to be no more.
+    #[cfg_attr(feature = "schema", schema(required))]
+    seconds_left_high: Option<f64>,
+    /// Workers that hold leases of it.
+    workers: u32,
+    /// Recorded spans that a second count has confirmed.
+    verified: u64,
+    /// Recorded spans that a second count has contradicted.
+    disputed: u64,
+    /// Spans that workers failed to count and that are still to be counted.
+    failed: u64,
+    /// Those of them that failed on three workers.
+    given_up: u64,
+    /// What the worker that failed last had to say.
+    #[cfg_attr(feature = "schema", schema(required))]
+    failure: Option<String>,
+    /// Why nothing is recorded at present: the same for all jobs of a coordinator.
+    #[cfg_attr(feature = "schema", schema(required))]
+    store_error: Option<String>,
+    /// How many other plans are made before this job's; null if that is made, or being made.
+    #[cfg_attr(feature = "schema", schema(required))]
+    plans_before: Option<u32>,
+    /// The share of its plan that is made, 0 to 1; null unless that is being made.
+    #[cfg_attr(feature = "schema", schema(required))]
+    plan_fraction: Option<f64>,
+    /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
+    #[cfg_attr(feature = "schema", schema(required))]
+    fundamental: Option<String>,
+    /// The published number of solutions, once it is done.
+    #[cfg_attr(feature = "schema", schema(required))]
+    published: Option<String>,
+    /// Whether its count is the published one.
+    #[cfg_attr(feature = "schema", schema(required))]
+    agrees: Option<bool>,
+    /// When it was submitted, in milliseconds since 1970.
+    created_ms: u64,
+    /// When it was first counted; null if it has not been, or nobody has kept it.
+    #[cfg_attr(feature = "schema", schema(required))]
+    started_ms: Option<u64>,
+    /// When it was done or given up; null if it is not, or nobody has kept it.
+    #[cfg_attr(feature = "schema", schema(required))]
+    finished_ms: Option<u64>,
+}
+
+impl Job {
+    /// A job of a coordinator that can record nothing at present for this reason, if there is one.
+    #[must_use]
+    pub fn of(job: &JobStatus, store_error: Option<&str>) -> Self {
+        let published = published(job.n).filter(|_| job.state == JobState::Done);
+        Self {
+            job: job.id.to_string(),
+            n: job.n.get(),
+            state: job.state.name(),
+            priority: job.priority.get(),
+            solutions: job.progress.solutions.to_string(),
+            nodes: job.progress.nodes.to_string(),
+            fraction: job.fraction(),
+            subproblems: job.progress.n_subproblems.to_string(),
+            recorded: job.progress.n_recorded.to_string(),
+            seconds: job.active.as_secs_f64(),
+            seconds_left: job.seconds_left,
+            seconds_left_low: job.seconds_left_low,
+            seconds_left_high: job.seconds_left_high,
+            workers: job.n_workers,
+            verified: job.n_verified,
+            disputed: job.n_disputed,
+            failed: job.n_failed,
+            given_up: job.n_given_up,
+            failure: job.failure.clone(),
+            store_error: store_error.map(str::to_owned),
+            plans_before: job.n_plans_before,
+            plan_fraction: job.plan_fraction,
+            fundamental: job.fundamental.map(|count| count.to_string()),
+            published: published.map(|counts| counts.solutions.to_string()),
+            agrees: job.agrees(),
+            created_ms: job.created_ms,
+            started_ms: job.started_ms,
+            finished_ms: job.finished_ms,
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+fn state() -> utoipa::openapi::Object {
+    let states = JobState::ALL.map(|state| state.name());
+    crate::schema::one_of("Where it stands.", states)
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_messages::JobId;
+    use queens_solver::BoardSize;
+
+    use super::*;
+
+    #[test]
+    fn scripts_find_what_they_rely_on() {
+        let n = BoardSize::new(8).expect("a board size");
+        let mut job = JobStatus::new(JobId(3), n, JobState::Done);
+        job.progress.solutions = 92;
+        job.fundamental = Some(12);
+        let json = serde_json::to_string(&Job::of(&job, Some("the disk is full"))).expect("JSON");
+        assert_eq!(
+            json,
+            r#"{"job":"3","n":8,"state":"done","priority":0,"solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null}"#
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! A coordinator without I/O: what is said to it and the time come in; what is to be written, said and answered comes out.
+//!
+//! Whoever runs it has four things to do, over and over: [`wake`](Core::wake) it; say to it what has come, and let it
+//! [`tick`](Core::tick) when that is [due](Core::next_tick); have the writes of a [`Batch`] made durable; and do what is
+//! [`Due`] then. Nothing that may be said only when it is durable can be had before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Plan};
+use thiserror::Error;
+
+use crate::attendance::{Attendance, Session};
+use crate::clock::Clock;
+use crate::effects::{Comparison, Effects};
+use crate::events::jobs::UnknownJob;
+use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
+use crate::events::refusal::Refusal;
+use crate::events::reports::Outcome;
+use crate::jobs::restore::RestoreError;
+use crate::ledger::Ledger;
+use crate::note::Note;
+use crate::store::{Recorded, Stored, Write};
+
+/// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,
+/// and what each takes in memory stays within bounds.
+pub const MOST_OPEN_JOBS: usize = 10_000;
+
+/// A job is refused, because there are too many that are not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
+pub struct TooManyJobs;
+
+/// The state of a coordinator.
+#[derive(Debug)]
+pub struct Core {
+    ledger: Ledger,
+    clock: Clock,
+    attendance: Attendance,
+    notes: Vec<Note>,
+    /// The time of the calendar in milliseconds since 1970.
+    date_ms: u64,
+}
+
+/// An answer that nobody may see before what it says is durable.
+#[derive(Debug)]
+#[must_use]
+pub struct Sealed<T>(T);
+
+impl<T> Sealed<T> {
+    /// The answer.
+    pub fn open(self, _: &Durable) -> T {
+        self.0
+    }
+}
+
+/// All that was decided is durable.
+#[derive(Debug)]
+pub struct Durable(());
+
+/// What is to be made durable, and what follows.
+#[derive(Debug)]
+#[must_use]
+pub struct Batch {
+    writes: Vec<Write>,
+    due: Due,
+}
+
+impl Batch {
+    /// To be made durable, all or nothing. There may be none.
+    #[must_use]
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// They are durable.
+    pub fn written(self) -> Due {
+        self.due
+    }
+}
+
+/// What is to be done once the writes are durable.
+#[derive(Debug)]
+#[must_use]
+pub struct Due {
+    /// With this, answers may be given.
+    pub durable: Durable,
+    /// To be sent, if there is a session to send it in.
+    pub messages: Vec<(WorkerId, ToWorker)>,
+    /// Plans to be made, and given to [`Core::planned`].
+    pub plans: Vec<(JobId, BoardSize)>,
+    /// To be looked up, and the answers given to [`Core::compared`]. There is another batch after that.
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Core {
+    /// A coordinator that goes on where `stored` left off, without workers.
+    ///
+    /// # Errors
+    /// If a job was made under another decomposition or contradicts its plan.
+    pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
+        Ok(Self {
+            ledger: Ledger::restore(stored)?,
+            clock: Clock::default(),
+            attendance: Attendance::default(),
+            notes: Vec::new(),
+            date_ms: 0,
+        })
+    }
+
+    /// Its ledger, to look at.
+    #[must_use]
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The ledger's time, `time` after the start. It stands still while nobody can be heard.
+    #[must_use]
+    pub fn now(&self, time: Duration) -> Duration {
+        self.clock.now(time)
+    }
+
+    /// The time after the start when the next tick is due; `None` if nobody has to be looked after. `is_busy` says
+    /// whether whoever runs this is doing something himself that goes on with time.
+    #[must_use]
+    pub fn next_tick(&self, is_busy: bool) -> Option<Duration> {
+        let is_ticking = is_busy || self.ledger.has_workers();
+        is_ticking.then(|| self.clock.next_tick(is_busy || self.ledger.has_leases()))
+    }
+
+    /// Begins to do something, `time` after the start. If that is much later than the next tick was due, nobody was
+    /// listened to, and the time between does not pass for the ledger. `date_ms` is the time of the calendar, in
+    /// milliseconds since 1970.
+    pub fn wake(&mut self, time: Duration, is_busy: bool, date_ms: u64) {
+        let next_tick = self.next_tick(is_busy);
+        self.notes.extend(self.clock.wake(time, next_tick).map(Note::StoodStill));
+        self.date_ms = date_ms;
+        self.ledger.tell_date(date_ms);
+    }
+
+    /// Nothing could be done between these times after the start.
+    pub fn stood_still(&mut self, from: Duration, to: Duration) {
+        self.clock.stand_still(from, to);
+    }
+
+    /// Lets time pass: silent workers are given up, and leases go to whom they are of use.
+    pub fn tick(&mut self, time: Duration) {
+        self.clock.tick(time);
+        for worker in self.ledger.tick(self.clock.now(time)) {
+            // If it lives, it is to notice: something on its connection is stuck.
+            self.attendance.close_of(worker);
+            self.notes.push(Note::Silent { worker });
+        }
+    }
+
+    /// Somebody submits a job.
+    pub fn submit(
+        &mut self,
+        time: Duration,
+        n: BoardSize,
+        priority: Priority,
+    ) -> Sealed<Result<JobId, TooManyJobs>> {
+        if self.ledger.n_open() >= MOST_OPEN_JOBS {
+            return Sealed(Err(TooManyJobs));
+        }
+        let job = self.ledger.submit(n, self.date_ms);
+        if priority != Priority::default() {
+            // Only a job that is over or not there can be refused one.
+            _ = self.ledger.set_priority(self.clock.now(time), job, priority);
+        }
+        self.notes.push(Note::Submitted { job, n, priority });
+        Sealed(Ok(job))
+    }
+
+    /// Somebody gives a job up.
+    pub fn cancel(&mut self, time: Duration, job: JobId) -> Sealed<Result<(), UnknownJob>> {
+        Sealed(self.ledger.cancel(self.clock.now(time), job))
+    }
+
+    /// Somebody changes how a job is served.
+    pub fn change_job(
+        &mut self,
+        time: Duration,
+        job: JobId,
+        change: JobChange,
+    ) -> Sealed<Result<(), JobRefusal>> {
+        let now = self.clock.now(time);
+        let changed = match change {
+            JobChange::Pause => self.ledger.pause(now, job),
+            JobChange::Resume => self.ledger.resume(now, job),
+            JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
+        };
+        if changed.is_ok() {
+            self.notes.push(Note::JobChanged { job, change });
+        }
+        Sealed(changed)
+    }
+
+    /// Somebody drains, blocks or unblocks all workers of a name. The answer is how many there are.
+    pub fn change_workers(
+        &mut self,
+        time: Duration,
+        name: &Name,
+        change: WorkerChange,
+    ) -> Sealed<Result<usize, UnknownWorker>> {
+        let now = self.clock.now(time);
+        let changed = match change {
+            WorkerChange::Drain => self.ledger.drain(now, name),
+            WorkerChange::Block => Ok(self.ledger.block(now, name)),
+            WorkerChange::Unblock => self.ledger.unblock(now, name),
+        };
+        if let Ok(n_workers) = changed {
+            self.notes.push(Note::WorkersChanged { name: name.clone(), change, n_workers });
+        }
+        Sealed(changed)
+    }
+
+    /// The plan of a job is made.
+    pub fn planned(&mut self, time: Duration, job: JobId, plan: Arc<Plan>) {
+        let (n_crosses, work) = (plan.crosses().len(), plan.work());
+        self.notes.push(Note::Planned { job, n_crosses, work });
+        self.ledger.planned(self.clock.now(time), job, plan);
+    }
+
+    /// A worker opens a session, in place of the one that it had, if any.
+    ///
+    /// # Errors
+    /// If it can't be used here.
+    pub fn connect(&mut self, time: Duration, hello: Hello) -> Result<Session, Refusal> {
+        let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
+        self.ledger.connect(self.clock.now(time), hello)?;
+        self.notes.push(Note::Joined { worker, name, kernel });
+        Ok(self.attendance.open(worker))
+    }
+
+    /// The open session of a worker.
+    #[must_use]
+    pub fn session(&self, worker: WorkerId) -> Option<Session> {
+        self.attendance.session(worker)
+    }
+
+    /// A worker reports.
+    ///
+    /// # Errors
+    /// If it makes no sense, or the session is closed; if it was open, it is closed then. Nothing of it is recorded.
+    pub fn report(
+        &mut self,
+        time: Duration,
+        session: Session,
+        report: &Report,
+    ) -> Result<Vec<Outcome>, Refusal> {
+        self.is_open(session)?;
+        let outcomes = self.ledger.report(self.clock.now(time), session.worker(), report);
+        outcomes.inspect_err(|_| self.disconnect(time, session))
+    }
+
+    /// A worker can't count a span.
+    ///
+    /// # Errors
+    /// If it makes no sense, or the session is closed; if it was open, it is closed then. Nothing changes then.
+    pub fn fail(&mut self, time: Duration, session: Session, failure: &Failure) -> Result<(), Refusal> {
+        self.is_open(session)?;
+        let worker = session.worker();
+        self.ledger
+            .fail(self.clock.now(time), worker, failure)
+            .inspect_err(|_| self.disconnect(time, session))?;
+        let name = self.ledger.worker_name(worker).cloned();
+        self.notes.push(Note::Failed { worker, name, failure: failure.clone() });
+        Ok(())
+    }
+
+    /// A worker leaves.
+    pub fn goodbye(&mut self, time: Duration, session: Session) {
+        if self.attendance.close(session) {
+            let worker = session.worker();
+            self.notes.push(Note::Left { worker, name: self.ledger.worker_name(worker).cloned() });
+            self.ledger.goodbye(self.clock.now(time), worker);
+        }
+    }
+
+    /// A session has ended without a goodbye. Its worker may come back.
+    pub fn disconnect(&mut self, time: Duration, session: Session) {
+        if self.attendance.close(session) {
+            let worker = session.worker();
+            self.notes.push(Note::ConnectionLost { worker, name: self.ledger.worker_name(worker).cloned() });
+            self.ledger.disconnect(self.clock.now(time), worker);
+        }
+    }
+
+    fn is_open(&self, session: Session) -> Result<(), Refusal> {
+        if self.attendance.is_open(session) { Ok(()) } else { Err(Refusal::Unknown(session.worker())) }
+    }
+
+    /// What is to be written since the last batch, and what follows. No other is taken until that one is written.
+    pub fn take_batch(&mut self) -> Batch {
+        let Effects { writes, comparisons, messages, plans, losses } = self.ledger.take_effects();
+        self.notes.extend(losses.into_iter().map(Note::Lost));
+        Batch { writes, due: Due { durable: Durable(()), messages, plans, comparisons } }
+    }
+
+    /// The answer to a comparison: what the record of exactly this span says, if there is one.
+    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
+        if let Some(recorded) = recorded.filter(|recorded| recorded.count != comparison.count) {
+            self.notes.push(Note::Disputed { comparison: comparison.clone(), recorded: recorded.clone() });
+        }
+        self.ledger.compared(comparison, recorded);
+    }
+
+    /// The sessions that are closed since the last call: nothing more is to be sent in them.
+    pub fn take_closed(&mut self) -> Vec<Session> {
+        self.attendance.take_closed()
+    }
+
+    /// What people may want to know of what has happened since the last call.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+}

@@ -1,0 +1,217 @@
+//! What is counted of one job: its plan, what is recorded of it, and what is there to be leased.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use queens_messages::{Progress, WorkerId};
+use queens_solver::{Count, Plan, Span};
+
+use crate::jobs::failed::FailedSpans;
+use crate::spans::SpanSet;
+use crate::store::{Coverage, CoverageChange};
+use crate::work::{n_subproblems_of, share_of_work, work_of};
+
+/// What there is once the plan is made.
+///
+/// No subproblem is two of these at a time: recorded, free, failed. One that is none of them is held under a live
+/// lease. (It may be recorded *and* held: a late report of a lost lease can come first.)
+#[derive(Clone, Debug)]
+pub(crate) struct Counting {
+    plan: Arc<Plan>,
+    coverage: Vec<Coverage>,
+    /// By cross: where ranges of the coverage begin, or began, that have changed since they were last written.
+    changed: BTreeMap<u32, BTreeSet<u64>>,
+    free: SpanSet,
+    failed: FailedSpans,
+    progress: Progress,
+}
+
+/// How a reported span lies to what is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overlap {
+    None,
+    Partial,
+    Whole,
+}
+
+impl Counting {
+    /// A job of which `coverage` is recorded and all else free.
+    pub(crate) fn new(plan: Arc<Plan>, coverage: Vec<Coverage>) -> Self {
+        let (free, failed) = (SpanSet::default(), FailedSpans::default());
+        let (changed, progress) = (BTreeMap::new(), Progress::default());
+        let mut counting = Self { plan, coverage, changed, free, failed, progress };
+        for (number, planned) in (0..).zip(counting.plan.crosses()) {
+            let recorded = &counting.coverage[number as usize];
+            let all = planned.choice().n_subproblems;
+            for gap in recorded.recorded.gaps(0..all) {
+                if let Ok(span) = Span::new(number, gap.start, gap.end) {
+                    counting.free.insert(span);
+                }
+            }
+            let progress = &mut counting.progress;
+            progress.solutions += u128::from(planned.cross().weight()) * recorded.solutions;
+            progress.nodes += recorded.nodes;
+            progress.n_subproblems += u128::from(all);
+            progress.n_recorded += u128::from(recorded.recorded.len());
+            progress.work += planned.choice().work;
+            progress.work_recorded += share_of_work(planned.choice().work, recorded.recorded.len(), all);
+        }
+        counting
+    }
+
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// What is recorded of each cross, in the order of the plan.
+    pub(crate) fn coverage(&self) -> &[Coverage] {
+        &self.coverage
+    }
+
+    /// What is recorded of all crosses together.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The estimated work that is not recorded, in nodes.
+    pub(crate) fn work_left(&self) -> u128 {
+        self.progress.work - self.progress.work_recorded
+    }
+
+    /// What workers have failed on.
+    pub(crate) fn failed(&self) -> &FailedSpans {
+        &self.failed
+    }
+
+    /// Whether there is something that nobody holds and nobody has failed on.
+    pub(crate) fn has_free(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Whether the span lies in a cross of the plan.
+    pub(crate) fn has(&self, span: Span) -> bool {
+        self.plan.cross(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
+    }
+
+    /// How `span`, which must lie in the plan, meets what is recorded.
+    pub(crate) fn overlap(&self, span: Span) -> Overlap {
+        let recorded = &self.coverage[span.cross() as usize].recorded;
+        let range = span.from()..span.to();
+        if !recorded.intersects(&range) {
+            Overlap::None
+        } else if recorded.contains(&range) {
+            Overlap::Whole
+        } else {
+            Overlap::Partial
+        }
+    }
+
+    /// Adds a span of which nothing is recorded yet.
+    pub(crate) fn record(&mut self, span: Span, count: Count) {
+        assert_eq!(self.overlap(span), Overlap::None, "a span is added to a total once");
+        let planned = &self.plan.crosses()[span.cross() as usize];
+        let coverage = &mut self.coverage[span.cross() as usize];
+        let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
+        let before = coverage.recorded.len();
+        let merged = coverage.recorded.insert(span.from()..span.to());
+        let begins = merged.first().map_or(span.from(), |range| range.start.min(span.from()));
+        let changed = self.changed.entry(span.cross()).or_default();
+        changed.extend(merged.into_iter().map(|range| range.start).chain([begins]));
+        // Sums of 64-bit counts, of which there are fewer than 2^64: none can outgrow 128 bits.
+        coverage.solutions += u128::from(count.solutions);
+        coverage.nodes += u128::from(count.nodes);
+        let progress = &mut self.progress;
+        progress.solutions += u128::from(planned.cross().weight()) * u128::from(count.solutions);
+        progress.nodes += u128::from(count.nodes);
+        progress.n_recorded += u128::from(span.n_subproblems());
+        progress.work_recorded -= share_of_work(work, before, all);
+        progress.work_recorded += share_of_work(work, before + span.n_subproblems(), all);
+        self.free.take(span);
+        self.failed.take(span);
+    }
+
+    /// Takes what is free of `span`.
+    pub(crate) fn take_free(&mut self, span: Span) -> Vec<Span> {
+        self.free.take(span)
+    }
+
+    /// Takes about this much work from the front of what is free: at least one subproblem, and `most_spans` at most.
+    pub(crate) fn take_work(&mut self, work: u128, most_spans: usize) -> Vec<Span> {
+        let mut taken: Vec<Span> = Vec::new();
+        let mut left = work;
+        while taken.len() < most_spans
+            && let Some(free) = self.free.first()
+        {
+            let fits = n_subproblems_of(&self.plan, free.cross(), left).max(u64::from(taken.is_empty()));
+            let (Some(part), _) = free.split_at(free.from().saturating_add(fits)) else { break };
+            left = left.saturating_sub(work_of(&self.plan, part));
+            taken.extend(self.free.take(part));
+        }
+        taken
+    }
+
+    /// Takes a span that others have failed on and this worker has not, with those who have.
+    pub(crate) fn take_failed(&mut self, worker: WorkerId) -> Option<(Span, BTreeSet<WorkerId>)> {
+        let span = self.failed.to_try(worker)?;
+        Some((span, self.failed.begin(span)))
+    }
+
+    /// What of a cross's coverage is not written yet. It is taken for written then.
+    pub(crate) fn take_change(&mut self, cross: u32) -> Option<CoverageChange> {
+        let changed = self.changed.remove(&cross).unwrap_or_default();
+        Some(self.coverage.get(cross as usize)?.change(changed))
+    }
+
+    /// Makes free what of `span` is not recorded. Nobody else may hold any of it.
+    pub(crate) fn release(&mut self, span: Span) {
+        for gap in self.coverage[span.cross() as usize].recorded.gaps(span.from()..span.to()) {
+            if let Ok(gap) = Span::new(span.cross(), gap.start, gap.end) {
+                // A span that was released and leased again may come back twice.
+                self.free.take(gap);
+                self.free.insert(gap);
+            }
+        }
+    }
+
+    /// Sets aside what of `span` is not recorded, for other workers than `tried`. Nobody else may hold any of it.
+    pub(crate) fn fail(&mut self, span: Span, tried: &BTreeSet<WorkerId>) {
+        for gap in self.coverage[span.cross() as usize].recorded.gaps(span.from()..span.to()) {
+            if let Ok(gap) = Span::new(span.cross(), gap.start, gap.end) {
+                self.free.take(gap);
+                self.failed.insert(gap, tried.clone());
+            }
+        }
+    }
+
+    /// Sets aside spans that a worker has failed on, for others than those who have `tried`: or frees them, if it has
+    /// failed on so many that its failures say nothing of the spans. Returns whether it has.
+    pub(crate) fn fail_on(
+        &mut self,
+        worker: WorkerId,
+        spans: Vec<Span>,
+        tried: &BTreeSet<WorkerId>,
+        reason: String,
+    ) -> bool {
+        let too_many = self.failed.would_be_too_many(worker, spans.len());
+        self.failed.note_reason(reason);
+        for span in spans {
+            if too_many { self.release(span) } else { self.fail(span, tried) }
+        }
+        too_many
+    }
+
+    /// What this worker has failed on is as if it had not tried.
+    pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
+        self.failed.forget_worker(worker).into_iter().for_each(|span| self.release(span));
+    }
+
+    /// Forgets who failed on what.
+    pub(crate) fn retry_failed(&mut self) {
+        let failed = std::mem::take(&mut self.failed);
+        failed.spans().for_each(|span| self.release(span));
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.progress.n_recorded == self.progress.n_subproblems
+    }
+}

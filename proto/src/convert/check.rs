@@ -1,0 +1,149 @@
+//! Checks of what a message is made of.
+
+use std::time::Duration;
+
+use queens_messages::{InvalidName, InvalidPriority, Name, plain};
+use queens_solver::{EmptySpan, InvalidBoardSize, Span};
+use thiserror::Error;
+
+use crate::pb;
+
+/// The version of the protocol that this program speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// The oldest version it understands.
+pub const OLDEST_PROTOCOL: u32 = 1;
+
+/// The longest text that is passed on to people, in characters.
+const LONGEST_TEXT: usize = 500;
+
+/// A message that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvalidMessage {
+    /// It comes from a program too old or too new.
+    #[error(
+        "protocol version {found} is not supported: this program supports {OLDEST_PROTOCOL} to {PROTOCOL}"
+    )]
+    Protocol {
+        /// The version it is in.
+        found: u32,
+    },
+    /// A part that has to be there is not.
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    /// A span holds nothing.
+    #[error(transparent)]
+    EmptySpan(#[from] EmptySpan),
+    /// A board is too large.
+    #[error(transparent)]
+    BoardSize(#[from] InvalidBoardSize),
+    /// A number is no priority.
+    #[error(transparent)]
+    Priority(#[from] InvalidPriority),
+    /// A number is outside its range.
+    #[error("{what} is {found}, expected {expected}")]
+    OutOfRange {
+        /// What the number is of.
+        what: &'static str,
+        /// What it is.
+        found: String,
+        /// What it can be.
+        expected: String,
+    },
+    /// It was changed on its way.
+    #[error("{0} does not match its checksum")]
+    Garbled(&'static str),
+    /// A text is no name.
+    #[error("{what} is no name: {reason}")]
+    Name {
+        /// What should have been named by it.
+        what: &'static str,
+        /// What a name is.
+        reason: InvalidName,
+    },
+}
+
+/// A whole number in `range`, or an error that names it.
+pub(super) fn in_range<T: TryFrom<u64> + Into<u64>>(
+    what: &'static str,
+    found: u64,
+    most: T,
+) -> Result<T, InvalidMessage> {
+    let most: u64 = most.into();
+    let error =
+        || InvalidMessage::OutOfRange { what, found: found.to_string(), expected: format!("at most {most}") };
+    if found > most {
+        return Err(error());
+    }
+    T::try_from(found).map_err(|_| error())
+}
+
+pub(super) fn at_most(what: &'static str, found: usize, most: usize) -> Result<(), InvalidMessage> {
+    in_range(what, found as u64, most as u64).map(|_| ())
+}
+
+pub(super) fn name(what: &'static str, text: &str) -> Result<Name, InvalidMessage> {
+    text.parse().map_err(|reason| InvalidMessage::Name { what, reason })
+}
+
+/// What can be shown of a text in one line.
+pub(super) fn one_line(text: &str) -> String {
+    let start: String = text.chars().take(LONGEST_TEXT).collect();
+    plain::line(&start).chars().take(LONGEST_TEXT).collect()
+}
+
+/// The same, of a text that is empty if there is none.
+pub(super) fn some_line(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| one_line(text))
+}
+
+/// A decimal number of at most 39 digits.
+pub(super) fn decimal(what: &'static str, text: &str) -> Result<u128, InvalidMessage> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let error = || InvalidMessage::OutOfRange {
+        what,
+        found: format!("'{}'", text.chars().take(50).collect::<String>()),
+        expected: "a decimal number below 2^128".to_owned(),
+    };
+    text.parse().ok().filter(|_| digits).ok_or_else(error)
+}
+
+/// A rate or time: finite and not negative.
+pub(super) fn amount(what: &'static str, found: f64) -> Result<f64, InvalidMessage> {
+    if found.is_finite() && found >= 0.0 {
+        return Ok(found);
+    }
+    let expected = "a finite number from 0".to_owned();
+    Err(InvalidMessage::OutOfRange { what, found: found.to_string(), expected })
+}
+
+impl From<Span> for pb::Span {
+    fn from(span: Span) -> Self {
+        Self { cross: span.cross(), from: span.from(), to: span.to() }
+    }
+}
+
+impl TryFrom<pb::Span> for Span {
+    type Error = InvalidMessage;
+
+    fn try_from(span: pb::Span) -> Result<Self, InvalidMessage> {
+        Ok(Self::new(span.cross, span.from, span.to)?)
+    }
+}
+
+pub(super) fn spans(spans: Vec<pb::Span>) -> Result<Vec<Span>, InvalidMessage> {
+    spans.into_iter().map(Span::try_from).collect()
+}
+
+/// A worker's name, as operators ask for it.
+///
+/// # Errors
+/// If no worker can have it.
+pub fn worker_name(text: &str) -> Result<Name, InvalidMessage> {
+    name("the worker's name", text)
+}
+
+/// Whole milliseconds, as many as there is room for.
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,154 @@
+//! How a job stands, and who has counted it.
+
+use std::time::Duration;
+
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Name, Priority, Progress};
+use queens_solver::BoardSize;
+
+use super::check::{InvalidMessage, amount, decimal, millis, some_line};
+use crate::pb;
+
+impl From<JobState> for pb::JobState {
+    fn from(state: JobState) -> Self {
+        match state {
+            JobState::Planning => Self::Planning,
+            JobState::Queued => Self::Queued,
+            JobState::Running => Self::Running,
+            JobState::Paused => Self::Paused,
+            JobState::Done => Self::Done,
+            JobState::Cancelled => Self::Cancelled,
+            JobState::Failed => Self::Failed,
+        }
+    }
+}
+
+/// The share of a plan that is made.
+fn share_of_plan(share: f64) -> Result<f64, InvalidMessage> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    let expected = "a number from 0 to 1".to_owned();
+    Err(InvalidMessage::OutOfRange { what: "the share of the plan", found: share.to_string(), expected })
+}
+
+fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
+    match pb::JobState::try_from(state) {
+        Ok(pb::JobState::Planning) => Ok(JobState::Planning),
+        Ok(pb::JobState::Queued) => Ok(JobState::Queued),
+        Ok(pb::JobState::Running) => Ok(JobState::Running),
+        Ok(pb::JobState::Paused) => Ok(JobState::Paused),
+        Ok(pb::JobState::Done) => Ok(JobState::Done),
+        Ok(pb::JobState::Cancelled) => Ok(JobState::Cancelled),
+        Ok(pb::JobState::Failed) => Ok(JobState::Failed),
+        Ok(pb::JobState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a job's state")),
+    }
+}
+
+impl From<JobStatus> for pb::Job {
+    fn from(job: JobStatus) -> Self {
+        Self {
+            job: job.id.0,
+            n: job.n.get().into(),
+            state: pb::JobState::from(job.state).into(),
+            solutions: job.progress.solutions.to_string(),
+            nodes: job.progress.nodes.to_string(),
+            subproblems: job.progress.n_subproblems.to_string(),
+            recorded: job.progress.n_recorded.to_string(),
+            work: job.progress.work.to_string(),
+            work_recorded: job.progress.work_recorded.to_string(),
+            active_ms: millis(job.active),
+            seconds_left: job.seconds_left,
+            workers: job.n_workers,
+            verified: job.n_verified,
+            disputed: job.n_disputed,
+            created_ms: job.created_ms,
+            started_ms: job.started_ms,
+            finished_ms: job.finished_ms,
+            priority: job.priority.get(),
+            failed_spans: job.n_failed,
+            given_up_spans: job.n_given_up,
+            failure: job.failure.unwrap_or_default(),
+            store_error: String::new(),
+            plans_before: job.n_plans_before,
+            plan_fraction: job.plan_fraction,
+            fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
+            seconds_left_low: job.seconds_left_low,
+            seconds_left_high: job.seconds_left_high,
+        }
+    }
+}
+
+impl TryFrom<pb::Job> for JobStatus {
+    type Error = InvalidMessage;
+
+    fn try_from(job: pb::Job) -> Result<Self, InvalidMessage> {
+        let progress = Progress {
+            solutions: decimal("the number of solutions", &job.solutions)?,
+            nodes: decimal("the number of nodes", &job.nodes)?,
+            n_subproblems: decimal("the number of subproblems", &job.subproblems)?,
+            n_recorded: decimal("the number of recorded subproblems", &job.recorded)?,
+            work: decimal("the estimated work", &job.work)?,
+            work_recorded: decimal("the recorded work", &job.work_recorded)?,
+        };
+        let seconds = |left: Option<f64>| left.map(|left| amount("the time left", left)).transpose();
+        Ok(Self {
+            id: JobId(job.job),
+            n: BoardSize::try_from(job.n)?,
+            state: job_state(job.state)?,
+            progress,
+            active: Duration::from_millis(job.active_ms),
+            seconds_left: seconds(job.seconds_left)?,
+            // A coordinator of an older version knows no range.
+            seconds_left_low: seconds(job.seconds_left_low.or(job.seconds_left))?,
+            seconds_left_high: seconds(job.seconds_left_high.or(job.seconds_left))?,
+            n_workers: job.workers,
+            n_verified: job.verified,
+            n_disputed: job.disputed,
+            created_ms: job.created_ms,
+            started_ms: job.started_ms,
+            finished_ms: job.finished_ms,
+            priority: Priority::try_from(job.priority)?,
+            n_failed: job.failed_spans,
+            n_given_up: job.given_up_spans,
+            failure: some_line(&job.failure),
+            n_plans_before: job.plans_before,
+            plan_fraction: job.plan_fraction.map(share_of_plan).transpose()?,
+            fundamental: match job.fundamental.as_str() {
+                "" => None,
+                count => Some(decimal("the number of fundamental solutions", count)?),
+            },
+        })
+    }
+}
+
+/// What a job says of its coordinator's store. That is for coordinators that can't tell of themselves.
+#[must_use]
+pub fn store_error_of(job: &pb::Job) -> Option<String> {
+    some_line(&job.store_error)
+}
+
+impl From<&Contribution> for pb::Contribution {
+    fn from(contribution: &Contribution) -> Self {
+        Self {
+            worker: contribution.worker.to_string(),
+            kernel: contribution.kernel.to_string(),
+            spans: contribution.n_spans,
+            nodes: contribution.nodes.to_string(),
+            time_us: u64::try_from(contribution.time.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl TryFrom<pb::Contribution> for Contribution {
+    type Error = InvalidMessage;
+
+    fn try_from(contribution: pb::Contribution) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            worker: Name::of_any(&contribution.worker),
+            kernel: Name::of_any(&contribution.kernel),
+            n_spans: contribution.spans,
+            nodes: decimal("the number of nodes", &contribution.nodes)?,
+            time: Duration::from_micros(contribution.time_us),
+        })
+    }
+}

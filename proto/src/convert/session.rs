@@ -1,0 +1,256 @@
+//! The messages of a worker's session.
+
+use std::time::Duration;
+
+use queens_messages::{
+    Delta, Failure, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report, ToCoordinator,
+    ToWorker, WorkerId,
+};
+use queens_solver::{BoardSize, Count, Symmetry};
+
+use super::check::{
+    InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, amount, at_most, in_range, name, one_line, spans, worker_name,
+};
+use crate::checksum;
+use crate::pb::{self, coordinator_message, worker_message};
+
+/// The most spans or deltas in one message.
+const MOST_SPANS: usize = 8192;
+
+/// The most leases a worker can say it holds; those count that are done and not acknowledged.
+const MOST_HELD: usize = 65_536;
+
+impl From<ToCoordinator> for pb::WorkerMessage {
+    fn from(message: ToCoordinator) -> Self {
+        use worker_message::Message;
+        let message = match message {
+            ToCoordinator::Hello(hello) => Message::Hello(hello.into()),
+            ToCoordinator::Report(report) => Message::Report(report.into()),
+            ToCoordinator::Failure(failure) => Message::Failure(failure.into()),
+            ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<pb::WorkerMessage> for ToCoordinator {
+    type Error = InvalidMessage;
+
+    fn try_from(message: pb::WorkerMessage) -> Result<Self, InvalidMessage> {
+        use worker_message::Message;
+        Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
+            Message::Hello(hello) => Self::Hello(hello.try_into()?),
+            Message::Report(report) => Self::Report(report.try_into()?),
+            Message::Failure(failure) => Self::Failure(failure.try_into()?),
+            Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
+        })
+    }
+}
+
+impl From<Hello> for pb::Hello {
+    fn from(hello: Hello) -> Self {
+        let held = |held: Held| pb::HeldLease {
+            lease: held.lease.0,
+            job: held.job.0,
+            spans: held.spans.into_iter().map(pb::Span::from).collect(),
+        };
+        Self {
+            protocol: PROTOCOL,
+            decomposition: hello.decomposition,
+            worker: hello.worker.0,
+            name: hello.name.to_string(),
+            build: hello.build.to_string(),
+            kernel: hello.kernel.to_string(),
+            threads: hello.n_threads,
+            nodes_per_second: hello.rate,
+            held: hello.held.into_iter().map(held).collect(),
+        }
+    }
+}
+
+impl TryFrom<pb::Hello> for Hello {
+    type Error = InvalidMessage;
+
+    fn try_from(hello: pb::Hello) -> Result<Self, InvalidMessage> {
+        if !(OLDEST_PROTOCOL..=PROTOCOL).contains(&hello.protocol) {
+            return Err(InvalidMessage::Protocol { found: hello.protocol });
+        }
+        at_most("the number of held leases", hello.held.len(), MOST_HELD)?;
+        let held = |held: pb::HeldLease| -> Result<Held, InvalidMessage> {
+            Ok(Held { lease: LeaseId(held.lease), job: JobId(held.job), spans: spans(held.spans)? })
+        };
+        Ok(Self {
+            worker: WorkerId(hello.worker),
+            name: worker_name(&hello.name)?,
+            build: name("the worker's build", &hello.build)?,
+            kernel: name("the worker's kernel", &hello.kernel)?,
+            n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
+            rate: amount("the worker's rate", hello.nodes_per_second)?,
+            decomposition: hello.decomposition,
+            held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<Report> for pb::Report {
+    fn from(report: Report) -> Self {
+        Self {
+            sequence: report.sequence,
+            deltas: report.deltas.into_iter().map(pb::Delta::from).collect(),
+            finished: report.finished.into_iter().map(|lease| lease.0).collect(),
+        }
+    }
+}
+
+impl TryFrom<pb::Report> for Report {
+    type Error = InvalidMessage;
+
+    fn try_from(report: pb::Report) -> Result<Self, InvalidMessage> {
+        at_most("the number of deltas", report.deltas.len(), MOST_SPANS)?;
+        at_most("the number of finished leases", report.finished.len(), MOST_HELD)?;
+        Ok(Self {
+            sequence: report.sequence,
+            deltas: report.deltas.into_iter().map(Delta::try_from).collect::<Result<_, _>>()?,
+            finished: report.finished.into_iter().map(LeaseId).collect(),
+        })
+    }
+}
+
+impl From<Delta> for pb::Delta {
+    fn from(delta: Delta) -> Self {
+        let mut message = Self {
+            job: delta.job.0,
+            lease: delta.lease.0,
+            span: Some(delta.span.into()),
+            solutions: delta.count.solutions,
+            nodes: delta.count.nodes,
+            duration_us: u64::try_from(delta.duration.as_micros()).unwrap_or(u64::MAX),
+            checksum: 0,
+        };
+        message.checksum = checksum::of_delta(&message);
+        message
+    }
+}
+
+impl TryFrom<pb::Delta> for Delta {
+    type Error = InvalidMessage;
+
+    fn try_from(delta: pb::Delta) -> Result<Self, InvalidMessage> {
+        const MOST: u64 = i64::MAX as u64;
+        if delta.checksum != checksum::of_delta(&delta) {
+            return Err(InvalidMessage::Garbled("a delta"));
+        }
+        Ok(Self {
+            job: JobId(delta.job),
+            lease: LeaseId(delta.lease),
+            span: delta.span.ok_or(InvalidMessage::Missing("a delta's span"))?.try_into()?,
+            count: Count {
+                solutions: in_range("the number of solutions", delta.solutions, MOST)?,
+                nodes: in_range("the number of nodes", delta.nodes, MOST)?,
+            },
+            duration: Duration::from_micros(in_range("the duration", delta.duration_us, MOST)?),
+        })
+    }
+}
+
+impl From<Failure> for pb::Failure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            job: failure.job.0,
+            lease: failure.lease.0,
+            span: Some(failure.span.into()),
+            reason: one_line(&failure.reason),
+        }
+    }
+}
+
+impl TryFrom<pb::Failure> for Failure {
+    type Error = InvalidMessage;
+
+    fn try_from(failure: pb::Failure) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            job: JobId(failure.job),
+            lease: LeaseId(failure.lease),
+            span: failure.span.ok_or(InvalidMessage::Missing("a failure's span"))?.try_into()?,
+            reason: one_line(&failure.reason),
+        })
+    }
+}
+
+impl From<ToWorker> for pb::CoordinatorMessage {
+    fn from(message: ToWorker) -> Self {
+        use coordinator_message::Message;
+        let message = match message {
+            ToWorker::Lease(lease) => Message::Lease(lease.into()),
+            ToWorker::Shorten { lease, spans } => Message::Shorten(pb::Shorten {
+                lease: lease.0,
+                spans: spans.into_iter().map(pb::Span::from).collect(),
+            }),
+            ToWorker::Cancel(lease) => Message::Cancel(pb::CancelLease { lease: lease.0 }),
+            ToWorker::Drain => Message::Drain(pb::Drain {}),
+            ToWorker::Notice(text) => Message::Notice(pb::Notice { text: one_line(&text) }),
+            ToWorker::Acknowledge { sequence } => Message::Acknowledge(pb::Acknowledge { sequence }),
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<pb::CoordinatorMessage> for ToWorker {
+    type Error = InvalidMessage;
+
+    fn try_from(message: pb::CoordinatorMessage) -> Result<Self, InvalidMessage> {
+        use coordinator_message::Message;
+        Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
+            Message::Lease(lease) => Self::Lease(lease.try_into()?),
+            Message::Shorten(shorten) => {
+                Self::Shorten { lease: LeaseId(shorten.lease), spans: spans(shorten.spans)? }
+            }
+            Message::Cancel(cancel) => Self::Cancel(LeaseId(cancel.lease)),
+            Message::Drain(pb::Drain {}) => Self::Drain,
+            Message::Notice(pb::Notice { text }) => Self::Notice(one_line(&text)),
+            Message::Acknowledge(pb::Acknowledge { sequence }) => Self::Acknowledge { sequence },
+        })
+    }
+}
+
+impl From<Lease> for pb::Lease {
+    fn from(lease: Lease) -> Self {
+        let span = |leased: LeasedSpan| pb::LeasedSpan {
+            span: Some(leased.span.into()),
+            image: leased.image.index().into(),
+        };
+        let mut message = Self {
+            lease: lease.id.0,
+            job: lease.job.0,
+            n: lease.n.get().into(),
+            spans: lease.spans.into_iter().map(span).collect(),
+            checksum: 0,
+        };
+        message.checksum = checksum::of_lease(&message);
+        message
+    }
+}
+
+impl TryFrom<pb::Lease> for Lease {
+    type Error = InvalidMessage;
+
+    fn try_from(lease: pb::Lease) -> Result<Self, InvalidMessage> {
+        if lease.checksum != checksum::of_lease(&lease) {
+            return Err(InvalidMessage::Garbled("a lease"));
+        }
+        at_most("the number of leased spans", lease.spans.len(), MOST_SPANS)?;
+        let span = |leased: pb::LeasedSpan| -> Result<LeasedSpan, InvalidMessage> {
+            let index: u8 = in_range("the image", leased.image.into(), 7_u8)?;
+            Ok(LeasedSpan {
+                span: leased.span.ok_or(InvalidMessage::Missing("a leased span"))?.try_into()?,
+                image: Symmetry::from_index(index).ok_or(InvalidMessage::Missing("an image"))?,
+            })
+        };
+        Ok(Self {
+            id: LeaseId(lease.lease),
+            job: JobId(lease.job),
+            n: BoardSize::try_from(lease.n)?,
+            spans: lease.spans.into_iter().map(span).collect::<Result<_, _>>()?,
+        })
+    }
+}

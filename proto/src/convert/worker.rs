@@ -1,0 +1,78 @@
+//! How a worker stands.
+
+use std::time::Duration;
+
+use queens_messages::{JobId, Name, WorkerId, WorkerState, WorkerStatus};
+use queens_solver::Span;
+
+use super::check::{InvalidMessage, amount, millis, some_line};
+use crate::pb;
+
+impl From<WorkerState> for pb::WorkerState {
+    fn from(state: WorkerState) -> Self {
+        match state {
+            WorkerState::Ready => Self::Ready,
+            WorkerState::Draining => Self::Draining,
+            WorkerState::Blocked => Self::Blocked,
+            WorkerState::Stuck => Self::Stuck,
+            WorkerState::Failing => Self::Failing,
+        }
+    }
+}
+
+fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
+    match pb::WorkerState::try_from(state) {
+        Ok(pb::WorkerState::Ready) => Ok(WorkerState::Ready),
+        Ok(pb::WorkerState::Draining) => Ok(WorkerState::Draining),
+        Ok(pb::WorkerState::Blocked) => Ok(WorkerState::Blocked),
+        Ok(pb::WorkerState::Stuck) => Ok(WorkerState::Stuck),
+        Ok(pb::WorkerState::Failing) => Ok(WorkerState::Failing),
+        Ok(pb::WorkerState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a worker's state")),
+    }
+}
+
+impl From<WorkerStatus> for pb::Worker {
+    fn from(worker: WorkerStatus) -> Self {
+        let (job, span) = worker.counting.unzip();
+        Self {
+            worker: worker.id.0,
+            name: worker.name.to_string(),
+            build: worker.build.to_string(),
+            kernel: worker.kernel.to_string(),
+            threads: worker.n_threads,
+            connected: worker.connected,
+            silent_ms: millis(worker.silent),
+            nodes_per_second: worker.rate,
+            leases: worker.n_leases,
+            recorded: worker.n_recorded,
+            state: pb::WorkerState::from(worker.state).into(),
+            failure: worker.failure.unwrap_or_default(),
+            job: job.map_or(0, |job| job.0),
+            span: span.map(pb::Span::from),
+        }
+    }
+}
+
+impl TryFrom<pb::Worker> for WorkerStatus {
+    type Error = InvalidMessage;
+
+    fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
+        let span = worker.span.map(Span::try_from).transpose()?;
+        Ok(Self {
+            id: WorkerId(worker.worker),
+            // Whatever a coordinator holds for a name, one must not keep all others from being listed.
+            name: Name::of_any(&worker.name),
+            build: Name::of_any(&worker.build),
+            kernel: Name::of_any(&worker.kernel),
+            n_threads: worker.threads,
+            connected: worker.connected,
+            silent: Duration::from_millis(worker.silent_ms),
+            rate: worker.nodes_per_second.map(|rate| amount("the worker's rate", rate)).transpose()?,
+            n_leases: worker.leases,
+            n_recorded: worker.recorded,
+            state: worker_state(worker.state)?,
+            failure: some_line(&worker.failure),
+            counting: span.map(|span| (JobId(worker.job), span)),
+        })
+    }
+}
