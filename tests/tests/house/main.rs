@@ -15,7 +15,20 @@ use crate::source::{Crate, tokens, words};
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Those of the workspace's members that are looked at.
-const LOOKED_AT: [&str; 7] = ["solver", "boards", "messages", "desk", "process", "worker", "tests"];
+const LOOKED_AT: [&str; 12] = [
+    "solver",
+    "boards",
+    "messages",
+    "json",
+    "desk",
+    "proto",
+    "generate",
+    "process",
+    "ledger",
+    "coordinator",
+    "worker",
+    "tests",
+];
 
 /// Lines of a file that is not of tests and not generated.
 const MOST_LINES: usize = 450;
