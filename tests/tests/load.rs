@@ -43,7 +43,7 @@ const OPENING: usize = 32;
 /// What is played.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// A board that so many workers have enough to count on.
+    /// A board that has enough to count for so many workers.
     n: u8,
     n_workers: u64,
     n_threads: u32,
@@ -171,7 +171,7 @@ fn on_cores_apart(command: &Command) -> Command {
     pinned
 }
 
-/// What has come of a load.
+/// What was measured.
 #[derive(Debug)]
 struct Played {
     /// From each report that was sent while it was measured to its acknowledgement.
