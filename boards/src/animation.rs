@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::backtracking::{Backtracking, Step};
+use crate::given::Given;
 use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, empty_board, is_dark, open, squares};
-use crate::{Backtracking, Given, Queen, Step};
+use crate::queen::Queen;
 
 /// One picture of the search: what changes on the board since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,7 +198,7 @@ fn animate<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Solutions;
+    use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
     /// The boards shown as solved are the solutions; marks are on one square, except then.

@@ -2,8 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::given::{Given, InvalidGiven};
+use crate::placement::Placement;
+use crate::queen::Queen;
 use crate::search::SQUARES_BETWEEN_STOP_CHECKS;
-use crate::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
+use crate::search::{Outcome, Tried};
 
 /// One step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +200,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Solutions;
+    use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
     static NEVER: AtomicBool = AtomicBool::new(false);

@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
+use crate::given::{Given, InvalidGiven};
+use crate::placement::Placement;
+use crate::queen::Queen;
+use crate::search::{Outcome, Tried};
 use queens_solver::SplitMix;
 
 /// Queens taken back before [`complete`] begins anew for the first time.
@@ -296,7 +299,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Backtracking, Naive, Solutions};
+    use crate::backtracking::Backtracking;
+    use crate::naive::Naive;
+    use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
     static NEVER: AtomicBool = AtomicBool::new(false);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
-use crate::{Given, InvalidGiven};
+use crate::given::{Given, InvalidGiven};
 use queens_solver::{BoardSize, Kernel, Square, Subproblems, ThreadError, parallel};
 
 /// Subproblems to cut the rows into, at least: enough to keep many threads busy to the end.

@@ -1,6 +1,6 @@
 //! A solution without a search.
 
-use crate::Placement;
+use crate::placement::Placement;
 
 /// A solution for boards of size `n` in linear time, or `None` if there is none (n = 2 and 3) or `n` is over
 /// [`Placement::MAX_SIZE`].

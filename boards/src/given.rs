@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::Queen;
+use crate::queen::Queen;
 use queens_solver::{BoardSize, Square};
 
 /// Queens that are already there, none attacking another.

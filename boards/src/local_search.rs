@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{Outcome, Placement};
+use crate::placement::Placement;
+use crate::search::Outcome;
 use queens_solver::SplitMix;
 
 /// Columns a row may draw, while the board is filled, to find one that is not attacked.

@@ -2,8 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::given::{Given, InvalidGiven};
+use crate::placement::Placement;
+use crate::queen::Queen;
 use crate::search::SQUARES_BETWEEN_STOP_CHECKS;
-use crate::{Given, InvalidGiven, Outcome, Placement, Queen, Tried};
+use crate::search::{Outcome, Tried};
 
 /// The search of somebody who knows the rules and nothing else, to compare the others with: each queen is tried on any
 /// square of the board behind that of the queen before it, row by row, and looked at from each queen that stands. That a
@@ -75,7 +78,7 @@ impl Naive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Solutions;
+    use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
     static NEVER: AtomicBool = AtomicBool::new(false);

@@ -4,7 +4,8 @@
 
 use std::fmt::Write;
 
-use crate::{Placement, Queen};
+use crate::placement::Placement;
+use crate::queen::Queen;
 
 const LIGHT: &str = "#f0dcb8";
 const DARK: &str = "#b5835a";

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::Queen;
+use crate::queen::Queen;
 
 /// A solution: n queens on an n×n board, none attacking another. Whoever has one has a valid one.
 ///

@@ -1,6 +1,6 @@
 //! How searches end, and what they tried on the way.
 
-use crate::Placement;
+use crate::placement::Placement;
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

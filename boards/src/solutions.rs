@@ -1,6 +1,6 @@
 //! All solutions, one after the other.
 
-use crate::Placement;
+use crate::placement::Placement;
 use queens_solver::BoardSize;
 
 /// All solutions in lexicographic order of their columns, found one by one in constant memory.
@@ -79,7 +79,7 @@ impl Iterator for Solutions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Notation;
+    use crate::placement::Notation;
     use queens_solver::{Square, Symmetry, published};
 
     fn size(n: u8) -> BoardSize {

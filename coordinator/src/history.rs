@@ -11,6 +11,7 @@ mod year;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -20,9 +21,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::Snapshot;
-use crate::coordinator::StartError;
 use crate::journal::unix_ms;
+use crate::snapshot::Snapshot;
 use crate::store::Archive;
 
 use crate::store::history::{Change, History, NotKept, Past};
@@ -96,10 +96,10 @@ impl Historian {
     }
 
     /// Runs it on a thread of its own.
-    pub(crate) fn spawn(self) -> Result<JoinHandle<()>, StartError> {
+    pub(crate) fn spawn(self) -> io::Result<JoinHandle<()>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = thread::Builder::new().name("history".into());
-        Ok(thread.spawn(move || runtime.block_on(self.run()))?)
+        thread.spawn(move || runtime.block_on(self.run()))
     }
 
     /// Follows snapshots until there are no more.

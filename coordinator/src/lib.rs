@@ -3,25 +3,29 @@
 //! The [`Ledger`](queens_ledger::Ledger) decides and [`store`] keeps; [`Coordinator`] runs the two on a thread of their
 //! own and connects them to workers and users.
 
+mod command;
 pub mod connections;
 mod contributions;
 mod coordinator;
 mod event_loop;
 pub mod grpc;
+mod handle;
 mod history;
 pub mod http;
 mod journal;
 mod metrics;
 mod planners;
+mod publisher;
 mod pulse;
 mod seldom;
+mod snapshot;
 mod status;
 pub mod store;
+mod telling;
 mod traces;
 mod turns;
 
 pub use contributions::Untold;
-pub use coordinator::{
-    Coordinator, Details, Handle, JobChange, Snapshot, StartError, Stopped, TooManyJobs, WorkerChange,
-    unthreaded,
-};
+pub use coordinator::{Coordinator, StartError, unthreaded};
+pub use handle::{Handle, Stopped};
+pub use snapshot::{Details, Snapshot};

@@ -22,7 +22,7 @@ use queens_process::metrics::{Exposition, exposition};
 use queens_solver::DECOMPOSITION_VERSION;
 use tokio::sync::watch;
 
-use crate::Snapshot;
+use crate::snapshot::Snapshot;
 
 /// Jobs that are over and still have numbers.
 const MOST_JOBS_OVER: usize = 100;
@@ -32,7 +32,7 @@ const MOST_JOBS_OVER: usize = 100;
 pub(crate) struct Counters {
     /// In floating point, so that it can't wrap: 2^64 nodes are a large cluster's work of weeks.
     nodes: Counter<f64, AtomicU64>,
-    reported: Family<Outcome, Counter>,
+    reported: Family<OfFate, Counter>,
     report: Histogram,
     commit: Histogram,
     publishing: Counter<f64, AtomicU64>,
@@ -87,7 +87,7 @@ impl Counters {
 
     /// This has become of so many reported spans.
     pub(crate) fn add_spans(&self, fate: Fate, n_spans: u64) {
-        self.reported.get_or_create(&Outcome { outcome: fate }).inc_by(n_spans);
+        self.reported.get_or_create(&OfFate { outcome: fate }).inc_by(n_spans);
     }
 
     /// A report was acknowledged this long after it came.
@@ -145,7 +145,7 @@ impl Metrics {
             Unit::Seconds,
             step,
         );
-        registry.register_collector(Box::new(State(snapshots)));
+        registry.register_collector(Box::new(SnapshotNumbers(snapshots)));
         Self { registry, counters }
     }
 
@@ -167,7 +167,7 @@ struct Build {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Outcome {
+struct OfFate {
     outcome: Fate,
 }
 
@@ -204,9 +204,9 @@ struct TimeLeft {
 
 /// The numbers of the snapshot.
 #[derive(Debug)]
-struct State(watch::Receiver<Arc<Snapshot>>);
+struct SnapshotNumbers(watch::Receiver<Arc<Snapshot>>);
 
-impl Collector for State {
+impl Collector for SnapshotNumbers {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let snapshot = self.0.borrow().clone();
         let writable = f64::from(u8::from(snapshot.store_error.is_none()));

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
 
-use crate::coordinator::Command;
+use crate::command::Command;
 
 /// How many plans are made at the same time, at most.
 const LANES: usize = 3;

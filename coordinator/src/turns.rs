@@ -17,17 +17,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
 
-use crate::coordinator::Command;
+use crate::command::{Command, Symmetric};
 
 /// When to try again to start a thread.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// The placements that turns of the board leave unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Symmetric {
-    pub(crate) half_turn: u64,
-    pub(crate) quarter_turn: u64,
-}
 
 /// The symmetric placements of boards that are done, as far as they are counted.
 pub(crate) struct Turns {

@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::{Coordinator, Handle, TooManyJobs};
+use queens_coordinator::{Coordinator, Handle};
+use queens_ledger::TooManyJobs;
 use queens_ledger::store::memory::MemoryStore;
 use queens_messages::{JobId, JobState, JobStatus, Priority};
 use queens_solver::BoardSize;

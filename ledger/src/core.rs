@@ -13,10 +13,14 @@ use thiserror::Error;
 
 use crate::attendance::{Attendance, Session};
 use crate::clock::Clock;
-use crate::ledger::{Comparison, Effects, Ledger, RestoreError, UnknownJob};
+use crate::effects::{Comparison, Effects};
+use crate::events::jobs::UnknownJob;
+use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
+use crate::events::refusal::Refusal;
+use crate::events::reports::Outcome;
+use crate::jobs::restore::RestoreError;
+use crate::ledger::Ledger;
 use crate::note::Note;
-use crate::operator::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
-use crate::session::{Outcome, Refusal};
 use crate::store::{Recorded, Stored, Write};
 
 /// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,

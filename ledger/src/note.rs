@@ -5,8 +5,8 @@ use std::time::Duration;
 use queens_messages::{Failure, JobId, Name, Priority, WorkerId};
 use queens_solver::BoardSize;
 
-use crate::ledger::{Comparison, Loss};
-use crate::operator::{JobChange, WorkerChange};
+use crate::effects::{Comparison, Loss};
+use crate::events::operators::{JobChange, WorkerChange};
 use crate::store::Recorded;
 
 /// Something has happened that people may want to know.

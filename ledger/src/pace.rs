@@ -10,11 +10,13 @@
 //! speed, by how much it has varied; and a few per cent for what nobody knows.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use queens_messages::JobId;
 
-use crate::job::Counting;
-use crate::ledger::Ledger;
+use crate::book::Book;
+use crate::jobs::counting::Counting;
+use crate::jobs::job::Job;
 
 /// Time between two looks: the least, and what each worker of the cluster adds to it.
 const LOOK_SECONDS: f64 = 0.2;
@@ -46,9 +48,18 @@ const SPREAD_OF_ESTIMATES: f64 = 0.2;
 const UNKNOWN: f64 = 0.08;
 const SLACK_SECONDS: f64 = 0.3;
 
+/// How fast jobs are counted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paces {
+    /// When it was last looked at.
+    looked: Duration,
+    /// Of jobs that are there to be counted.
+    of_jobs: BTreeMap<JobId, JobPace>,
+}
+
 /// How fast a job is counted, as far as it was looked at.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pace {
+struct JobPace {
     periods: VecDeque<Period>,
     period_seconds: f64,
     /// Nodes that were counted at the last look, reported or not, and what was promised for each second since.
@@ -89,57 +100,53 @@ impl Team {
     }
 }
 
-impl Ledger {
+impl Paces {
     /// Looks at what was counted since the last look, if that is long enough ago.
-    pub(crate) fn look_at_paces(&mut self) {
-        let seconds = self.now.saturating_sub(self.looked).as_secs_f64();
-        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * self.fleet.n_members() as f64 {
+    pub(crate) fn look(&mut self, book: &Book) {
+        let seconds = book.now().saturating_sub(self.looked).as_secs_f64();
+        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * book.workers().len() as f64 {
             return;
         }
-        self.looked = self.now;
-        let teams = self.teams();
-        let is_going = |id: &JobId| self.jobs.get(*id).is_some_and(|job| job.pace.is_going());
-        let looked_at = |id: &JobId| teams.contains_key(id) || is_going(id);
-        let looked_at: Vec<JobId> = self.jobs.active().filter(looked_at).collect();
-        for id in looked_at {
-            self.jobs.change(id, |job| {
-                let Some(counting) = job.counting.as_ref() else { return };
-                match teams.get(&id) {
-                    Some(team) => job.pace.look(seconds, *team, counting),
-                    None => job.pace.pause(),
-                }
-            });
+        self.looked = book.now();
+        self.of_jobs.retain(|&id, _| book.jobs().get(id).is_some_and(Job::is_active));
+        let teams = teams(book);
+        for (&id, pace) in &mut self.of_jobs {
+            if !teams.contains_key(&id) {
+                pace.pause();
+            }
+        }
+        for (id, team) in teams {
+            let Some(counting) = book.jobs().get(id).filter(|job| job.is_active()).and_then(Job::counting)
+            else {
+                continue;
+            };
+            self.of_jobs.entry(id).or_default().look(seconds, team, counting);
         }
     }
 
-    fn teams(&self) -> BTreeMap<JobId, Team> {
-        let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
-        for (_, member) in self.fleet.members().filter(|(_, member)| member.connected) {
-            let speed = member.speed.measured().unwrap_or_else(|| member.speed.get());
-            for (&job, share) in member.shares.iter().filter(|(_, share)| share.n_running > 0) {
-                let team = teams.entry(job).or_default();
-                let n_threads = f64::from(share.n_running);
-                let silent = share.silent_seconds(self.now).min(LONGEST_SILENCE_SECONDS * n_threads);
-                team.speed += speed * n_threads;
-                team.guessed += if member.speed.is_guess() { speed * n_threads } else { 0.0 };
-                team.in_hand += (speed * silent).min(share.running_work as f64);
-            }
-        }
-        teams
+    /// How long a job should still take; `None` if nobody counts it, or nobody knows how fast.
+    pub(crate) fn time_left(&self, job: JobId) -> Option<TimeLeft> {
+        self.of_jobs.get(&job)?.left
     }
 }
 
-impl Pace {
-    /// How long the job should still take; `None` if nobody counts it, or nobody knows how fast.
-    pub(crate) fn time_left(&self) -> Option<TimeLeft> {
-        self.left
+fn teams(book: &Book) -> BTreeMap<JobId, Team> {
+    let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
+    for (_, worker) in book.workers().iter().filter(|(_, worker)| worker.is_connected()) {
+        let speed = worker.counted().measured().unwrap_or_else(|| worker.counted().nodes_per_second());
+        for (job, share) in worker.hand().shares().filter(|(_, share)| share.n_running() > 0) {
+            let team = teams.entry(job).or_default();
+            let n_threads = f64::from(share.n_running());
+            let silent = share.silent_seconds(book.now()).min(LONGEST_SILENCE_SECONDS * n_threads);
+            team.speed += speed * n_threads;
+            team.guessed += if worker.counted().is_guess() { speed * n_threads } else { 0.0 };
+            team.in_hand += (speed * silent).min(share.running_work() as f64);
+        }
     }
+    teams
+}
 
-    /// Whether somebody counted the job at the last look.
-    fn is_going(&self) -> bool {
-        self.before.is_some()
-    }
-
+impl JobPace {
     /// Nobody counts the job, or nobody knows how fast.
     fn pause(&mut self) {
         self.before = None;
@@ -147,7 +154,7 @@ impl Pace {
     }
 
     fn look(&mut self, seconds: f64, team: Team, counting: &Counting) {
-        let counted = counting.progress.nodes as f64 + team.in_hand;
+        let counted = counting.progress().nodes as f64 + team.in_hand;
         let before = self.before.replace((counted, team.speed));
         if !team.is_measured() {
             // What a wrong guess promises says nothing.
@@ -182,8 +189,8 @@ impl Pace {
     }
 
     fn estimate(&self, team: Team, counting: &Counting) -> Option<TimeLeft> {
-        let progress = &counting.progress;
-        let n_crosses = counting.plan.crosses().len().max(1) as f64;
+        let progress = counting.progress();
+        let n_crosses = counting.plan().crosses().len().max(1) as f64;
         let (work, work_recorded) = (progress.work as f64, progress.work_recorded as f64);
         // As if one cross had been counted before and had turned out as estimated.
         let typical = work / n_crosses;

@@ -8,7 +8,7 @@ use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser};
 
-use crate::{complain, print, say};
+use crate::output::{complain, print, say};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
 /// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as

@@ -28,7 +28,7 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::{complain, is_colourful};
+use crate::output::{complain, is_colourful};
 
 /// How long the last spans may take to reach the collector.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -50,7 +50,7 @@ pub struct LogArgs {
 
 /// How logs are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+enum LogFormat {
     /// For people
     #[default]
     Text,

@@ -70,6 +70,6 @@ pub fn is_screen(stream: &impl IsTerminal) -> bool {
 }
 
 /// Whether colours are wanted there, for which <https://no-color.org> has a variable.
-pub fn is_colourful(stream: &impl IsTerminal) -> bool {
+pub(crate) fn is_colourful(stream: &impl IsTerminal) -> bool {
     is_screen(stream) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

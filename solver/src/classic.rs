@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
-use crate::{BoardSize, Square};
+use crate::board::{BoardSize, Square};
 
 /// A textbook way to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,8 @@
 
 use std::cmp::Ordering;
 
-use crate::{BoardSize, Square, Symmetry};
+use crate::board::{BoardSize, Square};
+use crate::symmetry::Symmetry;
 
 /// A placement of queens on the four cross lines, standing for its orbit under rotation and reflection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

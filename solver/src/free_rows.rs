@@ -1,6 +1,6 @@
 //! What a cross leaves of the board, and the state of a partial placement on it.
 
-use crate::{BoardSize, Square};
+use crate::board::{BoardSize, Square};
 
 /// The rows a cross leaves free, top to bottom, with their allowed squares.
 ///

@@ -1,6 +1,6 @@
 //! Placements counted up to rotation and reflection.
 
-use crate::BoardSize;
+use crate::board::BoardSize;
 
 /// The number of fundamental placements: those left when the eight turned and mirrored images of a placement count
 /// as one (OEIS A002562).

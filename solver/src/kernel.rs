@@ -18,8 +18,8 @@ use thiserror::Error;
 
 #[cfg(target_arch = "x86_64")]
 use self::{avx2::Avx2, avx512::Avx512};
-use crate::Count;
 use crate::prefix::Prefixes;
+use crate::span::Count;
 
 /// A way to count, chosen once per process. All return the same solutions and the same nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,10 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use thiserror::Error;
 
+use crate::board::{BoardSize, Square};
+use crate::cross::Cross;
 use crate::free_rows::FreeRows;
+use crate::parallel::parallel;
 use crate::prefix::Prefixes;
-use crate::subproblems::depth;
-use crate::{BoardSize, Cross, SplitMix, Square, Subproblems, Symmetry, parallel, work};
+use crate::split_mix::SplitMix;
+use crate::subproblems::{Subproblems, depth};
+use crate::symmetry::Symmetry;
+use crate::work;
 
 /// The version of everything that decides what a subproblem number means: crosses and their order, images, depths.
 /// Spans counted under different versions must not be added up.

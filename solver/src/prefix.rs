@@ -1,7 +1,8 @@
 //! The numbering of subproblems, and the way from a number to its prefix.
 
+use crate::board::Square;
 use crate::free_rows::{FreeRow, FreeRows, State, bits};
-use crate::{Square, placements};
+use crate::placements;
 
 /// A walk through the subproblems of one cross, in the order of their numbers.
 ///
@@ -152,7 +153,8 @@ impl Iterator for Prefixes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BoardSize, Cross};
+    use crate::board::BoardSize;
+    use crate::cross::Cross;
 
     fn for_each_cross(n: u8, mut check: impl FnMut(&FreeRows)) {
         let n = BoardSize::new(n).expect("a board size");

@@ -1,6 +1,6 @@
 //! The published counts, to check results against.
 
-use crate::BoardSize;
+use crate::board::BoardSize;
 
 const COUNTS: &str = include_str!("../counts.csv");
 

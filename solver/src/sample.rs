@@ -8,11 +8,16 @@
 
 use std::sync::atomic::AtomicBool;
 
+use crate::board::{BoardSize, Square};
+use crate::cross::Cross;
 use crate::free_rows::{FreeRows, State, bits};
+use crate::kernel::Kernel;
+use crate::plan::{self, crosses_in_counting_order};
 use crate::pruning::surviving;
-use crate::{
-    BoardSize, Count, Cross, Kernel, SplitMix, Square, Subproblems, crosses_in_counting_order, plan, work,
-};
+use crate::span::Count;
+use crate::split_mix::SplitMix;
+use crate::subproblems::Subproblems;
+use crate::work;
 
 /// Rows placed below a cross to make a part, for each n: its completions are some 10^5 to 10^6 nodes. Vector kernels
 /// are as fast there as on long runs (no difference was measured from 2 · 10^5 nodes on).
@@ -160,7 +165,7 @@ fn random_prefix(free: &FreeRows, depth: usize, random: &mut SplitMix) -> Vec<Sq
 mod tests {
     use super::*;
     use crate::classic::Method;
-    use crate::published;
+    use crate::published::published;
 
     fn sampler(n: u8) -> Sampler {
         Sampler::new(BoardSize::new(n).expect("a board size"))

@@ -68,6 +68,20 @@ impl Span {
         let at = at.clamp(self.from, self.to);
         (Self::new(self.cross, self.from, at).ok(), Self::new(self.cross, at, self.to).ok())
     }
+
+    /// What is left, in order, when `others` are taken off it.
+    #[must_use]
+    pub fn without(self, others: &[Self]) -> Vec<Self> {
+        let mut left = vec![self];
+        for &other in others {
+            let apart = |span: Self| match span.intersection(other) {
+                None => [Some(span), None],
+                Some(common) => [span.split_at(common.from).0, span.split_at(common.to).1],
+            };
+            left = left.into_iter().flat_map(apart).flatten().collect();
+        }
+        left
+    }
 }
 
 impl fmt::Display for Span {
@@ -113,5 +127,15 @@ mod tests {
         assert_eq!(span(2, 9).split_at(5), (Some(span(2, 5)), Some(span(5, 9))));
         assert_eq!(span(2, 9).split_at(1), (None, Some(span(2, 9))));
         assert_eq!(span(2, 9).split_at(9), (Some(span(2, 9)), None));
+    }
+
+    #[test]
+    fn spans_are_taken_off_a_span() {
+        let span = |from, to| Span::new(3, from, to).expect("not empty");
+        let elsewhere = Span::new(4, 2, 9).expect("not empty");
+        assert_eq!(span(2, 9).without(&[]), [span(2, 9)]);
+        assert_eq!(span(2, 9).without(&[elsewhere, span(0, 2), span(9, 12)]), [span(2, 9)]);
+        assert_eq!(span(2, 9).without(&[span(7, 12), span(4, 5)]), [span(2, 4), span(5, 7)]);
+        assert_eq!(span(2, 9).without(&[span(0, 4), span(3, 12)]), []);
     }
 }

@@ -3,9 +3,13 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use crate::board::{BoardSize, Square};
+use crate::cross::Cross;
 use crate::free_rows::FreeRows;
+use crate::kernel::Kernel;
 use crate::prefix::{Prefixes, Walk};
-use crate::{BoardSize, Count, Cross, Kernel, Square, Symmetry};
+use crate::span::Count;
+use crate::symmetry::Symmetry;
 
 /// Rows placed below the cross to make a prefix, for each n.
 ///

@@ -14,7 +14,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::BoardSize;
+use crate::board::BoardSize;
 
 /// Counts the placements of n queens that a rotation by 180 degrees leaves unchanged (OEIS A032522).
 ///
@@ -327,7 +327,7 @@ impl<'a> Fours<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Square;
+    use crate::board::Square;
 
     const COUNTS: &str = include_str!("../counts.csv");
 

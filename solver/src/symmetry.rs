@@ -1,6 +1,6 @@
 //! The eight symmetries of the square.
 
-use crate::{BoardSize, Square};
+use crate::board::{BoardSize, Square};
 
 /// One of the eight rotations and reflections of a board.
 ///

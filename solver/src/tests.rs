@@ -2,3 +2,7 @@
 
 mod decomposition;
 mod kernels;
+
+#[expect(unreachable_pub, reason = "it belongs to the crate of the whole-system tests as well")]
+#[path = "../../tests/src/skip.rs"]
+mod skip;

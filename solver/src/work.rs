@@ -9,9 +9,9 @@
 //! Only additions, multiplications and square roots are used, which IEEE 754 rounds alike everywhere: whoever makes
 //! the same plan gets the same estimates.
 
-use crate::SplitMix;
 use crate::free_rows::{FreeRows, State, bits};
 use crate::pruning::surviving;
+use crate::split_mix::SplitMix;
 
 /// The last rows, which do not make a tree wider: few queens are left to choose.
 const N_LAST_ROWS: usize = 6;

@@ -10,7 +10,7 @@ use std::{env, fs};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::{Running, wait_until};
+use crate::process::{Running, is_installed, wait_until};
 
 /// An open window.
 #[derive(Debug)]
@@ -39,12 +39,7 @@ impl Browser {
     /// What there is not here that it takes.
     #[must_use]
     pub fn missing() -> Option<String> {
-        let is_there = |program: &&str| {
-            let mut version = Command::new(program);
-            version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            version.status().is_ok_and(|status| status.success())
-        };
-        let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_there(program));
+        let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_installed(program));
         missing.map(|program| format!("there is no '{program}'"))
     }
 

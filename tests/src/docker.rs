@@ -24,24 +24,28 @@ pub enum Compose {
 }
 
 impl Compose {
-    /// Why it can't be called here, if so.
-    #[must_use]
-    pub fn missing(self) -> Option<String> {
+    /// The ways that there are here.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn installed() -> Result<Vec<Self>, &'static str> {
         let works = |mut command: Command| {
             let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             silent.status().is_ok_and(|status| status.success())
         };
         let mut engine = Command::new("docker");
         engine.args(["version", "--format", "{{.Server.Version}}"]);
-        let mut compose = self.command();
-        compose.arg("version");
         if !works(engine) {
-            Some("no Docker engine answers".to_owned())
-        } else if !works(compose) {
-            Some(format!("there is no '{self}'"))
-        } else {
-            None
+            return Err("no Docker engine answers");
         }
+        let can_be_called = |compose: &Self| {
+            let mut command = compose.command();
+            command.arg("version");
+            works(command)
+        };
+        let installed: Vec<Self> =
+            [Self::Plugin, Self::Standalone].into_iter().filter(can_be_called).collect();
+        if installed.is_empty() { Err("there is no Docker Compose") } else { Ok(installed) }
     }
 
     fn command(self) -> Command {

@@ -12,17 +12,7 @@ pub mod proxy;
 pub mod service;
 
 mod binary;
-
-use std::io::{self, Write};
+mod skip;
 
 pub use self::binary::binary;
-
-/// Says that something could not be tested here.
-pub fn skipped(what: &str) {
-    say(&format!("skipped: {what}"));
-}
-
-/// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
-pub fn say(what: &str) {
-    _ = writeln!(io::stderr(), "{what}");
-}
+pub use self::skip::{impossible, notes_of, say, skipped};

@@ -32,6 +32,14 @@ pub fn clean(mut command: Command) -> Command {
     command
 }
 
+/// Whether a program is installed: it can be started and says which version it is.
+#[must_use]
+pub fn is_installed(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
 /// How a process ended and what it wrote.
 #[derive(Debug)]
 pub struct Outcome {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{Outcome, Running, clean, queens, run};
+use queens_tests::process::{Outcome, Running, clean, is_installed, queens, run};
 use queens_tests::{binary, skipped};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -352,7 +352,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn the_search_is_shown_in_the_terminal() {
-    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+    if !is_installed("script") {
         return skipped("the search in a terminal, as there is no program 'script' to make one");
     }
     let shown = |n: u32, size: &str| {

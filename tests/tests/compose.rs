@@ -3,13 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_solver::{BoardSize, published};
 use queens_tests::docker::{Compose, Container, Project, inspect};
 use queens_tests::process::{Running, wait_until};
-use queens_tests::skipped;
+use queens_tests::{say, skipped};
 use serde_json::{Value, json};
 
 const N_WORKERS: usize = 3;
@@ -24,23 +23,18 @@ const LARGEST_IMAGE: u64 = 30_000_000;
 /// Stopping may take this long: far less than the grace period, after which Docker kills.
 const STOP: Duration = Duration::from_secs(10);
 
+/// By `docker compose` and by the older `docker-compose`, if both are here: Debian 12 has no package of the newer one.
 #[test]
 fn a_cluster_of_docker_compose_survives_faults() {
-    check(Compose::Plugin);
-}
-
-#[test]
-fn a_cluster_of_the_older_docker_compose_survives_faults() {
-    check(Compose::Standalone);
-}
-
-fn check(compose: Compose) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(reason) = compose.missing() {
-        skipped(&format!("a cluster by '{compose}': {reason}"));
-        return;
+    match Compose::installed() {
+        Ok(installed) => installed.into_iter().for_each(check),
+        Err(reason) => skipped(&format!("a cluster of containers, as {reason}")),
     }
+}
+
+#[track_caller]
+fn check(compose: Compose) {
+    say(&format!("a cluster by {compose}"));
     let project = Project::new(compose);
     bring_up(&project);
     is_confined(&project);

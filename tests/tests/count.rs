@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::binary;
-use queens_tests::process::{Outcome, Running, clean, queens, run, wait_until};
+use queens_tests::process::{Outcome, Running, clean, is_installed, queens, run, wait_until};
 use queens_tests::skipped;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -249,7 +249,7 @@ fn check_bar(env: &[(&str, &str)], args: &str, expected: bool) {
 
 #[test]
 fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
-    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+    if !is_installed("script") {
         return skipped("the progress bar, as there is no program 'script' to make a terminal");
     }
     check_bar(&[], "", true);
@@ -361,7 +361,7 @@ fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
 
 #[test]
 fn on_a_terminal_it_is_asked() {
-    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+    if !is_installed("script") {
         return skipped("the question on a terminal, as there is no program 'script' to make one");
     }
     let scratch = TempDir::new().expect("a temporary directory");
@@ -380,7 +380,7 @@ fn on_a_terminal_it_is_asked() {
 
 #[test]
 fn on_a_terminal_an_estimate_says_what_it_does() {
-    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+    if !is_installed("script") {
         return skipped("progress of an estimate, as there is no program 'script' to make a terminal");
     }
     let mut script = clean(Command::new("script"));

@@ -68,8 +68,7 @@ fn check_numbers(browser: &Browser) {
 #[test]
 fn a_count_is_seen_from_its_beginning_to_its_end() {
     if let Some(reason) = Browser::missing() {
-        skipped(&format!("the pages in a browser: {reason}"));
-        return;
+        return skipped(&format!("the pages in a browser, as {reason}"));
     }
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
@@ -185,8 +184,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
 #[test]
 fn a_restart_is_a_gap_in_the_curve() {
     if let Some(reason) = Browser::missing() {
-        skipped(&format!("the curve in a browser: {reason}"));
-        return;
+        return skipped(&format!("the curve in a browser, as {reason}"));
     }
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");

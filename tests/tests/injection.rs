@@ -11,7 +11,7 @@ use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
 use queens_tests::cluster::coordinator_command;
 use queens_tests::data_dir::tamper;
-use queens_tests::process::{Outcome, Running, clean, queens, run, wait_until};
+use queens_tests::process::{Outcome, Running, clean, is_installed, queens, run, wait_until};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -290,7 +290,7 @@ fn a_coordinator_of_an_older_version_says_of_its_store_what_its_jobs_say() {
 
 #[test]
 fn a_coordinator_cannot_command_a_screen_full_of_it() {
-    if Command::new("script").arg("--version").output().is_err() {
+    if !is_installed("script") {
         return skipped("'queens top' of a liar, as there is no script(1) to make a terminal");
     }
     let runtime = Runtime::new().expect("a runtime");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use queens_tests::cluster::Coordinator;
 use queens_tests::http::{Answer, get};
-use queens_tests::process::{clean, run, wait_until};
+use queens_tests::process::{clean, is_installed, run, wait_until};
 use queens_tests::service::Service;
 use queens_tests::{binary, skipped};
 use serde_json::Value;
@@ -38,11 +38,6 @@ impl Cluster {
         self.worker.stop();
         self.coordinator.stop();
     }
-}
-
-fn is_installed(program: &str) -> bool {
-    let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    version.is_ok_and(|status| status.success())
 }
 
 /// Feeds `text` to `promtool check metrics`, which also complains about names and units.

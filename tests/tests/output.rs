@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use queens_tests::process::{Outcome, clean, run};
+use queens_tests::process::{Outcome, clean, is_installed, run};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
 
@@ -80,7 +80,7 @@ fn has_colours(text: &str) -> bool {
 
 #[test]
 fn terminals_that_can_do_little_get_plain_lines() {
-    if Command::new("script").arg("--version").output().is_err() {
+    if !is_installed("script") {
         return skipped("plain terminals, as there is no script(1) to make one");
     }
     let count = "count 15 --threads 1 --kernel portable";

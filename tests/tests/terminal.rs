@@ -1,6 +1,7 @@
 //! `queens top` and `queens watch` in a real terminal, which tmux provides.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -25,7 +26,12 @@ impl Terminal {
         command.arg("-S").arg(&terminal.socket).args(["-f", "/dev/null", "new-session", "-d"]);
         command.args(["-x", &columns.to_string(), "-y", &rows.to_string(), "env", "PS1=$ ", "sh"]);
         command.env("LC_ALL", "C.UTF-8").env_remove("TMUX").stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success()).then_some(terminal)
+        let status = match command.status() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            status => status.expect("tmux can be started"),
+        };
+        assert!(status.success(), "{command:?}: {status}");
+        Some(terminal)
     }
 
     #[track_caller]

@@ -2,29 +2,27 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use queens_desk::LeaseToCount;
 use queens_messages::LeasedSpan;
-use queens_solver::{Cross, Kernel};
+use queens_solver::{Kernel, Subproblems};
 use tracing::{debug_span, error};
 
-use crate::desk::{Desk, Work};
-use crate::metrics::Counters;
-
-/// How long one kernel call should take: what is lost when it is abandoned, and how fine progress is.
-const CHUNK: Duration = Duration::from_millis(100);
+use crate::metrics::ChunkCounters;
+use crate::shared_desk::SharedDesk;
 
 /// Counts leases until the desk is closed.
-pub(crate) fn run(desk: &Desk, kernel: Kernel, counters: &Counters) {
-    while let Some(work) = desk.next() {
-        let _span = debug_span!("count", job = %work.job, lease = %work.id, n = %work.n).entered();
+pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, counters: &ChunkCounters) {
+    while let Some(lease) = desk.next_lease() {
+        let _span = debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n).entered();
         // Whatever a panic has left half done is dropped with the lease.
-        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, counters, &work)));
+        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, counters, &lease)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
-            error!(lease = %work.id, n = %work.n, reason, "failed to count");
-            work.fail(reason);
+            error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
+            desk.fail(lease.id, reason);
         }
-        desk.end(&work);
+        desk.end(lease.id);
     }
 }
 
@@ -34,94 +32,108 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// Counts a lease as far as it goes; the error says why what is in hand, or else the first that is left, can't be
+/// Counts a lease chunk by chunk, to its end or until it is cancelled; the error says why the chunk in hand can't be
 /// counted.
-fn count_lease(desk: &Desk, kernel: Kernel, counters: &Counters, work: &Work) -> Result<(), String> {
-    let crosses = desk.crosses(work.n);
-    let mut chunk_size = ChunkSize(1);
-    while let Some(part) = work.front() {
-        let number = part.span.cross();
-        let cross = usize::try_from(number).ok().and_then(|number| crosses.get(number));
-        let cross = cross.ok_or_else(|| format!("n = {} has no cross {number} here", work.n))?;
-        if count_span(kernel, counters, work, part, cross, &mut chunk_size).is_none() {
-            break;
-        }
+fn count_lease(
+    desk: &SharedDesk,
+    kernel: Kernel,
+    counters: &ChunkCounters,
+    lease: &LeaseToCount,
+) -> Result<(), String> {
+    let crosses = desk.crosses(lease.n);
+    // Those that the last chunk is of, with the place where it ended.
+    let mut at: Option<(LeasedSpan, Subproblems)> = None;
+    while let Some(chunk) = desk.begin(lease.id) {
+        let LeasedSpan { span, image } = chunk;
+        let goes_on = at.take().filter(|(last, _)| last.span.cross() == span.cross() && last.image == image);
+        let mut subproblems = match goes_on {
+            Some((_, subproblems)) => subproblems,
+            None => {
+                let cross = usize::try_from(span.cross()).ok().and_then(|number| crosses.get(number));
+                let cross =
+                    cross.ok_or_else(|| format!("n = {} has no cross {} here", lease.n, span.cross()))?;
+                cross.subproblems(image)
+            }
+        };
+        let began = Instant::now();
+        let Some(count) = subproblems.count(span.from()..span.to(), kernel, &lease.stop) else { break };
+        let duration = began.elapsed();
+        desk.finish(lease.id, count, duration);
+        counters.counted(count, duration);
+        at = Some((chunk, subproblems));
     }
     Ok(())
 }
 
-/// Counts chunks off the front of the lease as long as they go on in this span; `None` if the lease is cancelled.
-fn count_span(
-    kernel: Kernel,
-    counters: &Counters,
-    work: &Work,
-    part: LeasedSpan,
-    cross: &Cross,
-    chunk_size: &mut ChunkSize,
-) -> Option<()> {
-    let mut subproblems = cross.subproblems(part.image);
-    let mut at = part.span.from();
-    while let Some(chunk) = work.begin(part.span.cross(), at, chunk_size.0) {
-        let began = Instant::now();
-        let count = subproblems.count(chunk.from()..chunk.to(), kernel, &work.stop)?;
-        let duration = began.elapsed();
-        at = chunk.to();
-        work.finish(chunk, count, duration);
-        counters.counted(count, duration);
-        chunk_size.adapt(chunk.n_subproblems(), duration);
-    }
-    Some(())
-}
-
-/// How many subproblems to count in one kernel call.
-struct ChunkSize(u64);
-
-impl ChunkSize {
-    /// Steps towards [`CHUNK`], at most doubling: neighbours differ in work.
-    fn adapt(&mut self, n_subproblems: u64, duration: Duration) {
-        if duration < CHUNK / 2 {
-            self.0 = self.0.max(n_subproblems.saturating_mul(2));
-        } else if duration > CHUNK * 2 {
-            self.0 = (n_subproblems / 2).max(1);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use queens_messages::{JobId, Lease, LeaseId};
+    use std::time::Duration;
+
+    use queens_desk::{Identity, WorkerSession};
+    use queens_messages::{Failure, JobId, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
     use queens_solver::{BoardSize, Span, Symmetry};
 
     use super::*;
 
-    fn lease(crosses: &[u32]) -> Lease {
+    fn lease(id: LeaseId, crosses: &[u32]) -> Lease {
         let leased = |&cross: &u32| {
             let span = Span::new(cross, 0, 1).expect("not empty");
             LeasedSpan { span, image: Symmetry::IDENTITY }
         };
         let n = BoardSize::new(8).expect("a board size");
-        Lease { id: LeaseId(7), job: JobId(1), n, spans: crosses.iter().map(leased).collect() }
+        Lease { id, job: JobId(1), n, spans: crosses.iter().map(leased).collect() }
+    }
+
+    /// A session in which the worker was granted these leases.
+    fn session(desk: &SharedDesk, leases: Vec<Lease>) -> WorkerSession {
+        let name = || Name::of_any("test");
+        let (worker, n_threads) = (WorkerId(1), 1);
+        let identity =
+            Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed: 1.0 };
+        let mut session = WorkerSession::new(identity);
+        desk.at(|desk| {
+            session.connect(Duration::ZERO, desk);
+            for lease in leases {
+                assert_eq!(session.hear(Duration::ZERO, ToWorker::Lease(lease), desk), None);
+            }
+        });
+        session
+    }
+
+    /// What the session says when leases have ended, as one report.
+    fn said(session: &mut WorkerSession, desk: &SharedDesk) -> (Report, Vec<Failure>) {
+        let (mut all, mut failures) = (Report::default(), Vec::new());
+        for message in desk.at(|desk| session.step(Duration::from_millis(1), desk)).messages {
+            match message {
+                ToCoordinator::Report(report) => {
+                    all.deltas.extend(report.deltas);
+                    all.finished.extend(report.finished);
+                }
+                ToCoordinator::Failure(failure) => failures.push(failure),
+                other => panic!("{other:?}"),
+            }
+        }
+        (all, failures)
     }
 
     #[test]
     fn what_can_not_be_counted_is_said_and_ends_its_lease_alone() {
-        let desk = Desk::default();
-        desk.add(lease(&[0, 999, 1]));
-        desk.add(Lease { id: LeaseId(8), ..lease(&[2]) });
+        let desk = SharedDesk::default();
+        let mut session = session(&desk, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| run(&desk, Kernel::Portable, &Counters::new()));
-            let mut collected = crate::desk::Collected::default();
-            while collected.ended.len() < 2 {
-                let more = desk.collect();
-                collected.deltas.extend(more.deltas);
-                collected.failures.extend(more.failures);
-                collected.ended.extend(more.ended);
+            let thread = scope.spawn(|| run(&desk, Kernel::Portable, &ChunkCounters::new()));
+            let (mut report, mut failures) = (Report::default(), Vec::new());
+            while report.finished.len() < 2 {
+                let more = said(&mut session, &desk);
+                report.deltas.extend(more.0.deltas);
+                report.finished.extend(more.0.finished);
+                failures.extend(more.1);
             }
             desk.close();
             thread.join().expect("the thread has not panicked");
-            let counted: Vec<u32> = collected.deltas.iter().map(|delta| delta.span.cross()).collect();
-            assert_eq!((counted, collected.ended), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
-            let [failure] = &collected.failures[..] else { panic!("{:?}", collected.failures) };
+            let counted: Vec<u32> = report.deltas.iter().map(|delta| delta.span.cross()).collect();
+            assert_eq!((counted, report.finished), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
+            let [failure] = &failures[..] else { panic!("{failures:?}") };
             assert_eq!((failure.lease, failure.span.cross()), (LeaseId(7), 999));
             assert_eq!(failure.reason, "n = 8 has no cross 999 here");
         });
@@ -129,14 +141,14 @@ mod tests {
 
     #[test]
     fn a_panic_fails_the_chunk_in_hand_with_its_own_words() {
-        let desk = Desk::default();
-        desk.add(lease(&[0, 1]));
-        let work = desk.next().expect("was added");
-        assert!(work.begin(0, 0, 1).is_some());
+        let desk = SharedDesk::default();
+        let mut session = session(&desk, vec![lease(LeaseId(7), &[0, 1])]);
+        let taken = desk.next_lease().expect("was added");
+        assert!(desk.begin(taken.id).is_some());
         let panic = catch_unwind(|| panic!("no {}", "luck")).expect_err("panics");
-        work.fail(message(panic.as_ref()));
-        desk.end(&work);
-        let failures = desk.collect().failures;
+        desk.fail(taken.id, message(panic.as_ref()));
+        desk.end(taken.id);
+        let (_, failures) = said(&mut session, &desk);
         assert_eq!(
             (failures.len(), failures[0].span.cross(), failures[0].reason.as_str()),
             (1, 0, "no luck")

@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::info;
 
-/// Counts for a coordinator, until it is told to leave.
+/// Counts for a coordinator until it is told to leave.
 ///
-/// Ctrl-C or SIGTERM makes it report what it has counted and leave; a second one ends it at once. Without a connection
-/// it goes on with what it holds and tries to connect for as long as it takes. Logs go to stderr; the environment
-/// variable QUEENS_LOG chooses how much (warn, info, debug).
+/// On Ctrl-C or SIGTERM it reports what it has counted and leaves; a second signal ends it at once. Without a connection
+/// it goes on counting what it holds, and tries to connect until it succeeds. Logs go to stderr; the environment
+/// variable QUEENS_LOG says how much is logged (warn, info, debug).
 #[derive(Debug, Parser)]
 #[command(name = "queens-worker", version = VERSION, max_term_width = 100)]
 struct Args {

@@ -16,12 +16,12 @@ use prometheus_client::registry::{Registry, Unit};
 use queens_process::metrics::{Exposition, exposition};
 use queens_solver::{Count, DECOMPOSITION_VERSION};
 
-use crate::Config;
-use crate::desk::Desk;
+use crate::config::Config;
+use crate::shared_desk::SharedDesk;
 
 /// What is counted while it happens: each kernel call costs a few additions.
 #[derive(Clone, Debug)]
-pub(crate) struct Counters {
+pub(crate) struct ChunkCounters {
     // In floating point, so that they can't wrap.
     nodes: Counter<f64, AtomicU64>,
     solutions: Counter<f64, AtomicU64>,
@@ -35,7 +35,7 @@ pub struct Metrics {
     connected: Arc<AtomicBool>,
 }
 
-impl Counters {
+impl ChunkCounters {
     pub(crate) fn new() -> Self {
         // From a millisecond to 33 seconds.
         let chunk = Histogram::new(exponential_buckets(1e-3, 2.0, 16));
@@ -58,9 +58,9 @@ struct Build {
 }
 
 impl Metrics {
-    pub(crate) fn new(config: &Config, counters: &Counters, desk: Arc<Desk>) -> Self {
+    pub(crate) fn new(config: &Config, counters: &ChunkCounters, desk: Arc<SharedDesk>) -> Self {
         let mut registry = Registry::with_prefix("queens_worker");
-        let Counters { nodes, solutions, chunk } = counters.clone();
+        let ChunkCounters { nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         let build = Build {
             version: queens_process::VERSION,
@@ -74,7 +74,7 @@ impl Metrics {
         registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
         let connected = Arc::new(AtomicBool::new(false));
         let n_threads = config.n_threads.get() as f64;
-        registry.register_collector(Box::new(State { desk, n_threads, connected: connected.clone() }));
+        registry.register_collector(Box::new(Gauges { desk, n_threads, connected: connected.clone() }));
         Self { registry, connected }
     }
 
@@ -91,13 +91,13 @@ impl Metrics {
 
 /// What is looked at when somebody asks.
 #[derive(Debug)]
-struct State {
-    desk: Arc<Desk>,
+struct Gauges {
+    desk: Arc<SharedDesk>,
     n_threads: f64,
     connected: Arc<AtomicBool>,
 }
 
-impl Collector for State {
+impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let connected = f64::from(u8::from(self.connected.load(Ordering::Relaxed)));
         let numbers = [

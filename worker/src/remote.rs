@@ -17,7 +17,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
-use crate::{End, Worker};
+use crate::session::End;
+use crate::worker::Worker;
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);

@@ -11,9 +11,8 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
-use tokio::time::Instant;
 
-use super::Caller;
+use super::caller::Caller;
 
 /// How long a request may take from its head to the beginning of its answer, its body included.
 pub(crate) const REQUEST: Duration = Duration::from_secs(15);
@@ -30,7 +29,7 @@ struct Visiting {
 
 impl Visit {
     fn begin(caller: Caller) -> Self {
-        caller.shared.register(|register| register.ask(Instant::now(), caller.number));
+        caller.ask();
         Self(Arc::new(Visiting { caller, at_work: AtomicBool::new(false) }))
     }
 
@@ -38,7 +37,7 @@ impl Visit {
     pub(crate) fn begin_work(&self) {
         let Visiting { caller, at_work } = &*self.0;
         if !at_work.swap(true, Ordering::Relaxed) {
-            caller.shared.register(|register| register.begin_work(caller.number));
+            caller.begin_work();
         }
     }
 }
@@ -46,8 +45,7 @@ impl Visit {
 impl Drop for Visiting {
     fn drop(&mut self) {
         if *self.at_work.get_mut() {
-            let Caller { shared, number, .. } = &self.caller;
-            shared.register(|register| register.end_work(Instant::now(), *number));
+            self.caller.end_work();
         }
     }
 }

@@ -5,8 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::extract::{ConnectInfo, connect_info};
-use axum::serve::IncomingStream;
+use axum::extract::ConnectInfo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -14,7 +13,7 @@ use tokio::time::Sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
-use super::{Caller, Port};
+use super::caller::Caller;
 
 /// How long the other end may not read while something is to be sent to it.
 const UNREAD: Duration = Duration::from_secs(20);
@@ -63,7 +62,7 @@ impl Connection {
         }
         let unread = self.unread.get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
         ready!(unread.as_mut().poll(context));
-        self.caller.shared.say_closed(1, "it does not read what it is sent");
+        self.caller.say_unread();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -115,7 +114,7 @@ impl AsyncWrite for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.caller.shared.register(|register| register.leave(self.caller.number));
+        self.caller.leave();
     }
 }
 
@@ -124,11 +123,5 @@ impl Connected for Connection {
 
     fn connect_info(&self) -> ConnectInfo<Caller> {
         ConnectInfo(self.caller.clone())
-    }
-}
-
-impl connect_info::Connected<IncomingStream<'_, Port>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, Port>) -> Self {
-        stream.io().caller.clone()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, WorkerChange};
 use queens_messages::{JobId, Priority};
 use queens_proto::convert::worker_name;
 use queens_proto::pb;
@@ -17,7 +17,7 @@ use super::lists;
 use super::refusal::{invalid_message, stopped, unknown_job, unknown_page};
 use super::told::{find, told};
 use super::watch::watch;
-use crate::coordinator::{Handle, JobChange, WorkerChange};
+use crate::handle::Handle;
 
 /// The service that operators ask.
 pub(super) struct JobsService {

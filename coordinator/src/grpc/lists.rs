@@ -7,7 +7,7 @@ use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
 use super::told::told;
-use crate::coordinator::Snapshot;
+use crate::snapshot::Snapshot;
 
 /// Events about workers in an answer, and others.
 const MOST_EVENTS: usize = 250;

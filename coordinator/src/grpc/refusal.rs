@@ -7,7 +7,7 @@ use queens_proto::page::UnknownPage;
 use tonic::Status;
 
 use crate::connections::Caller;
-use crate::coordinator::Stopped;
+use crate::handle::Stopped;
 
 /// The address of who is at the other end of a connection, for the log.
 pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {

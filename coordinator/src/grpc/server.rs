@@ -23,7 +23,7 @@ use super::jobs::JobsService;
 use super::refusal::caller;
 use super::session::WorkersService;
 use crate::connections::{REQUEST, TooLate, attend};
-use crate::coordinator::Handle;
+use crate::handle::Handle;
 use crate::seldom::Seldom;
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise

@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use super::refusal::{caller, invalid_message};
 use crate::connections::{NotYetAtWork, Visit};
-use crate::coordinator::Handle;
+use crate::handle::Handle;
 use crate::seldom::Seldom;
 use queens_ledger::Refusal;
 

@@ -5,7 +5,7 @@ use queens_proto::pb;
 use tonic::Status;
 
 use super::refusal::unknown_job;
-use crate::coordinator::Snapshot;
+use crate::snapshot::Snapshot;
 
 /// The job with this id.
 pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Status> {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use super::told::told;
-use crate::coordinator::Handle;
+use crate::handle::Handle;
 
 /// How long the fundamental number of a job may take after the job is done before that is told without it.
 const SETTLING: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::app::App;
 use super::object::Object;
 use super::refusal::Refusal;
-use crate::coordinator::Stopped;
+use crate::handle::Stopped;
 
 /// How long the event loop may take to carry something out.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -5,7 +5,8 @@ use queens_messages::{JobId, JobStatus};
 use super::live::Live;
 use super::refusal::Refusal;
 use super::view::Job;
-use crate::coordinator::{Handle, Snapshot};
+use crate::handle::Handle;
+use crate::snapshot::Snapshot;
 
 /// What handlers know.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use super::app::{App, find, job_id};
 use super::refusal::Refusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
-use crate::coordinator::Details;
+use crate::snapshot::Details;
 
 /// A job with its plan and what is recorded of it.
 pub(super) struct PlannedJob {

@@ -18,7 +18,7 @@ use super::crosses::{CrossView, PlannedJob, SquareView, planned_job, squares};
 use super::refusal::Refusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
-use crate::coordinator::Details;
+use crate::snapshot::Details;
 
 /// The width of a square in pixels.
 const TILE: u32 = 32;

@@ -14,9 +14,10 @@ use tracing::error;
 
 use super::followers::{Follower, Followers};
 use super::view::Job;
-use crate::coordinator::{Handle, Snapshot};
+use crate::handle::Handle;
 use crate::history::{Pace, SharedCurves};
 use crate::journal::unix_ms;
+use crate::snapshot::Snapshot;
 
 /// How often.
 const INTERVAL: Duration = Duration::from_millis(500);

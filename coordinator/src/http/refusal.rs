@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::connections::REQUEST;
-use crate::coordinator::{Stopped, TooManyJobs};
-use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use crate::handle::Stopped;
+use queens_ledger::{JobRefusal, TooManyJobs, UnknownJob, UnknownWorker};
 
 /// The largest body of a request: all that is ever sent is a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;

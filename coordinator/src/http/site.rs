@@ -16,7 +16,7 @@ use super::live::Live;
 use super::refusal::{LARGEST_BODY, Refusal};
 use super::routes::routes;
 use crate::connections::{Caller, Limits, Port, TooLate, attend};
-use crate::coordinator::Handle;
+use crate::handle::Handle;
 
 /// A listener for the pages, which nobody is served on yet.
 #[derive(Debug)]

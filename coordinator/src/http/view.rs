@@ -5,8 +5,8 @@
 use queens_messages::{JobState, JobStatus};
 use serde::Serialize;
 
-use crate::coordinator::Snapshot;
 use crate::history::Pace;
+use crate::snapshot::Snapshot;
 
 /// A job as it stands, and how fast it is counted.
 #[derive(Debug, Serialize)]

@@ -18,6 +18,7 @@ mod read;
 mod recover;
 mod salvage;
 mod schema;
+mod tally;
 #[cfg(test)]
 mod tampering;
 #[cfg(test)]
@@ -104,9 +105,9 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
         let read = |connection: &Connection| -> Result<Stored, Fault> {
-            let (epoch, first_epoch) = read::epochs(connection).map_err(|fault| fault.at_table(&EPOCH))?;
-            let blocked = read::blocked(connection).map_err(|fault| fault.at_table(&BLOCKED_WORKER))?;
-            let jobs = read::jobs(connection).map_err(|fault| fault.at_table(&JOB))?;
+            let (epoch, first_epoch) = read::epochs(connection).map_err(|fault| fault.at(&EPOCH))?;
+            let blocked = read::blocked(connection).map_err(|fault| fault.at(&BLOCKED_WORKER))?;
+            let jobs = read::jobs(connection).map_err(|fault| fault.at(&JOB))?;
             Ok(Stored { epoch, first_epoch, blocked, jobs })
         };
         read(&self.connection).map_err(|fault| fault.of(self.directory.path()))

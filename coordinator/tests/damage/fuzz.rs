@@ -46,7 +46,7 @@ impl Base {
 
 /// What became of a damaged directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+enum Ending {
     /// The total is right, and an audit says so.
     Right,
     /// The total is right, and an audit finds evidence missing.
@@ -55,7 +55,7 @@ enum Outcome {
     RefusedLater,
 }
 
-impl Outcome {
+impl Ending {
     const ALL: [Self; 4] = [Self::Right, Self::RightButRefused, Self::RefusedAtStart, Self::RefusedLater];
 }
 
@@ -95,23 +95,23 @@ fn save(bases: &[Base], damaged: &Files) -> bool {
 }
 
 /// Damages a copy, goes on with it and judges what comes of it.
-fn attempt(base: &Base, damaged: &Files) -> (Outcome, bool) {
+fn attempt(base: &Base, damaged: &Files) -> (Ending, bool) {
     let accepted = check(&base.board, directory(damaged).path()).is_some();
     let dir = directory(damaged);
     let outcome = match base.board.count_on(dir.path(), 1.0, &mut |_| ()) {
         Err(Refused::AtStart(reason)) => {
             assert!(!reason.is_empty());
-            Outcome::RefusedAtStart
+            Ending::RefusedAtStart
         }
         Err(Refused::Later(reason)) => {
             assert!(!reason.is_empty());
-            Outcome::RefusedLater
+            Ending::RefusedLater
         }
         Ok(job) => {
             let solutions = published(base.board.n).map(|published| published.solutions);
             assert_eq!(job.state, JobState::Done);
             assert_eq!(Some(job.progress.solutions), solutions, "WRONG: {job:?}");
-            if check(&base.board, dir.path()).is_some() { Outcome::Right } else { Outcome::RightButRefused }
+            if check(&base.board, dir.path()).is_some() { Ending::Right } else { Ending::RightButRefused }
         }
     };
     (outcome, accepted)
@@ -124,7 +124,7 @@ fn number(name: &str, default: u64) -> u64 {
 /// What became of the damages of one kind.
 #[derive(Debug, Default)]
 struct Tally {
-    outcomes: BTreeMap<Outcome, u64>,
+    outcomes: BTreeMap<Ending, u64>,
     n_accepted: u64,
     n_saved: u64,
 }
@@ -147,7 +147,7 @@ fn strike(bases: &[Base], kind: Kind, seed: u64, tallies: &Mutex<BTreeMap<Kind, 
         println!("seed {seed}: {} at {share:.2} of n = {}", kind.name(), base.board.n);
     }
     let (outcome, was_accepted) = attempt(base, &damaged);
-    let is_saved = outcome != Outcome::Right && save(bases, &damaged);
+    let is_saved = outcome != Ending::Right && save(bases, &damaged);
     let mut tallies = tallies.lock().expect("nobody panics");
     let tally = tallies.entry(kind).or_default();
     *tally.outcomes.entry(outcome).or_default() += 1;
@@ -193,7 +193,7 @@ fn table(tallies: &BTreeMap<Kind, Tally>) -> String {
     };
     let mut sums = [0; 7];
     for (kind, Tally { outcomes, n_accepted, n_saved }) in tallies {
-        let counts = Outcome::ALL.map(|outcome| outcomes.get(&outcome).copied().unwrap_or(0));
+        let counts = Ending::ALL.map(|outcome| outcomes.get(&outcome).copied().unwrap_or(0));
         let [right, evidence, start, later] = counts;
         let row = [counts.iter().sum(), right, evidence, start, later, *n_saved, *n_accepted];
         add(kind.name(), row);

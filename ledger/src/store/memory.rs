@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use queens_messages::JobId;
 use queens_solver::{Choice, Span};
 
-use super::{Coverage, JobEntry, Record, Recorded, Store, StoreError, Stored, StoredJob, Write};
+use crate::store::{Coverage, JobEntry, Record, Recorded, Store, StoreError, Stored, StoredJob, Write};
 
 /// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
 #[derive(Clone, Debug, Default)]

@@ -314,7 +314,7 @@ impl Coordinator {
         // Without a session, the ledger's word on what is *not* held still counts.
         let is_told = link.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
         if is_told {
-            let unacknowledged = around.workers.get(&worker).map(|worker| &worker.unacknowledged[..]);
+            let unacknowledged = around.workers.get(&worker).map(|worker| worker.watch.unacknowledged());
             around.witness.tell(around.disk, worker, unacknowledged.unwrap_or_default(), &message);
         }
         if let Some(&link) = link {

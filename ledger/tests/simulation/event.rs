@@ -24,15 +24,15 @@ pub(crate) enum Event {
         thread: usize,
         duration: Duration,
     },
-    /// A worker's session has to report.
-    Interval {
+    /// A worker's session wants to be woken.
+    WakeWorker {
         link: u64,
     },
     Connect {
         worker: WorkerId,
     },
-    /// A worker that is leaving has waited long enough.
-    Farewell {
+    /// A worker is told to leave.
+    Leave {
         worker: WorkerId,
     },
     WorkerNotices {
@@ -71,7 +71,7 @@ impl Event {
     /// Whether it is worth a line in the log, which signs of life are not.
     pub(crate) fn is_telling(&self) -> bool {
         match self {
-            Self::Tick { .. } | Self::Wake { .. } | Self::Interval { .. } | Self::Oversee => false,
+            Self::Tick { .. } | Self::Wake { .. } | Self::WakeWorker { .. } | Self::Oversee => false,
             Self::Down { message, .. } => !matches!(message, ToWorker::Acknowledge { .. }),
             Self::Up { message: ToCoordinator::Report(report), .. } => {
                 !report.deltas.is_empty() || !report.finished.is_empty()

@@ -16,9 +16,6 @@ use super::world::World;
 /// What workers are called: several by each name.
 pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
 
-/// How long a leaving worker waits for its last acknowledgement.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
-
 impl World<'_> {
     /// Inflicts a fault; `false` if there is nobody whom it could happen to.
     pub(crate) fn inflict(&mut self, fault: Fault) -> bool {
@@ -131,7 +128,13 @@ impl World<'_> {
                 let link = self.links.get_mut(&link?).expect("was made");
                 if upwards { link.up.hold(until) } else { link.down.hold(until) }
             }
-            Fault::LinkLost => self.break_link(link?),
+            Fault::LinkLost => {
+                let link = link?;
+                if self.random.percent(40) {
+                    self.send_last_words(id, link);
+                }
+                self.break_link(link);
+            }
             Fault::Partition | Fault::Crash => {
                 link.into_iter().for_each(|link| self.break_link(link));
                 self.workers.remove(&id);
@@ -153,8 +156,7 @@ impl World<'_> {
                 self.workers.get_mut(&id)?.speed *= factor;
             }
             Fault::Leave => {
-                self.workers.get_mut(&id)?.leaving = true;
-                self.after(FAREWELL, Event::Farewell { worker: id });
+                self.after(Duration::ZERO, Event::Leave { worker: id });
                 let at = self.random.ms(0, 5_000);
                 self.after(at, Event::Join { healthy: false });
             }
@@ -199,6 +201,16 @@ impl World<'_> {
     }
 
     /// Breaks a link, with or without what is on its way.
+    /// Says once more what was said before, and that is long on its way: it arrives in a session that is over.
+    fn send_last_words(&mut self, id: WorkerId, link: u64) {
+        let until = self.now + self.random.ms(1_000, 20_000);
+        self.links.get_mut(&link).expect("was made").up.hold(until);
+        let sent = self.workers[&id].sent.clone();
+        if let Some(report) = self.random.pick(&sent) {
+            self.send_up(link, ToCoordinator::Report(report));
+        }
+    }
+
     pub(crate) fn break_link(&mut self, link: u64) {
         let (lose_up, lose_down) = (self.random.percent(50), self.random.percent(50));
         let last = self.links.get_mut(&link).expect("was made").up.close(lose_up);

@@ -1,7 +1,8 @@
 //! Whatever happens to workers, links, store and coordinator, a job ends with the right count.
 //!
-//! Plays random histories to a [`Ledger`](queens_ledger::Ledger) and a store: workers that count small
-//! boards, links that delay and break, and a counted number of faults, after which the history must come to its end.
+//! Plays random histories to the coordinator's [`Core`](queens_ledger::Core), a store, and the
+//! [`Desk`](queens_desk::Desk)s and [`WorkerSession`](queens_desk::WorkerSession)s of workers that count small boards.
+//! Links delay and break, and there is a counted number of faults, after which the history must come to its end.
 //! All chance comes from a seed, time is simulated, and nothing runs in parallel, so that any history can be played
 //! again:
 //!
@@ -19,6 +20,7 @@ mod process;
 mod puzzle;
 mod random;
 mod verdict;
+mod watch;
 mod witness;
 mod worker;
 mod world;

@@ -13,13 +13,13 @@ pub(crate) struct Link {
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lane {
-    state: State,
+    state: LaneState,
     /// No message overtakes another.
     last: Duration,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum LaneState {
     #[default]
     Open,
     /// Nothing more is sent.
@@ -31,14 +31,14 @@ enum State {
 impl Lane {
     /// When a message that is sent now and takes `latency` arrives; `None` if it is lost.
     pub(crate) fn send(&mut self, now: Duration, latency: Duration) -> Option<Duration> {
-        (self.state == State::Open).then(|| {
+        (self.state == LaneState::Open).then(|| {
             self.last = self.last.max(now + latency);
             self.last
         })
     }
 
     pub(crate) fn arrives(self) -> bool {
-        self.state != State::Cut
+        self.state != LaneState::Cut
     }
 
     /// Holds back what is sent from now on.
@@ -48,7 +48,7 @@ impl Lane {
 
     /// Takes no more messages; what is on its way arrives unless `at_once`. Returns when the last of it does.
     pub(crate) fn close(&mut self, at_once: bool) -> Duration {
-        self.state = if at_once || self.state == State::Cut { State::Cut } else { State::Closed };
+        self.state = if at_once || self.state == LaneState::Cut { LaneState::Cut } else { LaneState::Closed };
         self.last
     }
 }

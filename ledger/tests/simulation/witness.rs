@@ -12,7 +12,7 @@ use queens_solver::{Count, Span};
 use super::disk::Disk;
 use super::puzzle::Puzzle;
 use super::random::Random;
-use super::worker::{name, without};
+use super::worker::name;
 
 /// The model.
 #[derive(Debug, Default)]
@@ -232,7 +232,7 @@ impl Witness {
                 && self.n_recorded(job) < n_subproblems(super::disk::puzzle(puzzles, job));
             if let Some(granted) = self.granted.get_mut(&lease) {
                 if is_open && granted.worker == hello.worker && granted.job == job {
-                    let named = |span: &Span| without(*span, spans);
+                    let named = |span: &Span| span.without(spans);
                     let unnamed: Vec<Span> = granted.spans.iter().flat_map(named).collect();
                     unnamed.into_iter().for_each(|span| granted.take_off(span));
                 }
@@ -300,7 +300,7 @@ impl Witness {
             .map(|fresh| fresh.1)
             .collect();
         let Some(recorded) = self.recorded.get(&(job, span.cross())) else { return };
-        for old in without(span, &fresh) {
+        for old in span.without(&fresh) {
             assert!(!recorded.intersects(&(old.from()..old.to())), "{old} is leased after it was recorded");
         }
     }
@@ -346,18 +346,18 @@ impl Witness {
 
 impl Seen {
     fn take_off(&mut self, spans: &[Span]) {
-        self.spans = self.spans.iter().flat_map(|&held| without(held, spans)).collect();
+        self.spans = self.spans.iter().flat_map(|&held| held.without(spans)).collect();
     }
 }
 
 impl Granted {
     fn may_report(&self, worker: WorkerId, delta: &Delta) -> bool {
         let is_its = self.worker == worker && self.job == delta.job;
-        is_its && without(delta.span, &self.spans).is_empty()
+        is_its && delta.span.without(&self.spans).is_empty()
     }
 
     fn take_off(&mut self, span: Span) {
-        self.spans = self.spans.iter().flat_map(|&held| without(held, &[span])).collect();
+        self.spans = self.spans.iter().flat_map(|&held| held.without(&[span])).collect();
     }
 }
 

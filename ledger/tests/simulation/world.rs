@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::time::Duration;
 
-use queens_messages::{JobId, ToCoordinator, ToWorker, WorkerId};
+use queens_desk::{AfterStep, SessionStep};
+use queens_messages::{JobId, ToCoordinator, WorkerId};
 use queens_solver::Span;
 
 use super::coordinator::{Command, Coordinator};
 use super::disk::{Disk, RealDisk, puzzle};
 use super::event::{Event, Log};
 use super::fault::{Fault, Faults, Tally, draw};
-use super::mischief::FAREWELL;
 use super::network::{Lane, Link};
 use super::puzzle::{Library, Puzzle};
 use super::random::Random;
@@ -29,8 +29,8 @@ const AFTERMATH: Duration = Duration::from_secs(20);
 /// How often operators look for jobs that have failed, when there are no more faults.
 const OVERSEE: Duration = Duration::from_secs(60);
 
-/// How often a worker reports, as the real one does.
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// How often an operator tries to submit a job while there is no coordinator.
+const SUBMIT_AGAIN: Duration = Duration::from_secs(1);
 
 /// Everything there is.
 #[derive(Debug)]
@@ -174,17 +174,14 @@ impl<'a> World<'a> {
         if let Some(stalled_until) = self.stalled_until(&event) {
             return self.after(stalled_until - self.now, event);
         }
+        let now = self.now;
         match event {
             Event::Up { link, message } => self.arrive(link, message),
             Event::Down { link, message } => {
                 let lane = self.links[&link].down;
                 if let Some(worker) = self.listener(link).filter(|_| lane.arrives()) {
                     let id = worker.id;
-                    let is_sent_home = message == ToWorker::Drain;
-                    worker.hear(message);
-                    if is_sent_home {
-                        self.after(FAREWELL, Event::Farewell { worker: id });
-                    }
+                    worker.hear(now, message);
                     self.drive(id);
                 }
             }
@@ -194,22 +191,22 @@ impl<'a> World<'a> {
                 counting.finish(thread, |job, span| puzzle(puzzles, job).count(span), duration);
                 self.drive(worker);
             }
-            Event::Interval { link } => self.interval(link),
+            Event::WakeWorker { link } => {
+                if let Some(worker) = self.listener(link) {
+                    let id = worker.id;
+                    self.drive(id);
+                }
+            }
             Event::Connect { worker } => self.connect(worker),
+            Event::Leave { worker } => self.leave(worker),
             Event::WorkerNotices { link } => {
                 if let Some(worker) = self.listener(link) {
-                    worker.link = None;
-                    let (worker, at) = (worker.id, self.random.ms(0, 3_000));
-                    self.after(at, Event::Connect { worker });
+                    let id = worker.id;
+                    self.lose_link(id);
                 }
             }
             Event::CoordinatorNotices { link } => {
                 self.command(Command::Disconnect { link });
-            }
-            Event::Farewell { worker } => {
-                if let Some(left) = self.workers.remove(&worker) {
-                    left.link.into_iter().for_each(|link| self.break_link(link));
-                }
             }
             Event::Join { healthy } => self.join(healthy),
             Event::Submit => {
@@ -218,7 +215,7 @@ impl<'a> World<'a> {
                     self.n_submitted += 1;
                     self.command(Command::Submit(n));
                 } else {
-                    self.after(REPORT_INTERVAL, Event::Submit);
+                    self.after(SUBMIT_AGAIN, Event::Submit);
                 }
             }
             Event::Fault(fault) => {
@@ -252,10 +249,10 @@ impl<'a> World<'a> {
     /// Until when the worker that an event happens to is stalled, if it is.
     fn stalled_until(&self, event: &Event) -> Option<Duration> {
         let worker = match event {
-            Event::Down { link, .. } | Event::Interval { link } | Event::WorkerNotices { link } => {
+            Event::Down { link, .. } | Event::WakeWorker { link } | Event::WorkerNotices { link } => {
                 self.links[link].worker
             }
-            Event::Counted { worker, .. } | Event::Connect { worker } => *worker,
+            Event::Counted { worker, .. } | Event::Connect { worker } | Event::Leave { worker } => *worker,
             _ => return None,
         };
         self.workers.get(&worker).map(|worker| worker.stalled_until).filter(|&until| until > self.now)
@@ -274,32 +271,53 @@ impl<'a> World<'a> {
         let whole: f64 = self.puzzles.iter().map(|puzzle| puzzle.plan.work() as f64).sum();
         let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
         let guess = speed * self.random.factor(10.0);
-        let n_threads = usize::try_from(self.random.between(1, 3)).expect("few");
+        let n_threads = u32::try_from(self.random.between(1, 3)).expect("few");
         self.workers.insert(id, Worker::new(id, n_threads, speed, guess));
         self.connect(id);
     }
 
     fn connect(&mut self, id: WorkerId) {
-        let Some(worker) = self.workers.get(&id).filter(|worker| worker.link.is_none()) else { return };
-        let mut hello = worker.hello();
+        let Some(worker) = self.workers.get_mut(&id).filter(|worker| worker.link.is_none()) else { return };
         if self.coordinator.is_none() {
             let again = self.random.ms(200, 1_500);
             return self.after(again, Event::Connect { worker: id });
         }
-        if let Some(at) = self.bad_hellos.iter().position(|&(bad, _)| bad == id) {
-            let (_, fault) = self.bad_hellos.swap_remove(at);
-            self.spoil(&mut hello, fault);
-        }
-        let repeated = self.workers[&id].unacknowledged.clone();
+        let mut messages = worker.connect(self.now);
         self.n_links += 1;
         let link = self.n_links;
+        (worker.link, worker.wakes) = (Some(link), None);
         self.links.insert(link, Link { worker: id, up: Lane::default(), down: Lane::default() });
-        self.workers.get_mut(&id).expect("known").link = Some(link);
-        self.send_up(link, ToCoordinator::Hello(hello));
-        for report in repeated {
-            self.send_up(link, ToCoordinator::Report(report));
+        if let Some(at) = self.bad_hellos.iter().position(|&(bad, _)| bad == id) {
+            let (_, fault) = self.bad_hellos.swap_remove(at);
+            if let Some(ToCoordinator::Hello(hello)) = messages.first_mut() {
+                self.spoil(hello, fault);
+            }
         }
-        self.after(Duration::ZERO, Event::Interval { link });
+        messages.into_iter().for_each(|message| self.send_up(link, message));
+        self.drive(id);
+    }
+
+    /// A worker finds that its link is broken, and connects again, unless it only waited for its last acknowledgements.
+    fn lose_link(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        worker.link = None;
+        if worker.is_leaving() {
+            self.workers.remove(&id);
+        } else {
+            let at = self.random.ms(0, 3_000);
+            self.after(at, Event::Connect { worker: id });
+        }
+    }
+
+    /// A worker is told to leave, which it does at once if it has no link.
+    fn leave(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        if worker.link.is_some() {
+            worker.leave(self.now);
+            self.drive(id);
+        } else {
+            self.workers.remove(&id);
+        }
     }
 
     pub(crate) fn send_up(&mut self, link: u64, message: ToCoordinator) {
@@ -310,52 +328,48 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The session of a worker reports what there is, as often as it should.
-    fn interval(&mut self, link: u64) {
-        let Some(worker) = self.listener(link) else { return };
-        let (id, failures) = (worker.id, worker.failures());
-        let report = worker.report(true);
-        for failure in failures {
-            self.send_up(link, ToCoordinator::Failure(failure));
-        }
-        if let Some(report) = report {
-            self.send_up(link, ToCoordinator::Report(report));
-        }
-        self.after(REPORT_INTERVAL, Event::Interval { link });
-        self.drive(id);
-    }
-
-    /// Lets idle threads begin, and the session tell what they ended.
+    /// Lets idle threads begin, and the session say what there is to say.
     fn drive(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
-        if worker.leaving {
-            worker.cancel_all();
-        }
-        let (link, speed, stuck_until) = (worker.link, worker.speed, worker.stuck_until);
+        let (speed, stuck_until) = (worker.speed, worker.stuck_until);
         let begun: Vec<(usize, JobId, Span)> = (0..worker.n_threads())
             .filter_map(|thread| worker.begin(thread).map(|(job, chunk)| (thread, job, chunk)))
             .collect();
-        let ended = link.filter(|_| worker.has_ended_leases());
-        let failures = ended.map(|_| worker.failures()).unwrap_or_default();
-        let report = ended.and_then(|_| worker.report(false));
-        let leaves = worker.leaving && worker.may_leave();
+        let step = worker.link.map(|link| (link, worker.step(self.now)));
         for (thread, job, chunk) in begun {
             let seconds = puzzle(&self.puzzles, job).work(chunk) / speed * self.random.factor(2.0);
             let duration = Duration::from_secs_f64(seconds);
             let at = duration + stuck_until.saturating_sub(self.now);
             self.after(at, Event::Counted { worker: id, thread, duration });
         }
-        for (link, failure) in
-            link.into_iter().flat_map(|link| failures.iter().map(move |failure| (link, failure)))
-        {
-            self.send_up(link, ToCoordinator::Failure(failure.clone()));
+        if let Some((link, step)) = step {
+            self.follow(id, link, step);
         }
-        if let (Some(link), Some(report)) = (link, report) {
-            self.send_up(link, ToCoordinator::Report(report));
-        }
-        if let Some(link) = link.filter(|_| leaves) {
-            self.send_up(link, ToCoordinator::Goodbye);
-            self.workers.remove(&id);
+    }
+
+    /// Does what a worker's session wants done.
+    fn follow(&mut self, id: WorkerId, link: u64, step: SessionStep) {
+        let SessionStep { messages, remark, next } = step;
+        remark.into_iter().for_each(|remark| self.note(format_args!("{id}: {remark:?}")));
+        let says_goodbye = messages.last() == Some(&ToCoordinator::Goodbye);
+        messages.into_iter().for_each(|message| self.send_up(link, message));
+        match next {
+            AfterStep::Wait { until } => {
+                let worker = self.workers.get_mut(&id).expect("it has said so");
+                if worker.wakes.replace(until) != Some(until) {
+                    self.after(until.saturating_sub(self.now), Event::WakeWorker { link });
+                }
+            }
+            AfterStep::Reconnect => {
+                self.break_link(link);
+                self.lose_link(id);
+            }
+            AfterStep::Left { .. } => {
+                self.workers.remove(&id);
+                if !says_goodbye {
+                    self.break_link(link);
+                }
+            }
         }
     }
 

@@ -16,7 +16,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::stop::is_to_stop;
-use crate::{BoardSize, Square};
+use crate::board::{BoardSize, Square};
 
 /// 5 · 13 - 2 = 63 lines fit the word; n = 14 has 68.
 pub(super) const MAX_SIZE: u8 = 13;

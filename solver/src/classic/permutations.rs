@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{BoardSize, Square};
+use crate::board::{BoardSize, Square};
 
 /// The permutations are numbered by a 64-bit word: 20! is the last factorial below 2^64.
 pub(super) const MAX_SIZE: u8 = 20;

@@ -10,7 +10,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::stop::is_to_stop;
-use crate::{BoardSize, Square};
+use crate::board::{BoardSize, Square};
 
 /// Counts the completions of `given`: queens on the board, none attacking another.
 pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {

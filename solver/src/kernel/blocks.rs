@@ -15,9 +15,10 @@ use std::thread::LocalKey;
 
 use super::level::Level;
 use super::portable;
+use crate::board::BoardSize;
 use crate::free_rows::State;
 use crate::prefix::Prefixes;
-use crate::{BoardSize, Count};
+use crate::span::Count;
 
 /// The most rows there can be below a prefix.
 const MOST_ROWS: usize = BoardSize::MAX as usize;

@@ -12,10 +12,11 @@
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::board::BoardSize;
 use crate::free_rows::{FreeRow, State, bits};
 use crate::prefix::Prefixes;
 use crate::pruning::surviving;
-use crate::{BoardSize, Count};
+use crate::span::Count;
 
 /// States of one row at most.
 const CAPACITY: usize = 256;

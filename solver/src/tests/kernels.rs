@@ -2,6 +2,7 @@
 //! what a plain recursion does.
 
 use std::env;
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use proptest::prelude::*;
 
 use crate::free_rows::{FreeRow, FreeRows, State};
 use crate::prefix::Prefixes;
+use crate::tests::skip::{impossible, skipped};
 use crate::{BoardSize, Count, Cross, Kernel, Square};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -70,15 +72,28 @@ fn count_plainly(rows: &[FreeRow], columns: u32, state: State, count: &mut Count
     }
 }
 
+/// The system has an opinion of its own on what the processor can do.
 #[test]
 fn kernels_that_this_processor_lacks_are_said_so() {
-    for kernel in Kernel::ALL.into_iter().filter(|kernel| !kernel.is_available()) {
-        #[expect(clippy::print_stderr, reason = "a skipped test has to be seen")]
-        {
-            eprintln!("skipped: this processor lacks what the {kernel} kernel needs");
+    let system = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = system.lines().find(|line| line.starts_with("flags"));
+    let has = |flag: &str| flags.is_some_and(|flags| flags.split_whitespace().any(|word| word == flag));
+    for kernel in Kernel::ALL {
+        let needed: &[&str] = match kernel {
+            Kernel::Portable => &[],
+            Kernel::Avx2 => &["avx2", "popcnt"],
+            Kernel::Avx512 => &["avx512f", "popcnt"],
+        };
+        if flags.is_some() {
+            assert_eq!(kernel.is_available(), needed.iter().all(|flag| has(flag)), "{kernel}");
+        } else if cfg!(target_arch = "x86_64") {
+            skipped("the choice of kernels, as the system does not tell what the processor can do");
+        }
+        if !kernel.is_available() {
+            impossible(&format!("the {kernel} kernel, as this processor lacks {}", needed.join(" or ")));
         }
     }
-    assert!(Kernel::Portable.is_available() && Kernel::best().is_available());
+    assert!(Kernel::best().is_available());
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! its crate is among our dependencies' anyway. A CRC would catch few flipped bits for certain, but the digests of three
 //! rows tell that of a fourth, so that there is no adding them up.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 
 use queens_solver::Choice;
 use rusqlite::types::{Value, ValueRef};
@@ -171,6 +171,12 @@ pub(super) struct Board {
 impl Board {
     pub(super) fn of(job: &JobEntry) -> Self {
         Self { n: job.n.get(), decomposition: job.decomposition }
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "table {}", self.name)
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::digest::Table;
 use queens_ledger::store::StoreError;
 
 /// Why a statement, or what it read, is no good.
@@ -35,10 +34,6 @@ impl Fault {
             Self::Sqlite(error) if !may_heal(&error) => Self::Damaged(format!("{place}: {error}")),
             fault => fault,
         }
-    }
-
-    pub(super) fn at_table(self, table: &Table) -> Self {
-        self.at(format_args!("table {}", table.name))
     }
 
     /// The error of a store in `dir` that is in use.

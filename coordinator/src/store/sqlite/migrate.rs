@@ -9,10 +9,10 @@ use queens_solver::{Choice, DECOMPOSITION_VERSION, Plan};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-use super::audit::{Tally, check_file};
 use super::digest::{BLOCKED_WORKER, Board, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table, plan_digest};
 use super::fault::Fault;
 use super::read::{self, integer, parsed, sql_integer};
+use super::tally::{Tally, check_file};
 use super::write::put_coverage;
 use queens_ledger::RestoreError;
 use queens_ledger::intervals::Intervals;

@@ -99,7 +99,7 @@ pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
     let ids = jobs.iter().map(|job| job.entry.id).collect();
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD]
         .into_iter()
-        .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at_table(table)))?;
+        .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at(table)))?;
     Ok(jobs)
 }
 

@@ -10,13 +10,14 @@ use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 use thiserror::Error;
 
-use super::audit::{Tally, Truth};
+use super::audit::Truth;
 use super::backup::put_in_place;
 use super::digest::{BLOCKED_WORKER, Board, JOB, PLAN_CROSS, RECORD, SOURCE, Table};
 use super::directory::{DATABASE, LOCK, make_database, open_file};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::salvage::{Candidate, candidates};
+use super::tally::Tally;
 use super::write::{self, Known};
 use crate::journal::unix_ms;
 use queens_ledger::store::{JobEntry, Phase, StoreError, Write};

@@ -37,9 +37,9 @@ pub(super) fn apply(connection: &Connection, known: &mut Known, write: &Write) -
     match write {
         Write::Epoch(next) => read::epochs(connection)
             .and_then(|(_, first)| epochs(connection, *next, first))
-            .map_err(|fault| fault.at_table(&EPOCH)),
+            .map_err(|fault| fault.at(&EPOCH)),
         Write::Blocked { name, blocked } => {
-            self::blocked(connection, name, *blocked).map_err(|fault| fault.at_table(&BLOCKED_WORKER))
+            self::blocked(connection, name, *blocked).map_err(|fault| fault.at(&BLOCKED_WORKER))
         }
         Write::Job(row) => {
             job(connection, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))

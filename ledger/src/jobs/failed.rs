@@ -4,19 +4,12 @@
 //! the worker that failed is there and not blocked: nobody can keep a span from the others by failing and leaving.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use queens_messages::{Failure, JobId, ToWorker, WorkerId};
+use queens_messages::WorkerId;
 use queens_solver::Span;
-
-use crate::ledger::Ledger;
-use crate::session::Refusal;
 
 /// Workers that try a span before it is set aside.
 const MOST_TRIES: usize = 3;
-
-/// Failures of a worker in a row, after which it gets no more leases.
-const MOST_IN_A_ROW: u32 = 8;
 
 /// Spans of one job that a worker has failed on and nobody has counted since, after which it gets no more leases: one
 /// that reports something now and then must not fail on all the rest.
@@ -31,7 +24,7 @@ pub(crate) struct FailedSpans {
     /// Those that each worker has tried.
     by_worker: BTreeMap<WorkerId, BTreeSet<Key>>,
     /// What the worker that failed last had to say.
-    pub(crate) reason: Option<String>,
+    reason: Option<String>,
 }
 
 /// A span's cross and its first subproblem.
@@ -41,14 +34,6 @@ type Key = (u32, u64);
 struct FailedSpan {
     to: u64,
     tried: BTreeSet<WorkerId>,
-}
-
-/// How often a worker has failed, and what it had to say.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Failures {
-    in_a_row: u32,
-    too_many_spans: bool,
-    pub(crate) reason: Option<String>,
 }
 
 impl FailedSpans {
@@ -143,104 +128,18 @@ impl FailedSpans {
         untried
     }
 
-    fn n_tried_by(&self, worker: WorkerId) -> usize {
-        self.by_worker.get(&worker).map_or(0, BTreeSet::len)
-    }
-}
-
-impl Failures {
-    /// Whether its worker gets no more leases.
-    pub(crate) fn are_too_many(&self) -> bool {
-        self.in_a_row >= MOST_IN_A_ROW || self.too_many_spans
-    }
-}
-
-impl Ledger {
-    /// A worker can't count a span. Others try, and the rest of the lease goes on.
-    ///
-    /// # Errors
-    /// If it makes no sense; then nothing changes.
-    pub fn fail(&mut self, now: Duration, worker: WorkerId, failure: &Failure) -> Result<(), Refusal> {
-        self.advance(now);
-        let now = self.now;
-        let member = self.fleet.hear(now, worker).ok_or(Refusal::Unknown(worker))?;
-        let name = member.source.worker.clone();
-        if !self.is_ours(failure.lease) {
-            return Ok(());
-        }
-        self.check_span(failure.job, failure.span)?;
-        let is_its = |lease: &crate::lease::LiveLease| lease.is_of(worker, failure.job);
-        let Some(lease) = self.fleet.lease(failure.lease).filter(|lease| is_its(lease)) else {
-            return Ok(());
-        };
-        let mut tried = self.still_there(&lease.tried);
-        tried.insert(worker);
-        let Some(counting) = self.jobs.get(failure.job).and_then(|job| job.counting.as_ref()) else {
-            return Ok(());
-        };
-        let failed = self.fleet.change_lease(now, failure.lease, |lease| {
-            let failed = lease.spans.take(failure.span);
-            let work = failed.iter().map(|&span| counting.work(span)).sum();
-            lease.work = lease.work.saturating_sub(work);
-            lease.heard = now;
-            failed.iter().for_each(|&span| lease.cut.insert(span));
-            failed
-        });
-        let failed = failed.unwrap_or_default();
-        if failed.is_empty() {
-            return Ok(());
-        }
-        let too_many_spans = self.jobs.change(failure.job, |job| {
-            let counting = job.counting.as_mut()?;
-            let too_many = counting.failed.n_tried_by(worker) + failed.len() > MOST_OF_A_WORKER;
-            let Failure { span, reason, .. } = failure;
-            counting.failed.reason = Some(format!("{name} failed on {span}: {reason}"));
-            for span in failed {
-                if too_many { counting.release(span) } else { counting.fail(span, &tried) }
-            }
-            Some(too_many)
-        });
-        let too_many_spans = too_many_spans.flatten().unwrap_or(false);
-        let is_useless = self.fleet.change_member(now, worker, |member| {
-            let failures = &mut member.failures;
-            failures.in_a_row = failures.in_a_row.saturating_add(1);
-            failures.too_many_spans |= too_many_spans;
-            failures.reason = Some(failure.reason.clone());
-            failures.are_too_many()
-        });
-        if is_useless == Some(true) {
-            self.take_back_all(worker);
-        }
-        self.feed();
-        Ok(())
+    /// Whether a worker that fails on so many more has failed on too many.
+    pub(crate) fn would_be_too_many(&self, worker: WorkerId, n_more: usize) -> bool {
+        self.by_worker.get(&worker).map_or(0, BTreeSet::len) + n_more > MOST_OF_A_WORKER
     }
 
-    /// Takes all leases from a worker that is there: others count them.
-    pub(crate) fn take_back_all(&mut self, worker: WorkerId) {
-        for id in self.fleet.leases_of(worker) {
-            if let Some(spans) = self.end_lease(id) {
-                self.changes.messages.push((worker, ToWorker::Shorten { lease: id, spans }));
-            }
-        }
+    /// What the worker that failed last had to say.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
-    /// Those of the workers that are there and not blocked: only their failures count.
-    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> BTreeSet<WorkerId> {
-        let counts = |worker: &WorkerId| self.fleet.member(*worker).is_some_and(|member| !member.blocked);
-        tried.iter().copied().filter(counts).collect()
-    }
-
-    /// What a worker has failed on, which has left or is blocked, is as if it had not tried.
-    pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
-        let jobs: Vec<JobId> = self.jobs.with_failed().collect();
-        for job in jobs {
-            self.jobs.change(job, |job| {
-                let Some(counting) = job.counting.as_mut() else { return };
-                for span in counting.failed.forget_worker(worker) {
-                    counting.release(span);
-                }
-            });
-        }
+    pub(crate) fn note_reason(&mut self, reason: String) {
+        self.reason = Some(reason);
     }
 }
 

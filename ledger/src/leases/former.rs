@@ -17,7 +17,7 @@ const MOST_SPANS: usize = 1_000_000;
 
 /// What workers may still report of leases that have ended. Nobody holds any of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Former {
+pub(crate) struct FormerLeases {
     leases: BTreeMap<LeaseId, FormerLease>,
     /// By when they ended.
     ended: BTreeSet<(Duration, LeaseId)>,
@@ -33,7 +33,7 @@ struct FormerLease {
     ended: Duration,
 }
 
-impl Former {
+impl FormerLeases {
     /// Remembers a lease that has ended.
     pub(crate) fn add(&mut self, now: Duration, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
         if spans.is_empty() {

@@ -1,88 +1,29 @@
-//! One job: its plan, what is recorded of it, and what is there to be leased.
+//! What is counted of one job: its plan, what is recorded of it, and what is there to be leased.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use queens_messages::{Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
-use crate::failure::FailedSpans;
-use crate::ledger::Rank;
-use crate::pace::Pace;
+use crate::jobs::failed::FailedSpans;
 use crate::spans::SpanSet;
-use crate::store::{Coverage, CoverageChange, JobEntry};
-
-/// A job with its plan.
-///
-/// Invariant: each subproblem is recorded, or free, or failed, or held under a live lease. (It may be recorded *and* held: a
-/// late report of a lost lease can come first.)
-#[derive(Clone, Debug)]
-pub(crate) struct Job {
-    pub(crate) entry: JobEntry,
-    pub(crate) counting: Option<Counting>,
-    /// Since when it is counted, if it is; the time before that is in `entry`.
-    pub(crate) counted_since: Option<Duration>,
-    pub(crate) pace: Pace,
-}
+use crate::store::{Coverage, CoverageChange};
+use crate::work::{n_subproblems_of, share_of_work, work_of};
 
 /// What there is once the plan is made.
+///
+/// No subproblem is two of these at a time: recorded, free, failed. One that is none of them is held under a live
+/// lease. (It may be recorded *and* held: a late report of a lost lease can come first.)
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) coverage: Vec<Coverage>,
+    plan: Arc<Plan>,
+    coverage: Vec<Coverage>,
     /// By cross: where ranges of the coverage begin, or began, that have changed since they were last written.
     changed: BTreeMap<u32, BTreeSet<u64>>,
-    pub(crate) free: SpanSet,
-    pub(crate) failed: FailedSpans,
-    pub(crate) progress: Progress,
-}
-
-impl Job {
-    /// Its place in the order in which jobs are served.
-    pub(crate) fn rank(&self) -> Rank {
-        (Reverse(self.entry.priority), self.entry.id)
-    }
-
-    /// What is recorded of it.
-    pub(crate) fn progress(&self) -> Progress {
-        self.counting.as_ref().map(|counting| counting.progress).unwrap_or_default()
-    }
-
-    pub(crate) fn is_complete(&self) -> bool {
-        self.counting.as_ref().is_some_and(Counting::is_complete)
-    }
-
-    /// Its plan, if there is one and workers may get leases of it.
-    pub(crate) fn servable(&self) -> Option<&Counting> {
-        self.counting.as_ref().filter(|_| !self.entry.paused)
-    }
-
-    /// For how long it has been counted, restarts left out.
-    pub(crate) fn active(&self, now: Duration) -> Duration {
-        self.entry.active + self.counted_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
-    }
-
-    /// Somebody counts it from now on, if it is not paused. Returns whether its entry says so for the first time.
-    pub(crate) fn start_counting(&mut self, now: Duration, date_ms: Option<u64>) -> bool {
-        if self.entry.paused || self.counted_since.is_some() {
-            return false;
-        }
-        self.counted_since = Some(now);
-        // Of a job of which something is recorded it is too late to say when that began.
-        let begins = self.entry.started_ms.is_none() && self.progress().n_recorded == 0 && date_ms.is_some();
-        if begins {
-            self.entry.started_ms = date_ms;
-        }
-        begins
-    }
-
-    /// Makes that part of what is stored.
-    pub(crate) fn settle_active(&mut self, now: Duration) {
-        self.entry.active = self.active(now);
-        self.counted_since = self.counted_since.map(|_| now);
-    }
+    free: SpanSet,
+    failed: FailedSpans,
+    progress: Progress,
 }
 
 /// How a reported span lies to what is recorded.
@@ -113,9 +54,38 @@ impl Counting {
             progress.n_subproblems += u128::from(all);
             progress.n_recorded += u128::from(recorded.recorded.len());
             progress.work += planned.choice().work;
-            progress.work_recorded += work_recorded(planned.choice().work, recorded.recorded.len(), all);
+            progress.work_recorded += share_of_work(planned.choice().work, recorded.recorded.len(), all);
         }
         counting
+    }
+
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// What is recorded of each cross, in the order of the plan.
+    pub(crate) fn coverage(&self) -> &[Coverage] {
+        &self.coverage
+    }
+
+    /// What is recorded of all crosses together.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The estimated work that is not recorded, in nodes.
+    pub(crate) fn work_left(&self) -> u128 {
+        self.progress.work - self.progress.work_recorded
+    }
+
+    /// What workers have failed on.
+    pub(crate) fn failed(&self) -> &FailedSpans {
+        &self.failed
+    }
+
+    /// Whether there is something that nobody holds and nobody has failed on.
+    pub(crate) fn has_free(&self) -> bool {
+        !self.free.is_empty()
     }
 
     /// Whether the span lies in a cross of the plan.
@@ -154,10 +124,36 @@ impl Counting {
         progress.solutions += u128::from(planned.cross().weight()) * u128::from(count.solutions);
         progress.nodes += u128::from(count.nodes);
         progress.n_recorded += u128::from(span.n_subproblems());
-        progress.work_recorded -= work_recorded(work, before, all);
-        progress.work_recorded += work_recorded(work, before + span.n_subproblems(), all);
+        progress.work_recorded -= share_of_work(work, before, all);
+        progress.work_recorded += share_of_work(work, before + span.n_subproblems(), all);
         self.free.take(span);
         self.failed.take(span);
+    }
+
+    /// Takes what is free of `span`.
+    pub(crate) fn take_free(&mut self, span: Span) -> Vec<Span> {
+        self.free.take(span)
+    }
+
+    /// Takes about this much work from the front of what is free: at least one subproblem, and `most_spans` at most.
+    pub(crate) fn take_work(&mut self, work: u128, most_spans: usize) -> Vec<Span> {
+        let mut taken: Vec<Span> = Vec::new();
+        let mut left = work;
+        while taken.len() < most_spans
+            && let Some(free) = self.free.first()
+        {
+            let fits = n_subproblems_of(&self.plan, free.cross(), left).max(u64::from(taken.is_empty()));
+            let (Some(part), _) = free.split_at(free.from().saturating_add(fits)) else { break };
+            left = left.saturating_sub(work_of(&self.plan, part));
+            taken.extend(self.free.take(part));
+        }
+        taken
+    }
+
+    /// Takes a span that others have failed on and this worker has not, with those who have.
+    pub(crate) fn take_failed(&mut self, worker: WorkerId) -> Option<(Span, BTreeSet<WorkerId>)> {
+        let span = self.failed.to_try(worker)?;
+        Some((span, self.failed.begin(span)))
     }
 
     /// What of a cross's coverage is not written yet. It is taken for written then.
@@ -187,33 +183,35 @@ impl Counting {
         }
     }
 
+    /// Sets aside spans that a worker has failed on, for others than those who have `tried`: or frees them, if it has
+    /// failed on so many that its failures say nothing of the spans. Returns whether it has.
+    pub(crate) fn fail_on(
+        &mut self,
+        worker: WorkerId,
+        spans: Vec<Span>,
+        tried: &BTreeSet<WorkerId>,
+        reason: String,
+    ) -> bool {
+        let too_many = self.failed.would_be_too_many(worker, spans.len());
+        self.failed.note_reason(reason);
+        for span in spans {
+            if too_many { self.release(span) } else { self.fail(span, tried) }
+        }
+        too_many
+    }
+
+    /// What this worker has failed on is as if it had not tried.
+    pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
+        self.failed.forget_worker(worker).into_iter().for_each(|span| self.release(span));
+    }
+
     /// Forgets who failed on what.
     pub(crate) fn retry_failed(&mut self) {
         let failed = std::mem::take(&mut self.failed);
         failed.spans().for_each(|span| self.release(span));
     }
 
-    /// The estimated work of a span in nodes.
-    pub(crate) fn work(&self, span: Span) -> u128 {
-        self.plan.cross(span.cross()).map_or(0, |planned| {
-            work_recorded(planned.choice().work, span.n_subproblems(), planned.choice().n_subproblems)
-        })
-    }
-
-    /// How many of a cross's subproblems come to about `work` nodes.
-    pub(crate) fn n_subproblems_of(&self, cross: u32, work: u128) -> u64 {
-        self.plan.cross(cross).map_or(0, |planned| {
-            let all = u128::from(planned.choice().n_subproblems);
-            u64::try_from(work.saturating_mul(all) / planned.choice().work.max(1)).unwrap_or(u64::MAX)
-        })
-    }
-
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.n_recorded == self.progress.n_subproblems
     }
-}
-
-/// The share `part` of `all` has in `work`. No product here reaches 2^128: work stays below 2^80.
-fn work_recorded(work: u128, part: u64, all: u64) -> u128 {
-    if all == 0 { 0 } else { work * u128::from(part) / u128::from(all) }
 }

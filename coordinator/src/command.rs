@@ -1,0 +1,75 @@
+//! What is said to the event loop.
+
+use queens_ledger::{
+    JobChange, JobRefusal, Refusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange,
+};
+use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker};
+use queens_solver::{BoardSize, Plan};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+/// Whether a worker is listened to any more.
+type Verdict = oneshot::Sender<Result<(), Refusal>>;
+
+#[derive(Debug)]
+pub(crate) enum Command {
+    Submit {
+        n: BoardSize,
+        priority: Priority,
+        reply: oneshot::Sender<Result<JobId, TooManyJobs>>,
+    },
+    Cancel {
+        job: JobId,
+        reply: oneshot::Sender<Result<(), UnknownJob>>,
+    },
+    ChangeJob {
+        job: JobId,
+        change: JobChange,
+        reply: oneshot::Sender<Result<(), JobRefusal>>,
+    },
+    ChangeWorkers {
+        name: Name,
+        change: WorkerChange,
+        reply: oneshot::Sender<Result<usize, UnknownWorker>>,
+    },
+    Connect {
+        hello: Hello,
+        to_worker: mpsc::Sender<ToWorker>,
+        reply: oneshot::Sender<Result<Session, Refusal>>,
+    },
+    Report {
+        session: Session,
+        report: Report,
+        came: Instant,
+        reply: Verdict,
+    },
+    Failure {
+        session: Session,
+        failure: Failure,
+        reply: Verdict,
+    },
+    Goodbye {
+        session: Session,
+    },
+    Disconnect {
+        session: Session,
+    },
+    PlanEnded {
+        n: BoardSize,
+        plan: Option<Plan>,
+    },
+    SearchEnded {
+        n: BoardSize,
+        found: Option<Symmetric>,
+    },
+    Look {
+        job: JobId,
+    },
+}
+
+/// The placements of a board that turns of it leave unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Symmetric {
+    pub(crate) half_turn: u64,
+    pub(crate) quarter_turn: u64,
+}

@@ -1,0 +1,225 @@
+//! A port: accepts connections, and closes those that wait too long or in whose place others are needed.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::extract::connect_info;
+use axum::serve::{IncomingStream, Listener};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
+use tokio_stream::Stream;
+use tokio_util::sync::{CancellationToken, PollSemaphore};
+
+use super::caller::{Caller, Shared};
+use super::connection::Connection;
+use super::register::Admitted;
+
+/// How often those that have waited too long are looked for, and how late that may be before it is put off: what they
+/// said while this process stood still was not read.
+const CHECK: Duration = Duration::from_secs(1);
+const STANDSTILL: Duration = Duration::from_secs(3);
+
+/// How long to wait after a connection could not be accepted: what it takes (files, above all) may be free then.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
+
+/// Files that are kept for everything but connections: the database above all.
+const FILES_KEPT: u64 = 32;
+
+/// Connections to the pages: a quarter of all, and no more than this.
+const MOST_TO_PAGES: usize = 1024;
+
+/// Connections of one address that wait: half of all, and no more than this.
+const MOST_WAITING: usize = 1024;
+
+/// How many connections a port has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// In all.
+    pub(crate) n_connections: usize,
+    /// Of one address that wait.
+    pub(crate) n_waiting: usize,
+}
+
+impl Limits {
+    /// What the port for workers and operators gets of so many files, and the one for pages, if there is one.
+    #[must_use]
+    pub fn share(n_files: u64, with_pages: bool) -> (Self, Self) {
+        let n_files = n_files - FILES_KEPT.min(n_files / 2);
+        let n_connections = usize::try_from(n_files).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        let n_pages = if with_pages { (n_connections / 4).min(MOST_TO_PAGES) } else { 0 };
+        (Self::of(n_connections - n_pages), Self::of(n_pages))
+    }
+
+    fn of(n_connections: usize) -> Self {
+        let n_connections = n_connections.max(1);
+        Self { n_connections, n_waiting: n_connections.div_ceil(2).min(MOST_WAITING) }
+    }
+}
+
+/// A port that is listened on. Accepts connections as long as it is polled.
+#[derive(Debug)]
+pub struct Port {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    places: PollSemaphore,
+    /// Accepted, and waits for a place; whether another connection is closed for it.
+    arrived: Option<((TcpStream, SocketAddr), bool)>,
+    /// Ends when accepting is tried again.
+    pause: Option<Pin<Box<Sleep>>>,
+    checks: Interval,
+    checked: Instant,
+}
+
+impl Port {
+    /// Serves on `listener`; the name is for the log. Has to be called in a runtime.
+    #[must_use]
+    pub fn new(name: &'static str, listener: TcpListener, limits: Limits) -> Self {
+        let mut checks = tokio::time::interval(CHECK);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            listener,
+            shared: Arc::new(Shared::new(name, limits.n_waiting)),
+            places: PollSemaphore::new(Arc::new(Semaphore::new(limits.n_connections))),
+            arrived: None,
+            pause: None,
+            checks,
+            checked: Instant::now(),
+        }
+    }
+
+    fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<Connection> {
+        while self.checks.poll_tick(context).is_ready() {
+            self.check();
+        }
+        loop {
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
+            if self.arrived.is_none() {
+                match ready!(self.listener.poll_accept(context)) {
+                    Ok(accepted) => self.arrived = Some((accepted, false)),
+                    Err(error) => {
+                        self.shared.say_failed(&error);
+                        // Without the pause, it would be tried again and again for as long as that lasts.
+                        self.pause = Some(Box::pin(tokio::time::sleep(ACCEPT_AGAIN)));
+                        continue;
+                    }
+                }
+            }
+            let place = match self.places.poll_acquire(context) {
+                Poll::Ready(place) => place,
+                Poll::Pending => {
+                    ready!(self.poll_room());
+                    continue;
+                }
+            };
+            if let (Some(((stream, peer), _)), Some(place)) = (self.arrived.take(), place)
+                && let Some(connection) = self.admit(stream, peer.ip(), place)
+            {
+                return Poll::Ready(connection);
+            }
+        }
+    }
+
+    /// Has another connection make room for the one that has arrived, which waits for that, or turns it away.
+    fn poll_room(&mut self) -> Poll<()> {
+        let Some((_, makes_room)) = &mut self.arrived else { return Poll::Ready(()) };
+        if !*makes_room {
+            *makes_room = self.shared.register(|register| register.make_room(Instant::now()));
+            if *makes_room {
+                self.shared.say_closed(1, "there is no room for more, and it has waited longest");
+            }
+        }
+        if *makes_room {
+            return Poll::Pending;
+        }
+        if let Some(((_, peer), _)) = self.arrived.take() {
+            self.shared.say_refused(peer.ip(), "there is no room for more");
+        }
+        Poll::Ready(())
+    }
+
+    fn admit(&self, stream: TcpStream, peer: IpAddr, place: OwnedSemaphorePermit) -> Option<Connection> {
+        // If it can't be, it is slower.
+        _ = stream.set_nodelay(true);
+        let close = CancellationToken::new();
+        let admitted = self.shared.register(|register| register.admit(Instant::now(), peer, close.clone()));
+        let Some(Admitted { number, instead }) = admitted else {
+            self.shared.say_refused(peer, "too many of its address wait");
+            return None;
+        };
+        if instead {
+            self.shared.say_closed(1, "too many of its address wait, and it has waited longest");
+        }
+        let caller = Caller::new(self.shared.clone(), number, peer);
+        Some(Connection::new(stream, caller, close, place))
+    }
+
+    fn check(&mut self) {
+        let now = Instant::now();
+        let late = now.duration_since(self.checked);
+        self.checked = now;
+        if late >= STANDSTILL {
+            return;
+        }
+        let n_closed = self.shared.register(|register| register.close_overdue(now));
+        if n_closed > 0 {
+            self.shared.say_closed(n_closed, "nothing was asked for in time");
+        }
+    }
+}
+
+impl Stream for Port {
+    type Item = io::Result<Connection>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_accept(context).map(|connection| Some(Ok(connection)))
+    }
+}
+
+impl Listener for Port {
+    type Io = Connection;
+    type Addr = IpAddr;
+
+    async fn accept(&mut self) -> (Connection, IpAddr) {
+        let connection = std::future::poll_fn(|context| self.poll_accept(context)).await;
+        let peer = connection.caller().peer();
+        (connection, peer)
+    }
+
+    fn local_addr(&self) -> io::Result<IpAddr> {
+        self.listener.local_addr().map(|address| address.ip())
+    }
+}
+
+impl connect_info::Connected<IncomingStream<'_, Port>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, Port>) -> Self {
+        stream.io().caller().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_all_files_is_kept_and_pages_get_a_quarter_of_the_rest() {
+        let n_connections = |n_files, with_pages| {
+            let (workers, pages) = Limits::share(n_files, with_pages);
+            (workers.n_connections, pages.n_connections)
+        };
+        assert_eq!(n_connections(64, true), (24, 8));
+        assert_eq!(n_connections(1024, true), (744, 248));
+        assert_eq!(n_connections(20_000, true), (18_944, 1024));
+        assert_eq!(n_connections(20_000, false).0, 19_968);
+        assert_eq!(n_connections(0, true), (1, 1));
+        assert_eq!(n_connections(u64::MAX, true), (Semaphore::MAX_PERMITS - MOST_TO_PAGES, MOST_TO_PAGES));
+        assert_eq!(Limits::share(20_000, true).0.n_waiting, MOST_WAITING);
+    }
+}

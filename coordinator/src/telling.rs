@@ -1,0 +1,124 @@
+//! Puts into words what has happened: for the log, and for the journal that people read on pages and terminals.
+
+use std::time::Duration;
+
+use queens_ledger::{Comparison, JobChange, Loss, Note, WorkerChange};
+use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, WorkerId};
+use tracing::{error, info, warn};
+
+use crate::journal::Journal;
+
+/// Tells what the core has noted.
+pub(crate) fn tell(note: &Note, journal: &mut Journal) {
+    match note {
+        Note::Submitted { job, n, priority } => {
+            info!(%job, %n, %priority, "job submitted");
+            about(*job, format!("submitted for n = {n} with priority {priority}"), journal);
+        }
+        Note::Planned { job, n_crosses, work } => {
+            info!(%job, crosses = n_crosses, %work, "job planned");
+            about(*job, format!("planned: {n_crosses} crosses"), journal);
+        }
+        Note::JobChanged { job, change: JobChange::Pause } => {
+            info!(%job, "job paused");
+            about(*job, "paused".to_owned(), journal);
+        }
+        Note::JobChanged { job, change: JobChange::Resume } => {
+            info!(%job, "job resumed");
+            about(*job, "resumed".to_owned(), journal);
+        }
+        Note::JobChanged { job, change: JobChange::Priority(priority) } => {
+            info!(%job, %priority, "job's priority changed");
+            about(*job, format!("has priority {priority} now"), journal);
+        }
+        Note::WorkersChanged { name, change, n_workers } => {
+            let what = match change {
+                WorkerChange::Drain => "sent home",
+                WorkerChange::Block => "blocked",
+                WorkerChange::Unblock => "unblocked",
+            };
+            info!(%name, workers = n_workers, "workers {what}");
+            journal.add(EventKind::Worker, None, format!("all named {name} were {what}"));
+        }
+        Note::Joined { worker, name, kernel } => {
+            info!(%worker, %name, %kernel, "worker connected");
+            journal.add(EventKind::Worker, None, format!("{name} joined"));
+        }
+        Note::Left { worker, name } => {
+            info!(%worker, "worker left");
+            journal.add(EventKind::Worker, None, format!("{} left", called(*worker, name.as_ref())));
+        }
+        Note::ConnectionLost { worker, name } => {
+            warn!(%worker, "connection to worker lost");
+            let text = format!("{} lost its connection", called(*worker, name.as_ref()));
+            journal.add(EventKind::Worker, None, text);
+        }
+        Note::Silent { worker } => warn!(%worker, "nothing was heard of the worker, its leases are free"),
+        Note::Lost(loss) => lost(loss, journal),
+        Note::Failed { worker, name, failure } => {
+            let Failure { job, span, reason, .. } = failure;
+            warn!(%worker, %job, %span, reason, "worker failed to count");
+            let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
+            journal.add(EventKind::Failure, Some(*job), text);
+        }
+        Note::Disputed { comparison, recorded } => {
+            let Comparison { job, span, count, worker } = comparison;
+            error!(%job, %span, %worker, ?count, ?recorded, "a second count contradicts the record");
+            let text = format!(
+                "{worker} counted {} solutions of {span} with {} nodes, and {} with {} are recorded of {}: one of \
+                 the two is wrong",
+                count.solutions, count.nodes, recorded.count.solutions, recorded.count.nodes, recorded.worker
+            );
+            journal.add(EventKind::Failure, Some(*job), text);
+        }
+        Note::StoodStill(late) => {
+            warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+        }
+    }
+}
+
+/// A job is done or given up.
+pub(crate) fn over(job: &JobStatus, journal: &mut Journal) {
+    let (id, n, state, solutions) = (job.id, job.n, job.state.name(), job.progress.solutions);
+    info!(job = %id, %n, state, %solutions, "job over");
+    let counted = if job.state == JobState::Done { "" } else { " so far" };
+    about(id, format!("n = {n} is {state}: {solutions} solutions{counted}"), journal);
+}
+
+/// The number of a job's solutions can't be, for it does not go with that of symmetric ones.
+pub(crate) fn contradicted(job: JobId, journal: &mut Journal) {
+    error!(%job, "the number of solutions contradicts that of symmetric ones");
+    let text = "its number of solutions contradicts that of symmetric ones: one of the two is wrong";
+    journal.add(EventKind::Failure, Some(job), text.to_owned());
+}
+
+/// Everybody had to wait for one step of the event loop.
+pub(crate) fn was_slow(took: Duration, left_out: u64, journal: &mut Journal) {
+    let seconds = took.as_secs_f64();
+    info!(seconds, left_out, "a step of the event loop was slow");
+    let text = format!("busy for {seconds:.2} s with one step: everybody else had to wait");
+    journal.add(EventKind::Store, None, text);
+}
+
+/// A worker has lost leases through no decision of anybody.
+fn lost(loss: &Loss, journal: &mut Journal) {
+    let Loss { name, is_there, n_leases } = loss;
+    let why = if *is_there { "reported nothing of what it held" } else { "was not heard of any more" };
+    if !is_there {
+        journal.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
+    }
+    for (&job, n_leases) in n_leases {
+        let leases = if *n_leases == 1 { "lease is" } else { "leases are" };
+        let text = format!("{name} {why}: {n_leases} {leases} free for others");
+        journal.add(EventKind::Lease, Some(job), text);
+    }
+}
+
+fn about(job: JobId, text: String, journal: &mut Journal) {
+    journal.add(EventKind::Job, Some(job), text);
+}
+
+/// What people call a worker.
+fn called(worker: WorkerId, name: Option<&Name>) -> String {
+    name.map_or_else(|| format!("worker {worker}"), Name::to_string)
+}

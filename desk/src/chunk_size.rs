@@ -1,0 +1,48 @@
+//! How much one kernel call counts.
+
+use std::time::Duration;
+
+/// How long one kernel call should take: what is lost when it is abandoned, and how fine progress is.
+const CHUNK: Duration = Duration::from_millis(100);
+
+/// How many subproblems to count in one kernel call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkSize(u64);
+
+impl ChunkSize {
+    /// Before anything is known of the subproblems.
+    pub(crate) const SMALLEST: Self = Self(1);
+
+    pub(crate) const fn n_subproblems(self) -> u64 {
+        self.0
+    }
+
+    /// Steps towards [`CHUNK`], at most doubling: neighbours differ in work.
+    pub(crate) fn adapt(&mut self, n_subproblems: u64, duration: Duration) {
+        if duration < CHUNK / 2 {
+            self.0 = self.0.max(n_subproblems.saturating_mul(2));
+        } else if duration > CHUNK * 2 {
+            self.0 = (n_subproblems / 2).max(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_grow_and_shrink_until_they_take_as_long_as_they_should() {
+        let adapted = |mut size: ChunkSize, n_subproblems, duration| {
+            size.adapt(n_subproblems, duration);
+            size.n_subproblems()
+        };
+        assert_eq!(adapted(ChunkSize(8), 8, CHUNK / 10), 16);
+        // The end of a span tells nothing of what is right in the middle of one.
+        assert_eq!(adapted(ChunkSize(8), 2, CHUNK / 10), 8);
+        assert_eq!(adapted(ChunkSize(8), 8, CHUNK), 8);
+        assert_eq!(adapted(ChunkSize(8), 8, CHUNK * 3), 4);
+        assert_eq!(adapted(ChunkSize(1), 1, CHUNK * 3), 1);
+        assert_eq!(adapted(ChunkSize(1), u64::MAX, Duration::ZERO), u64::MAX);
+    }
+}

@@ -1,0 +1,36 @@
+//! Who a worker is.
+
+use queens_messages::{Held, Hello, Name, WorkerId};
+use queens_solver::DECOMPOSITION_VERSION;
+
+/// What a worker says of itself whenever it connects.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The run of the worker program.
+    pub worker: WorkerId,
+    /// The name people know it by.
+    pub name: Name,
+    /// Version of its program.
+    pub build: Name,
+    /// Name of the kernel it counts with.
+    pub kernel: Name,
+    /// How many leases it counts at a time.
+    pub n_threads: u32,
+    /// What one of its threads is expected to count, in nodes per second.
+    pub speed: f64,
+}
+
+impl Identity {
+    pub(crate) fn hello(&self, held: Vec<Held>) -> Hello {
+        Hello {
+            worker: self.worker,
+            name: self.name.clone(),
+            build: self.build.clone(),
+            kernel: self.kernel.clone(),
+            n_threads: self.n_threads,
+            rate: self.speed,
+            decomposition: DECOMPOSITION_VERSION,
+            held,
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! The book: all jobs, workers and leases, and the steps that change more than one of them.
+//!
+//! Each part keeps its own invariants. The book keeps those between them:
+//! - a worker holds the leases that are live under its name, and no others;
+//! - each subproblem of a job with a plan is recorded, or free, or failed, or held under a live lease. (It may be
+//!   recorded *and* held: a late report of a lost lease can come first.)
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, ToWorker, WorkerId};
+use queens_solver::Span;
+
+use crate::changes::Changes;
+use crate::effects::{Effects, Loss};
+use crate::jobs::counting::Counting;
+use crate::jobs::job::Job;
+use crate::jobs::register::Jobs;
+use crate::leases::live::LiveLease;
+use crate::leases::register::Leases;
+use crate::leases::tokens::Tokens;
+use crate::spans::SpanSet;
+use crate::store::Phase;
+use crate::workers::register::Workers;
+use crate::workers::worker::Worker;
+
+/// All jobs, workers and leases of one coordinator, and what has changed about them.
+#[derive(Debug)]
+pub(crate) struct Book {
+    now: Duration,
+    /// The time of the calendar in milliseconds since 1970, as far as it was told.
+    date_ms: Option<u64>,
+    jobs: Jobs,
+    workers: Workers,
+    leases: Leases,
+    changes: Changes,
+}
+
+/// Looking, time and changes.
+impl Book {
+    /// A book in which nothing stands yet.
+    pub(crate) fn new(tokens: Tokens) -> Self {
+        Self {
+            now: Duration::ZERO,
+            date_ms: None,
+            jobs: Jobs::default(),
+            workers: Workers::default(),
+            leases: Leases::new(tokens),
+            changes: Changes::default(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.now
+    }
+
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    pub(crate) fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    /// What is counted of a job, if it has a plan.
+    pub(crate) fn counting(&self, job: JobId) -> Option<&Counting> {
+        self.jobs.get(job)?.counting()
+    }
+
+    /// Moves the clock, never back.
+    pub(crate) fn advance(&mut self, now: Duration) {
+        self.now = self.now.max(now);
+    }
+
+    pub(crate) fn tell_date(&mut self, date_ms: u64) {
+        self.date_ms = Some(date_ms);
+    }
+
+    /// What has changed, to be told more.
+    pub(crate) fn changes(&mut self) -> &mut Changes {
+        &mut self.changes
+    }
+
+    /// What is to be done since the last call.
+    pub(crate) fn take_effects(&mut self) -> Effects {
+        self.changes.take(self.now, &mut self.jobs)
+    }
+}
+
+/// Jobs.
+impl Book {
+    pub(crate) fn add_job(&mut self, job: Job) {
+        self.jobs.insert(job);
+    }
+
+    /// Changes a job, but not what others hold of it.
+    pub(crate) fn change_job<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
+        self.jobs.change(id, change)
+    }
+
+    /// Somebody counts a job from now on, if it is not paused.
+    pub(crate) fn start_counting(&mut self, id: JobId) {
+        let (now, date_ms) = (self.now, self.date_ms);
+        if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
+            self.changes.change_entry(id);
+        }
+    }
+
+    /// Nobody counts a job any more.
+    pub(crate) fn stop_counting(&mut self, id: JobId) {
+        let now = self.now;
+        self.jobs.change(id, |job| job.stop_counting(now));
+    }
+
+    /// Ends a job and all its leases.
+    pub(crate) fn end_job(&mut self, id: JobId, phase: Phase) {
+        let date_ms = self.date_ms;
+        self.jobs.change(id, |job| job.end(phase, date_ms));
+        self.changes.change_entry(id);
+        for lease in self.leases_of_job(id) {
+            let worker = self.leases.get(lease).map(LiveLease::worker);
+            self.end_lease(lease);
+            if let Some(worker) = worker {
+                self.changes.send(worker, ToWorker::Cancel(lease));
+            }
+        }
+    }
+
+    /// What workers failed on that are not there any more, or are blocked, is as if they had not tried.
+    pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
+        let jobs: Vec<JobId> = self.jobs.with_failed().collect();
+        for job in jobs {
+            self.jobs.change(job, |job| {
+                job.counting_mut().into_iter().for_each(|counting| counting.forget_failures_of(worker));
+            });
+        }
+    }
+}
+
+/// Workers.
+impl Book {
+    /// Adds a worker that holds nothing yet.
+    pub(crate) fn add_worker(&mut self, id: WorkerId, worker: Worker) {
+        self.workers.add(self.now, id, worker);
+    }
+
+    /// Takes a worker out that says hello again, with all that it held. What was to be sent to it, leases above all,
+    /// must not arrive in its new session.
+    pub(crate) fn take_out(&mut self, id: WorkerId) -> Option<Worker> {
+        self.changes.forget_messages_to(id);
+        self.end_leases_of(id);
+        self.workers.remove(id)
+    }
+
+    /// A worker is gone: what it held is free, and its failures do not count any more.
+    pub(crate) fn give_up(&mut self, id: WorkerId) {
+        self.end_leases_of(id);
+        if self.workers.remove(id).is_some() {
+            self.forget_failures_of(id);
+        }
+    }
+
+    fn end_leases_of(&mut self, id: WorkerId) {
+        for lease in self.leases_of(id) {
+            self.end_lease(lease);
+        }
+    }
+
+    /// Notes that something was heard of a worker.
+    pub(crate) fn hear(&mut self, id: WorkerId) -> Option<&Worker> {
+        self.workers.hear(self.now, id)
+    }
+
+    /// Changes a worker, but not what it holds.
+    pub(crate) fn change_worker<T>(
+        &mut self,
+        id: WorkerId,
+        change: impl FnOnce(&mut Worker) -> T,
+    ) -> Option<T> {
+        self.workers.change(self.now, id, change)
+    }
+
+    /// A worker's connection is gone.
+    pub(crate) fn disconnect(&mut self, id: WorkerId) {
+        self.workers.disconnect(self.now, id);
+    }
+
+    /// The next worker that was silent for too long.
+    pub(crate) fn next_silent(&mut self) -> Option<WorkerId> {
+        self.workers.next_silent(self.now)
+    }
+
+    /// Workers of a name get no leases from now on. Returns whether that is new.
+    pub(crate) fn block(&mut self, name: &Name) -> bool {
+        self.workers.block(self.now, name)
+    }
+
+    /// Workers of a name get leases again. Returns whether that is new.
+    pub(crate) fn unblock(&mut self, name: &Name) -> bool {
+        self.workers.unblock(self.now, name)
+    }
+
+    /// A worker is about to be given a lease: the next one is the one after it.
+    pub(crate) fn take_turn(&mut self, id: WorkerId) {
+        self.workers.feed(id);
+    }
+
+    /// Looks again when a worker's waiting leases should end.
+    pub(crate) fn refresh_queue_end(&mut self, id: WorkerId) {
+        self.workers.refresh_queue_end(self.now, id);
+    }
+
+    /// Leaves a worker's waiting leases alone until something changes about it.
+    pub(crate) fn forget_queue_end(&mut self, id: WorkerId) {
+        self.workers.forget_queue_end(id);
+    }
+
+    /// Has people told that a worker is about to lose what it holds.
+    pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
+        let Some(worker) = self.workers.get(id) else { return };
+        let n_leases = worker.hand().shares().map(|(job, share)| (job, share.n_leases())).collect();
+        self.changes.lose(Loss { name: worker.name().clone(), is_there, n_leases });
+    }
+
+    /// Those of the workers that are there and not blocked: only their failures count.
+    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> BTreeSet<WorkerId> {
+        let counts = |id: &WorkerId| self.workers.get(*id).is_some_and(|worker| !worker.is_blocked());
+        tried.iter().copied().filter(counts).collect()
+    }
+}
+
+/// Leases.
+impl Book {
+    /// All leases of a worker, in the order it counts them.
+    pub(crate) fn leases_of(&self, worker: WorkerId) -> Vec<LeaseId> {
+        self.workers.get(worker).map(|worker| worker.hand().leases()).unwrap_or_default()
+    }
+
+    /// All leases of a job.
+    pub(crate) fn leases_of_job(&self, job: JobId) -> Vec<LeaseId> {
+        let holders = self.workers.holding(job).into_iter().flat_map(|holding| holding.holders());
+        let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job() == job);
+        let hands = holders.filter_map(|holder| self.workers.get(*holder)).map(Worker::hand);
+        hands
+            .flat_map(|hand| {
+                let waiting = hand.share(job).into_iter().flat_map(|share| share.waiting().iter().copied());
+                hand.running().filter(of_job).chain(waiting)
+            })
+            .collect()
+    }
+
+    /// Makes spans that nobody holds a lease, and has its worker told; `tried` have failed on them.
+    pub(crate) fn grant(
+        &mut self,
+        worker: WorkerId,
+        id: JobId,
+        spans: Vec<Span>,
+        tried: BTreeSet<WorkerId>,
+    ) -> Option<LeaseId> {
+        let plan = self.counting(id)?.plan().clone();
+        let (lease, epoch) = self.leases.draw_token();
+        if let Some(epoch) = epoch {
+            self.changes.claim_epoch(epoch);
+        }
+        let image = |span: Span| plan.crosses()[span.cross() as usize].choice().image;
+        let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
+        let message = Lease { id: lease, job: id, n: plan.n(), spans: leased };
+        self.changes.send(worker, ToWorker::Lease(message));
+        let spans = spans.into_iter().collect();
+        self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).tried_by(tried));
+        Some(lease)
+    }
+
+    /// Adds a lease whose spans are neither free nor held by anybody else.
+    pub(crate) fn hold(&mut self, lease: LiveLease) {
+        let (id, worker, job, load) = (lease.id(), lease.worker(), lease.job(), lease.load());
+        self.start_counting(job);
+        if self.workers.get(worker).is_none() {
+            return;
+        }
+        self.leases.insert(lease);
+        self.workers.add_lease(self.now, worker, id, job, load);
+        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+    }
+
+    /// Changes a lease; what it is of, and whose, stays.
+    pub(crate) fn change_lease<T>(
+        &mut self,
+        id: LeaseId,
+        change: impl FnOnce(&mut LiveLease) -> T,
+    ) -> Option<T> {
+        let (worker, job) = self.leases.get(id).map(|lease| (lease.worker(), lease.job()))?;
+        let (changed, loads) = self.leases.change(id, |lease| {
+            let before = lease.load();
+            (change(lease), [before, lease.load()])
+        })?;
+        self.workers.replace_lease(self.now, worker, id, job, loads);
+        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+        Some(changed)
+    }
+
+    /// Has a worker give back what it has not begun of a lease. What it has in hand it counts to the end and reports,
+    /// and then it ends the lease: until then, what may be in hand is nobody else's.
+    pub(crate) fn recall(&mut self, id: LeaseId) {
+        let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
+        let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
+        self.changes.send(lease.worker(), shorten);
+        self.change_lease(id, LiveLease::recall);
+    }
+
+    /// Recalls each of these leases.
+    pub(crate) fn recall_all(&mut self, leases: &[LeaseId]) {
+        leases.iter().for_each(|&lease| self.recall(lease));
+    }
+
+    /// Ends a lease: what it has left is free, and returned. Its worker may report it still.
+    pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
+        let lease = self.leases.get(id)?;
+        let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
+        let ended = self.leases.end(self.now, id)?;
+        if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
+            self.begin_lease(worker, next);
+        }
+        if self.workers.holding(job).is_none() {
+            self.stop_counting(job);
+        }
+        let tried = self.still_there(&ended.tried);
+        self.jobs.change(job, |job| {
+            let Some(counting) = job.counting_mut() else { return };
+            for span in ended.spans.iter() {
+                if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
+            }
+        });
+        Some(ended.spans.iter().collect())
+    }
+
+    /// A thread of the worker has nothing to count: it begins this lease, which waits.
+    fn begin_lease(&mut self, worker: WorkerId, id: LeaseId) {
+        let now = self.now;
+        let begun = self.leases.change(id, |lease| {
+            let before = lease.load();
+            lease.begin(now);
+            (lease.job(), [before, lease.load()])
+        });
+        let Some((job, loads)) = begun else { return };
+        self.workers.begin_lease(now, worker, id, job, loads);
+        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+    }
+
+    /// Takes all leases from a worker that is there: others count them.
+    pub(crate) fn take_back_all(&mut self, worker: WorkerId) {
+        for id in self.leases_of(worker) {
+            if let Some(spans) = self.end_lease(id) {
+                self.changes.send(worker, ToWorker::Shorten { lease: id, spans });
+            }
+        }
+    }
+
+    /// Looks again at a lease whose worker's speed may have changed. Returns when it is overdue, if it runs.
+    pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
+        let worker = self.leases.get(id)?.worker();
+        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+        self.leases.deadline(id)
+    }
+
+    /// Says of a lease that looked overdue when that is to be looked at again.
+    pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
+        self.leases.postpone_deadline(id, until);
+    }
+}
+
+/// Leases that have ended.
+impl Book {
+    /// What this worker may report of a token that nobody holds.
+    pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
+        self.leases.remember(self.now, id, worker, job, spans);
+    }
+
+    /// Takes out what this worker may still report of a lease of this job that has ended.
+    pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
+        self.leases.take_former(id, worker, job)
+    }
+
+    /// Takes out a reported span of a lease that has ended; `false`, and nothing is taken, if not all of it may be
+    /// reported.
+    pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
+        self.leases.report_former(id, worker, job, span)
+    }
+
+    /// A worker says that it is done with a lease: all that was counted of it is reported.
+    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
+        self.leases.finish_former(id, worker);
+    }
+
+    /// Forgets what has ended long ago.
+    pub(crate) fn forget_old(&mut self) {
+        self.leases.forget_old(self.now);
+    }
+}

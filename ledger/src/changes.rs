@@ -1,0 +1,102 @@
+//! What has changed since somebody last asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use queens_messages::{JobId, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Choice};
+
+use crate::effects::{Comparison, Effects, Loss};
+use crate::jobs::register::Jobs;
+use crate::store::{Record, Write};
+
+/// What has changed since the effects were last taken, each thing once, however often it has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    epoch: Option<u32>,
+    blocked: BTreeMap<String, bool>,
+    entries: BTreeSet<JobId>,
+    choices: Vec<(JobId, Vec<Choice>)>,
+    records: BTreeMap<(JobId, u32, u64), Record>,
+    coverage: BTreeSet<(JobId, u32)>,
+    comparisons: Vec<Comparison>,
+    messages: Vec<(WorkerId, ToWorker)>,
+    plans: Vec<(JobId, BoardSize)>,
+    losses: Vec<Loss>,
+}
+
+impl Changes {
+    /// The first lease tokens of the next ledger begin with this.
+    pub(crate) fn claim_epoch(&mut self, epoch: u32) {
+        self.epoch = Some(epoch);
+    }
+
+    /// Whether workers of a name get leases is another matter now. The name may be of a time when names were any texts.
+    pub(crate) fn block(&mut self, name: String, blocked: bool) {
+        self.blocked.insert(name, blocked);
+    }
+
+    /// What is said of a job as a whole has changed.
+    pub(crate) fn change_entry(&mut self, job: JobId) {
+        self.entries.insert(job);
+    }
+
+    /// A job's plan is made.
+    pub(crate) fn plan(&mut self, job: JobId, choices: Vec<Choice>) {
+        self.choices.push((job, choices));
+    }
+
+    /// A span is recorded, and with it what is covered of its cross and the sums of its job.
+    pub(crate) fn record(&mut self, job: JobId, record: Record) {
+        let (cross, from) = (record.span.cross(), record.span.from());
+        self.entries.insert(job);
+        self.coverage.insert((job, cross));
+        self.records.insert((job, cross, from), record);
+    }
+
+    /// A span was counted again.
+    pub(crate) fn compare(&mut self, comparison: Comparison) {
+        self.comparisons.push(comparison);
+    }
+
+    /// A worker is to be told something.
+    pub(crate) fn send(&mut self, worker: WorkerId, message: ToWorker) {
+        self.messages.push((worker, message));
+    }
+
+    /// What a worker was to be told is no use any more.
+    pub(crate) fn forget_messages_to(&mut self, worker: WorkerId) {
+        self.messages.retain(|(to, _)| *to != worker);
+    }
+
+    /// A plan is to be made.
+    pub(crate) fn want_plan(&mut self, job: JobId, n: BoardSize) {
+        self.plans.push((job, n));
+    }
+
+    /// A worker has lost leases.
+    pub(crate) fn lose(&mut self, loss: Loss) {
+        self.losses.push(loss);
+    }
+
+    /// Takes all of it, as what is to be done about it.
+    pub(crate) fn take(&mut self, now: Duration, jobs: &mut Jobs) -> Effects {
+        let changes = std::mem::take(self);
+        for &id in &changes.entries {
+            jobs.change(id, |job| job.settle_active(now));
+        }
+        let mut writes = Vec::new();
+        writes.extend(changes.epoch.map(Write::Epoch));
+        writes.extend(changes.blocked.into_iter().map(|(name, blocked)| Write::Blocked { name, blocked }));
+        let entries = changes.entries.iter().filter_map(|id| jobs.get(*id));
+        writes.extend(entries.map(|job| Write::Job(job.entry().clone())));
+        writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));
+        writes.extend(changes.records.into_iter().map(|((job, ..), record)| Write::Record { job, record }));
+        writes.extend(changes.coverage.into_iter().filter_map(|(id, cross)| {
+            let change = jobs.change(id, |job| job.counting_mut()?.take_change(cross))??;
+            Some(Write::Coverage { job: id, cross, change })
+        }));
+        let Self { comparisons, messages, plans, losses, .. } = changes;
+        Effects { writes, comparisons, messages, plans, losses }
+    }
+}

@@ -1,0 +1,47 @@
+//! What a ledger wants done.
+
+use std::collections::BTreeMap;
+
+use queens_messages::{JobId, Name, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Count, Span};
+
+use crate::store::Write;
+
+/// What a ledger wants done, in this order: the writes made durable; then messages sent and plans made.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// To be made durable, all or nothing.
+    pub writes: Vec<Write>,
+    /// To be looked up, and the answers given to [`Ledger::compared`](crate::Ledger::compared).
+    pub comparisons: Vec<Comparison>,
+    /// To be sent once the writes are durable.
+    pub messages: Vec<(WorkerId, ToWorker)>,
+    /// Plans to be made, and given to [`Ledger::planned`](crate::Ledger::planned).
+    pub plans: Vec<(JobId, BoardSize)>,
+    /// To be told to people.
+    pub losses: Vec<Loss>,
+}
+
+/// A worker has lost leases through no decision of anybody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Its name.
+    pub name: Name,
+    /// Whether it is still there: it was heard of, but nothing came of what it held.
+    pub is_there: bool,
+    /// How many leases it held of each job; none, if it was given up and held nothing.
+    pub n_leases: BTreeMap<JobId, usize>,
+}
+
+/// A reported span that lies wholly in recorded ones: if it repeats a record exactly, they must agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The job.
+    pub job: JobId,
+    /// What was counted again.
+    pub span: Span,
+    /// What it counted to this time.
+    pub count: Count,
+    /// The name of the worker that counted it this time.
+    pub worker: Name,
+}

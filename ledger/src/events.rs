@@ -1,0 +1,10 @@
+//! What may happen to a ledger, and what it does about it.
+
+pub(crate) mod failures;
+pub(crate) mod jobs;
+pub(crate) mod notices;
+pub(crate) mod operators;
+pub(crate) mod refusal;
+pub(crate) mod reports;
+pub(crate) mod sessions;
+pub(crate) mod time;

@@ -1,0 +1,49 @@
+//! Workers fail to count.
+
+use std::time::Duration;
+
+use queens_messages::{Failure, WorkerId};
+
+use crate::book::Book;
+use crate::events::refusal::Refusal;
+use crate::events::reports::check_span;
+use crate::schedule::feed::feed;
+
+pub(crate) fn fail(
+    book: &mut Book,
+    now: Duration,
+    worker: WorkerId,
+    failure: &Failure,
+) -> Result<(), Refusal> {
+    book.advance(now);
+    let now = book.now();
+    let name = book.hear(worker).ok_or(Refusal::Unknown(worker))?.name().clone();
+    let &Failure { job, lease: id, span, ref reason } = failure;
+    if !book.leases().tokens().has(id) {
+        return Ok(());
+    }
+    check_span(book, job, span)?;
+    let Some(lease) = book.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
+        return Ok(());
+    };
+    let mut tried = book.still_there(lease.tried());
+    tried.insert(worker);
+    let Some(plan) = book.counting(job).map(|counting| counting.plan().clone()) else {
+        return Ok(());
+    };
+    let failed = book.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let too_many_spans = book.change_job(job, |job| {
+        let reason = format!("{name} failed on {span}: {reason}");
+        job.counting_mut().is_some_and(|counting| counting.fail_on(worker, failed, &tried, reason))
+    });
+    let too_many_spans = too_many_spans.unwrap_or(false);
+    let is_useless = book.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
+    if is_useless == Some(true) {
+        book.take_back_all(worker);
+    }
+    feed(book);
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Jobs begin, get their plans and end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::JobId;
+use queens_solver::{BoardSize, Plan};
+use thiserror::Error;
+
+use crate::book::Book;
+use crate::effects::Comparison;
+use crate::jobs::job::Job;
+use crate::jobs::restore::{RestoreError, restored};
+use crate::schedule::feed::feed;
+use crate::schedule::recall::preempt;
+use crate::store::{JobEntry, Phase, Recorded, StoredJob};
+
+/// A job that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("there is no job {0}")]
+pub struct UnknownJob(pub JobId);
+
+/// A job goes on where it was left.
+pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreError> {
+    let job = restored(stored)?;
+    let (id, n, phase) = (job.id(), job.entry().n, job.phase());
+    if phase == Phase::Planning {
+        book.changes().want_plan(id, n);
+    }
+    book.add_job(job);
+    // A coordinator that could not write that it is done has left it so.
+    finish_if_complete(book, id);
+    Ok(())
+}
+
+pub(crate) fn submit(book: &mut Book, n: BoardSize, created_ms: u64) -> JobId {
+    let id = JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1));
+    book.add_job(Job::new(JobEntry::new(id, n, created_ms), None));
+    book.changes().change_entry(id);
+    book.changes().want_plan(id, n);
+    id
+}
+
+pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>) {
+    book.advance(now);
+    if book.jobs().get(id).is_none_or(|job| job.phase() != Phase::Planning) {
+        return;
+    }
+    let Some(choices) = book.change_job(id, |job| job.begin(plan)) else { return };
+    book.changes().change_entry(id);
+    book.changes().plan(id, choices);
+    finish_if_complete(book, id);
+    feed(book);
+    preempt(book);
+}
+
+pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), UnknownJob> {
+    book.advance(now);
+    if book.jobs().get(id).ok_or(UnknownJob(id))?.is_open() {
+        close(book, id, Phase::Cancelled);
+    }
+    Ok(())
+}
+
+pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<&Recorded>) {
+    let Some(recorded) = recorded else { return };
+    let agrees = recorded.count == comparison.count;
+    if agrees && recorded.worker == comparison.worker {
+        return;
+    }
+    book.change_job(comparison.job, |job| job.note_comparison(agrees));
+    book.changes().change_entry(comparison.job);
+}
+
+/// Ends a job of which everything is recorded.
+pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
+    if book.jobs().get(id).is_some_and(|job| job.is_active() && job.is_complete()) {
+        close(book, id, Phase::Done);
+    }
+}
+
+fn close(book: &mut Book, id: JobId, phase: Phase) {
+    book.end_job(id, phase);
+    feed(book);
+}

@@ -1,0 +1,146 @@
+//! What operators decide about jobs and workers.
+
+use std::time::Duration;
+
+use queens_messages::{JobId, Name, Priority, ToWorker, WorkerId};
+use thiserror::Error;
+
+use crate::book::Book;
+use crate::events::notices;
+use crate::jobs::job::Job;
+use crate::schedule::feed::feed;
+use crate::schedule::recall::{preempt, recall_what_is_in_the_way};
+use crate::store::Phase;
+use crate::workers::worker::Worker;
+
+/// What an operator decides about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// It is stopped for now.
+    Pause,
+    /// It goes on, and what failed is tried again.
+    Resume,
+    /// It is this urgent.
+    Priority(Priority),
+}
+
+/// What an operator decides about all workers of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerChange {
+    /// Those that are there now are sent home.
+    Drain,
+    /// They get no leases, now and later.
+    Block,
+    /// They get leases again.
+    Unblock,
+}
+
+/// Why nothing was changed about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum JobRefusal {
+    /// There is none.
+    #[error("there is no job {0}")]
+    Unknown(JobId),
+    /// It is over for good.
+    #[error("job {job} is {} and stays so", phase.name())]
+    Over {
+        /// The job.
+        job: JobId,
+        /// How it ended.
+        phase: Phase,
+    },
+}
+
+/// No worker has this name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no worker named '{0}'")]
+pub struct UnknownWorker(pub Name);
+
+pub(crate) fn pause(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+    book.advance(now);
+    change_open_job(book, id, Job::pause)?;
+    book.stop_counting(id);
+    book.recall_all(&book.leases_of_job(id));
+    Ok(())
+}
+
+pub(crate) fn resume(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+    book.advance(now);
+    change_open_job(book, id, Job::resume)?;
+    if book.workers().holding(id).is_some() {
+        book.start_counting(id);
+    }
+    let workers: Vec<WorkerId> = book.workers().iter().map(|(worker, _)| worker).collect();
+    for worker in workers {
+        book.change_worker(worker, Worker::forgive);
+    }
+    feed(book);
+    preempt(book);
+    Ok(())
+}
+
+pub(crate) fn set_priority(
+    book: &mut Book,
+    now: Duration,
+    id: JobId,
+    priority: Priority,
+) -> Result<(), JobRefusal> {
+    book.advance(now);
+    change_open_job(book, id, |job| job.set_priority(priority))?;
+    let holders = book.workers().holding(id).map(|holding| holding.holders().clone());
+    holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(book, worker));
+    feed(book);
+    preempt(book);
+    Ok(())
+}
+
+fn change_open_job(book: &mut Book, id: JobId, change: impl FnOnce(&mut Job)) -> Result<(), JobRefusal> {
+    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+    if !job.is_open() {
+        return Err(JobRefusal::Over { job: id, phase: job.phase() });
+    }
+    book.change_job(id, change);
+    book.changes().change_entry(id);
+    Ok(())
+}
+
+pub(crate) fn drain(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
+    book.advance(now);
+    let named = book.workers().named(name);
+    for &worker in &named {
+        book.change_worker(worker, Worker::drain);
+        book.recall_all(&book.leases_of(worker));
+        book.changes().send(worker, ToWorker::Drain);
+    }
+    if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
+}
+
+pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
+    book.advance(now);
+    let named = book.workers().named(name);
+    if book.block(name) {
+        book.changes().block(name.to_string(), true);
+        for &worker in &named {
+            book.forget_failures_of(worker);
+            book.recall_all(&book.leases_of(worker));
+            book.changes().send(worker, notices::blocked(name));
+        }
+        feed(book);
+    }
+    named.len()
+}
+
+pub(crate) fn unblock(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
+    book.advance(now);
+    let named = book.workers().named(name);
+    if book.unblock(name) {
+        book.changes().block(name.to_string(), false);
+        for &worker in &named {
+            book.changes().send(worker, notices::unblocked(name));
+        }
+        feed(book);
+    } else if named.is_empty() {
+        return Err(UnknownWorker(name.clone()));
+    }
+    Ok(named.len())
+}

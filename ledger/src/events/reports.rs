@@ -1,0 +1,161 @@
+//! Workers report what they have counted.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::{Delta, JobId, LeaseId, Report, ToWorker, WorkerId};
+use queens_solver::Span;
+
+use crate::book::Book;
+use crate::effects::Comparison;
+use crate::events::jobs::finish_if_complete;
+use crate::events::refusal::Refusal;
+use crate::jobs::counting::Overlap;
+use crate::leases::live::LiveLease;
+use crate::records::can_be_recorded;
+use crate::schedule::feed::feed;
+use crate::store::{Phase, Record, Source};
+use crate::work::work_of;
+
+/// What became of a reported span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It was new and is part of the total.
+    Recorded,
+    /// It was granted to two workers, and the other one was faster; the two are compared, should it repeat a record
+    /// exactly. The total is unchanged.
+    Repeated,
+    /// It overlapped what is recorded, or its job is given up: it was dropped.
+    Discarded,
+    /// It was not granted to this worker under this lease: it was dropped.
+    Unleased,
+}
+
+pub(crate) fn report(
+    book: &mut Book,
+    now: Duration,
+    worker: WorkerId,
+    report: &Report,
+) -> Result<Vec<Outcome>, Refusal> {
+    book.advance(now);
+    let known = book.hear(worker).ok_or(Refusal::Unknown(worker))?;
+    let (source, was_stuck) = (known.source().clone(), known.is_stuck());
+    if was_stuck && !report.deltas.is_empty() {
+        book.change_worker(worker, |worker| worker.set_stuck(false));
+    }
+    report.deltas.iter().try_for_each(|delta| check(book, delta))?;
+    let outcomes: Vec<Outcome> =
+        report.deltas.iter().map(|delta| record(book, worker, delta, &source)).collect();
+    if outcomes.contains(&Outcome::Recorded) {
+        book.change_worker(worker, |worker| worker.forgive());
+    }
+    for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
+        let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans().is_empty();
+        if book.leases().get(id).is_some_and(is_over) {
+            book.end_lease(id);
+        }
+    }
+    for &id in &report.finished {
+        finish(book, worker, id);
+    }
+    if !report.is_empty() {
+        book.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+    }
+    let touched: BTreeSet<JobId> = report.deltas.iter().map(|delta| delta.job).collect();
+    touched.into_iter().for_each(|job| finish_if_complete(book, job));
+    feed(book);
+    Ok(outcomes)
+}
+
+fn check(book: &Book, delta: &Delta) -> Result<(), Refusal> {
+    if !book.leases().tokens().has(delta.lease) {
+        // Nobody listens to what it says, and its job may be another coordinator's.
+        return Ok(());
+    }
+    check_span(book, delta.job, delta.span)?;
+    let possible = can_be_recorded(delta.count, delta.duration);
+    if possible { Ok(()) } else { Err(Refusal::Impossible(delta.span)) }
+}
+
+/// Whether there is such a span.
+pub(crate) fn check_span(book: &Book, id: JobId, span: Span) -> Result<(), Refusal> {
+    let job = book.jobs().get(id).ok_or(Refusal::UnknownJob(id))?;
+    // A job without a plan has had no leases, so that there can be no honest report on it.
+    let is_there = job.counting().is_some_and(|counting| counting.has(span));
+    if is_there { Ok(()) } else { Err(Refusal::UnknownSpan { job: id, span }) }
+}
+
+/// Records one delta that was checked.
+fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> Outcome {
+    let &Delta { job: id, lease, span, .. } = delta;
+    let Some(job) = book.jobs().get(id) else { return Outcome::Unleased };
+    let (phase, Some(counting)) = (job.phase(), job.counting()) else {
+        return Outcome::Unleased;
+    };
+    if !book.leases().tokens().has(lease) {
+        return Outcome::Unleased;
+    }
+    let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
+    let is_granted = report_on(book, worker, delta, work);
+    if phase == Phase::Cancelled {
+        return Outcome::Discarded;
+    }
+    match (is_granted, overlap) {
+        // Most often a report that came twice.
+        (None, Overlap::Whole) => Outcome::Discarded,
+        (None, _) => Outcome::Unleased,
+        (Some(given_back), Overlap::Partial) => {
+            // The worker won't count it again: what is not recorded of it is for somebody else.
+            book.change_job(id, |job| {
+                let Some(counting) = job.counting_mut() else { return };
+                given_back.into_iter().for_each(|span| counting.release(span));
+            });
+            Outcome::Discarded
+        }
+        (Some(_), Overlap::Whole) => {
+            let worker = source.worker.clone();
+            book.changes().compare(Comparison { job: id, span, count: delta.count, worker });
+            Outcome::Repeated
+        }
+        (Some(_), Overlap::None) => {
+            book.change_job(id, |job| job.counting_mut().map(|it| it.record(span, delta.count)));
+            let (nodes, duration) = (delta.count.nodes, delta.duration);
+            book.change_worker(worker, |worker| worker.note_recorded(work, nodes, duration));
+            write_record(book, worker, delta, source);
+            Outcome::Recorded
+        }
+    }
+}
+
+/// Notes that a span is reported: what was still held of it, or nothing at all if it was not granted to this worker
+/// under this lease, or was reported before.
+fn report_on(book: &mut Book, worker: WorkerId, delta: &Delta, work: u128) -> Option<Vec<Span>> {
+    let &Delta { job, lease: id, span, .. } = delta;
+    let now = book.now();
+    let Some(lease) = book.leases().get(id) else {
+        return book.report_former(id, worker, job, span).then(Vec::new);
+    };
+    if !lease.is_of(worker, job) || !lease.may_report(span) {
+        return None;
+    }
+    book.change_lease(id, |lease| lease.report(now, span, work))
+}
+
+/// Extends the lease's open record if the delta goes on where that ended, or begins a new one.
+fn write_record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) {
+    let &Delta { job, lease, span, count, duration } = delta;
+    let mut record = Record { span, count, duration, lease, source: source.clone() };
+    if book.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
+        record = book.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
+    }
+    book.changes().record(job, record);
+}
+
+/// A worker is done with a lease: all that was counted of it is reported.
+fn finish(book: &mut Book, worker: WorkerId, id: LeaseId) {
+    if book.leases().get(id).is_some_and(|lease| lease.worker() == worker) {
+        book.end_lease(id);
+    }
+    book.finish_former(id, worker);
+}

@@ -1,0 +1,134 @@
+//! Workers come and go, and keep what they hold if they come back in time.
+
+use std::time::Duration;
+
+use queens_messages::{Held, Hello, MOST_THREADS, ToWorker, WorkerId};
+use queens_solver::{DECOMPOSITION_VERSION, Span};
+
+use crate::book::Book;
+use crate::events::notices;
+use crate::events::refusal::{MOST_THREADS_IN_ALL, Refusal};
+use crate::leases::live::LiveLease;
+use crate::schedule::feed::feed;
+use crate::schedule::recall::recall_what_is_in_the_way;
+use crate::spans::SpanSet;
+use crate::workers::worker::Worker;
+
+pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<(), Refusal> {
+    check(book, &hello)?;
+    book.advance(now);
+    let id = hello.worker;
+    // What it held and holds no more is free; what it holds and should not, it is told to give up.
+    let known = book.take_out(id);
+    let worker = Worker::new(&hello, known.as_ref(), book.now());
+    let is_draining = worker.is_draining();
+    book.add_worker(id, worker);
+    for held in hello.held {
+        adopt(book, id, held);
+    }
+    recall_what_is_in_the_way(book, id);
+    if book.workers().blocked().contains(&hello.name) {
+        book.changes().send(id, notices::blocked(&hello.name));
+    }
+    if is_draining {
+        book.changes().send(id, ToWorker::Drain);
+    }
+    feed(book);
+    Ok(())
+}
+
+fn check(book: &Book, hello: &Hello) -> Result<(), Refusal> {
+    if hello.decomposition != DECOMPOSITION_VERSION {
+        return Err(Refusal::Decomposition { found: hello.decomposition });
+    }
+    let found = hello.n_threads;
+    if found == 0 {
+        return Err(Refusal::NoThreads);
+    }
+    if found > MOST_THREADS {
+        return Err(Refusal::TooManyThreads { found });
+    }
+    let before = book.workers().get(hello.worker).map_or(0, |known| u64::from(known.n_threads()));
+    if book.workers().n_threads() - before + u64::from(found) > MOST_THREADS_IN_ALL {
+        return Err(Refusal::Full { found });
+    }
+    Ok(())
+}
+
+/// Lets a worker go on with what is still free of a lease it holds. What it may report of it besides is remembered.
+fn adopt(book: &mut Book, worker: WorkerId, held: Held) {
+    let Held { lease: id, job, .. } = held;
+    if !book.jobs().get(job).is_some_and(|job| job.is_active()) {
+        return book.changes().send(worker, ToWorker::Cancel(id));
+    }
+    let granted = granted(book, worker, &held);
+    let free = book.change_job(job, |job| {
+        let counting = job.counting_mut()?;
+        let mut free = SpanSet::default();
+        for span in granted.iter() {
+            counting.take_free(span).into_iter().for_each(|part| free.insert(part));
+        }
+        Some((free, counting.plan().clone(), job.is_paused()))
+    });
+    let Some((kept, plan, is_paused)) = free.flatten() else {
+        return book.changes().send(worker, ToWorker::Cancel(id));
+    };
+    let cut = granted.without(&kept);
+    if kept.is_empty() {
+        book.remember(id, worker, job, cut);
+        return book.changes().send(worker, ToWorker::Cancel(id));
+    }
+    let lost = held.spans.into_iter().collect::<SpanSet>().without(&kept);
+    if !lost.is_empty() {
+        let shorten = ToWorker::Shorten { lease: id, spans: lost.iter().collect() };
+        book.changes().send(worker, shorten);
+    }
+    let now = book.now();
+    book.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut));
+    if is_paused || book.workers().get(worker).is_none_or(Worker::is_held_back) {
+        book.recall(id);
+    }
+}
+
+/// What a worker was granted of what it says it holds: of a lease of this ledger's, that is remembered; of an
+/// earlier one's, which stored no leases, the worker is believed if nobody else has named the token since.
+fn granted(book: &mut Book, worker: WorkerId, held: &Held) -> SpanSet {
+    let Held { lease, job, spans } = held;
+    if book.leases().get(*lease).is_some() {
+        return SpanSet::default();
+    }
+    if let Some(granted) = book.take_former(*lease, worker, *job) {
+        // It has no more to say of what it does not name.
+        return granted.intersection(&spans.iter().copied().collect());
+    }
+    if !book.leases().tokens().has_from_before(*lease) || book.leases().has_former(*lease) {
+        return SpanSet::default();
+    }
+    let counting = book.counting(*job);
+    let is_there = |span: &Span| counting.is_some_and(|counting| counting.has(*span));
+    spans.iter().copied().filter(is_there).collect()
+}
+
+/// A worker's connection is gone. It keeps its leases for a while, in case it comes back.
+pub(crate) fn disconnect(book: &mut Book, now: Duration, worker: WorkerId) {
+    book.advance(now);
+    book.disconnect(worker);
+}
+
+/// A worker has left for good.
+pub(crate) fn goodbye(book: &mut Book, now: Duration, worker: WorkerId) {
+    book.advance(now);
+    book.give_up(worker);
+    feed(book);
+}
+
+/// Gives up workers that were silent for too long.
+pub(crate) fn give_up_silent(book: &mut Book) -> Vec<WorkerId> {
+    let mut silent = Vec::new();
+    while let Some(worker) = book.next_silent() {
+        book.note_loss(worker, false);
+        book.give_up(worker);
+        silent.push(worker);
+    }
+    silent
+}

@@ -1,0 +1,158 @@
+//! One job: what is said of it as a whole, and what is counted of it once it has a plan.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::{JobId, Priority, Progress};
+use queens_solver::{Choice, Plan};
+
+use crate::jobs::counting::Counting;
+use crate::store::{Coverage, JobEntry, Phase};
+
+/// Jobs are served in this order: higher priority first, and then in the order of submission.
+pub(crate) type Rank = (Reverse<Priority>, JobId);
+
+/// A job.
+///
+/// One that waits for its plan has none, and one that is there to be counted has one.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    entry: JobEntry,
+    counting: Option<Counting>,
+    /// Since when it is counted, if it is; the time before that is in `entry`.
+    counted_since: Option<Duration>,
+}
+
+impl Job {
+    /// A job that nobody counts at present.
+    pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
+        Self { entry, counting, counted_since: None }
+    }
+
+    /// What is said of it as a whole, when that was last settled.
+    pub(crate) fn entry(&self) -> &JobEntry {
+        &self.entry
+    }
+
+    pub(crate) fn id(&self) -> JobId {
+        self.entry.id
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.entry.phase
+    }
+
+    pub(crate) fn priority(&self) -> Priority {
+        self.entry.priority
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.entry.paused
+    }
+
+    /// Whether it is there to be counted, paused or not.
+    pub(crate) fn is_active(&self) -> bool {
+        self.entry.phase == Phase::Active
+    }
+
+    /// Whether something may still come of it.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.entry.phase, Phase::Planning | Phase::Active)
+    }
+
+    /// What is counted of it, if it has a plan.
+    pub(crate) fn counting(&self) -> Option<&Counting> {
+        self.counting.as_ref()
+    }
+
+    pub(crate) fn counting_mut(&mut self) -> Option<&mut Counting> {
+        self.counting.as_mut()
+    }
+
+    /// Its place in the order in which jobs are served.
+    pub(crate) fn rank(&self) -> Rank {
+        (Reverse(self.entry.priority), self.entry.id)
+    }
+
+    /// What is recorded of it.
+    pub(crate) fn progress(&self) -> Progress {
+        self.counting.as_ref().map(Counting::progress).unwrap_or_default()
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.counting.as_ref().is_some_and(Counting::is_complete)
+    }
+
+    /// Its plan, if there is one and workers may get leases of it.
+    pub(crate) fn servable(&self) -> Option<&Counting> {
+        self.counting.as_ref().filter(|_| !self.entry.paused)
+    }
+
+    /// For how long it has been counted, restarts left out.
+    pub(crate) fn active(&self, now: Duration) -> Duration {
+        self.entry.active + self.counted_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+    }
+
+    /// Its plan is made: it is there to be counted.
+    pub(crate) fn begin(&mut self, plan: Arc<Plan>) -> Vec<Choice> {
+        let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
+        let coverage = vec![Coverage::default(); plan.crosses().len()];
+        self.counting = Some(Counting::new(plan, coverage));
+        self.entry.phase = Phase::Active;
+        choices
+    }
+
+    /// It is over.
+    pub(crate) fn end(&mut self, phase: Phase, date_ms: Option<u64>) {
+        self.entry.phase = phase;
+        self.entry.paused = false;
+        self.entry.finished_ms = date_ms;
+    }
+
+    pub(crate) fn pause(&mut self) {
+        self.entry.paused = true;
+    }
+
+    /// It goes on, and all workers may try again what failed.
+    pub(crate) fn resume(&mut self) {
+        self.entry.paused = false;
+        self.counting.iter_mut().for_each(Counting::retry_failed);
+    }
+
+    pub(crate) fn set_priority(&mut self, priority: Priority) {
+        self.entry.priority = priority;
+    }
+
+    /// A record was counted a second time, by somebody who `agrees` or does not.
+    pub(crate) fn note_comparison(&mut self, agrees: bool) {
+        let n_compared = if agrees { &mut self.entry.n_verified } else { &mut self.entry.n_disputed };
+        *n_compared = n_compared.saturating_add(1);
+    }
+
+    /// Somebody counts it from now on, if it is not paused. Returns whether its entry says so for the first time.
+    pub(crate) fn start_counting(&mut self, now: Duration, date_ms: Option<u64>) -> bool {
+        if self.entry.paused || self.counted_since.is_some() {
+            return false;
+        }
+        self.counted_since = Some(now);
+        // Of a job of which something is recorded it is too late to say when that began.
+        let begins = self.entry.started_ms.is_none() && self.progress().n_recorded == 0 && date_ms.is_some();
+        if begins {
+            self.entry.started_ms = date_ms;
+        }
+        begins
+    }
+
+    /// Nobody counts it any more.
+    pub(crate) fn stop_counting(&mut self, now: Duration) {
+        self.settle_active(now);
+        self.counted_since = None;
+    }
+
+    /// Makes the time for which it was counted part of what is stored.
+    pub(crate) fn settle_active(&mut self, now: Duration) {
+        self.entry.active = self.active(now);
+        self.counted_since = self.counted_since.map(|_| now);
+    }
+}

@@ -1,0 +1,112 @@
+//! All jobs, and which of them have something to hand out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queens_messages::{JobId, Priority};
+
+use crate::jobs::counting::Counting;
+use crate::jobs::job::{Job, Rank};
+
+/// Jobs, with indexes that follow every change, so that nobody has to look through all jobs to find work.
+///
+/// Finding and changing a job takes time logarithmic in the number of jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    all: BTreeMap<JobId, Job>,
+    /// Jobs that are there to be counted, paused ones included, in the order they are served.
+    active: BTreeSet<Rank>,
+    /// Those of them with free spans that workers may get.
+    free: BTreeSet<Rank>,
+    /// Those of them with failed spans that some worker may still try.
+    to_retry: BTreeSet<Rank>,
+    /// Jobs with failed spans.
+    with_failed: BTreeSet<JobId>,
+    /// Jobs that are not over.
+    open: BTreeSet<JobId>,
+}
+
+impl Jobs {
+    pub(crate) fn get(&self, id: JobId) -> Option<&Job> {
+        self.all.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.all.values()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn last_id(&self) -> Option<JobId> {
+        self.all.last_key_value().map(|(&id, _)| id)
+    }
+
+    pub(crate) fn insert(&mut self, job: Job) {
+        let id = job.id();
+        self.all.insert(id, job);
+        self.change(id, |_| ());
+    }
+
+    /// Changes a job, and what is said of it in the indexes.
+    pub(crate) fn change<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
+        let job = self.all.get_mut(&id)?;
+        let before = job.rank();
+        let changed = change(job);
+        let rank = job.rank();
+        let is_active = job.is_active();
+        let servable = job.servable().filter(|_| is_active);
+        let memberships = [
+            (&mut self.active, is_active),
+            (&mut self.free, servable.is_some_and(Counting::has_free)),
+            (&mut self.to_retry, servable.is_some_and(|counting| counting.failed().are_there_to_try())),
+        ];
+        let has_failed = job.counting().is_some_and(|counting| !counting.failed().is_empty());
+        for (set, is_member) in [(&mut self.with_failed, has_failed), (&mut self.open, job.is_open())] {
+            if is_member {
+                set.insert(id)
+            } else {
+                set.remove(&id)
+            };
+        }
+        for (set, is_member) in memberships {
+            if before != rank || !is_member {
+                set.remove(&before);
+            }
+            if is_member {
+                set.insert(rank);
+            }
+        }
+        Some(changed)
+    }
+
+    /// How many jobs are not over.
+    pub(crate) fn n_open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// How many are there to be counted.
+    pub(crate) fn n_active(&self) -> usize {
+        self.active.len()
+    }
+
+    /// The highest and the lowest priority of those that are there to be counted.
+    pub(crate) fn priorities(&self) -> Option<(Priority, Priority)> {
+        Some((self.active.first()?.0.0, self.active.last()?.0.0))
+    }
+
+    /// The first job with free spans that workers may get.
+    pub(crate) fn first_free(&self) -> Option<Rank> {
+        self.free.first().copied()
+    }
+
+    /// Jobs with failed spans that some worker may still try, in the order they are served.
+    pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
+        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.1)?)))
+    }
+
+    /// Jobs with failed spans, whether or not somebody may still try them.
+    pub(crate) fn with_failed(&self) -> impl Iterator<Item = JobId> {
+        self.with_failed.iter().copied()
+    }
+}

@@ -1,0 +1,96 @@
+//! Jobs as they were stored, and what may be wrong with them.
+
+use std::sync::Arc;
+
+use queens_messages::JobId;
+use queens_solver::{DECOMPOSITION_VERSION, Plan, WrongCrosses};
+use thiserror::Error;
+
+use crate::jobs::counting::Counting;
+use crate::jobs::job::Job;
+use crate::store::{Coverage, Phase, StoredJob};
+
+/// What to do about jobs that contradict themselves.
+const REPAIR: &str = "restore a backup, or keep what proves itself with 'queens-coordinator recover'";
+
+/// Stored jobs that this ledger can't go on with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    /// The numbers of its subproblems mean something else here.
+    #[error(
+        "job {job} was counted with decomposition version {found}, this program has version {DECOMPOSITION_VERSION}: \
+         use the program it was begun with, or another directory"
+    )]
+    Decomposition {
+        /// The job.
+        job: JobId,
+        /// The version it was counted with.
+        found: u32,
+    },
+    /// Its plan is not one of this program's.
+    #[error("the plan of job {job} is not this program's: {reason}: {REPAIR}")]
+    Plan {
+        /// The job.
+        job: JobId,
+        /// What is wrong with it.
+        reason: WrongCrosses,
+    },
+    /// It is said to be done, and is not.
+    #[error("job {job} is done, but not all of it is recorded: {REPAIR}")]
+    Incomplete {
+        /// The job.
+        job: JobId,
+    },
+    /// It waits for a plan that it has, or is counted without one.
+    #[error("job {job} is {}, which does not go with its plan: {REPAIR}", phase.name())]
+    Phase {
+        /// The job.
+        job: JobId,
+        /// Where it is said to stand.
+        phase: Phase,
+    },
+    /// A record lies outside its plan.
+    #[error("job {job} has records outside cross {cross} of its plan: {REPAIR}")]
+    Coverage {
+        /// The job.
+        job: JobId,
+        /// The cross.
+        cross: u32,
+    },
+}
+
+/// A job that goes on where it was left.
+///
+/// # Errors
+/// If it was made under another decomposition or contradicts its plan.
+pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
+    let StoredJob { entry, choices, coverage } = stored;
+    let job = entry.id;
+    if entry.decomposition != DECOMPOSITION_VERSION {
+        return Err(RestoreError::Decomposition { job, found: entry.decomposition });
+    }
+    let mut counting = None;
+    if let Some(choices) = choices {
+        let plan =
+            Plan::from_choices(entry.n, &choices).map_err(|reason| RestoreError::Plan { job, reason })?;
+        let mut all = vec![Coverage::default(); plan.crosses().len()];
+        for (cross, coverage) in coverage {
+            let n_subproblems = plan.cross(cross).map_or(0, |cross| cross.choice().n_subproblems);
+            let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
+            match all.get_mut(cross as usize) {
+                Some(slot) if end <= n_subproblems => *slot = coverage,
+                _ => return Err(RestoreError::Coverage { job, cross }),
+            }
+        }
+        counting = Some(Counting::new(Arc::new(plan), all));
+    }
+    let is_planned = counting.is_some();
+    if (entry.phase == Phase::Planning && is_planned) || (entry.phase == Phase::Active && !is_planned) {
+        return Err(RestoreError::Phase { job, phase: entry.phase });
+    }
+    let restored = Job::new(entry, counting);
+    if restored.phase() == Phase::Done && !restored.is_complete() {
+        return Err(RestoreError::Incomplete { job });
+    }
+    Ok(restored)
+}

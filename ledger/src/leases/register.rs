@@ -1,0 +1,178 @@
+//! All leases: those that are held, when each should end, and what may still be reported of those that have ended.
+//!
+//! A token is that of a live lease or of a former one, never of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use queens_messages::{JobId, LeaseId, WorkerId};
+use queens_solver::Span;
+
+use crate::later::later;
+use crate::leases::former::FormerLeases;
+use crate::leases::live::{EndedLease, LiveLease};
+use crate::leases::tokens::Tokens;
+use crate::spans::SpanSet;
+
+/// A running lease that nothing was heard of for this long, and four times what all of it should take, is overdue:
+/// its worker does not count as it was measured, or not at all.
+const OVERDUE_SECONDS: f64 = 10.0;
+const OVERDUE_FACTOR: f64 = 4.0;
+
+/// Leases, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    live: BTreeMap<LeaseId, LiveLease>,
+    former: FormerLeases,
+    tokens: Tokens,
+    /// Running leases that may be cut, by when they should end.
+    ends: BTreeSet<(Duration, LeaseId)>,
+    /// Running leases, by when they are overdue.
+    deadlines: BTreeSet<(Duration, LeaseId)>,
+    /// Where each is in the indexes above, as their keys change with time and speed.
+    keys: BTreeMap<LeaseId, Keys>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Keys {
+    end: Option<Duration>,
+    deadline: Option<Duration>,
+}
+
+/// Looking.
+impl Leases {
+    pub(crate) fn get(&self, id: LeaseId) -> Option<&LiveLease> {
+        self.live.get(&id)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Whether something may still be reported of a lease that has ended, by whichever worker.
+    pub(crate) fn has_former(&self, id: LeaseId) -> bool {
+        self.former.has(id)
+    }
+
+    /// The running lease that should end last, of those that may be cut.
+    pub(crate) fn last_end(&self) -> Option<(Duration, LeaseId)> {
+        self.ends.last().copied()
+    }
+
+    /// The lease that is overdue first.
+    pub(crate) fn first_deadline(&self) -> Option<(Duration, LeaseId)> {
+        self.deadlines.first().copied()
+    }
+
+    /// When a lease is overdue, if it runs.
+    pub(crate) fn deadline(&self, id: LeaseId) -> Option<Duration> {
+        self.keys.get(&id)?.deadline
+    }
+}
+
+/// Live leases.
+impl Leases {
+    pub(crate) fn new(tokens: Tokens) -> Self {
+        Self {
+            live: BTreeMap::new(),
+            former: FormerLeases::default(),
+            tokens,
+            ends: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
+            keys: BTreeMap::new(),
+        }
+    }
+
+    /// A new token, and the epoch to be claimed with it ([`Tokens::draw`]).
+    pub(crate) fn draw_token(&mut self) -> (LeaseId, Option<u32>) {
+        self.tokens.draw()
+    }
+
+    pub(crate) fn insert(&mut self, lease: LiveLease) {
+        self.live.insert(lease.id(), lease);
+    }
+
+    /// Changes a lease, but not when it should end: [`Self::expect_end`] is to be told then.
+    pub(crate) fn change<T>(&mut self, id: LeaseId, change: impl FnOnce(&mut LiveLease) -> T) -> Option<T> {
+        self.live.get_mut(&id).map(change)
+    }
+
+    /// Says how fast a lease is counted, in estimated nodes for each second; `None` if it waits.
+    pub(crate) fn expect_end(&mut self, id: LeaseId, speed: Option<f64>) {
+        self.forget_keys(id);
+        let (Some(lease), Some(speed)) = (self.live.get(&id), speed) else { return };
+        let load = lease.load();
+        let expected = load.work as f64 / speed;
+        let keys = Keys {
+            end: load.can_be_cut.then(|| later(load.heard, expected)),
+            deadline: Some(later(load.heard, OVERDUE_SECONDS + OVERDUE_FACTOR * expected)),
+        };
+        self.ends.extend(keys.end.map(|end| (end, id)));
+        self.deadlines.extend(keys.deadline.map(|deadline| (deadline, id)));
+        self.keys.insert(id, keys);
+    }
+
+    /// Says of a lease that looked overdue when that is to be looked at again.
+    pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
+        if let Some(keys) = self.keys.get_mut(&id) {
+            keys.deadline.map(|deadline| self.deadlines.remove(&(deadline, id)));
+            keys.deadline = Some(until);
+            self.deadlines.insert((until, id));
+        }
+    }
+
+    /// Ends a lease. What was granted under it and is not reported may be reported for a while yet.
+    pub(crate) fn end(&mut self, now: Duration, id: LeaseId) -> Option<EndedLease> {
+        let lease = self.live.remove(&id)?;
+        self.forget_keys(id);
+        let (worker, job) = (lease.worker(), lease.job());
+        let (ended, unreported) = lease.end();
+        self.former.add(now, id, worker, job, unreported);
+        Some(ended)
+    }
+
+    fn forget_keys(&mut self, id: LeaseId) {
+        let keys = self.keys.remove(&id).unwrap_or_default();
+        keys.end.map(|end| self.ends.remove(&(end, id)));
+        keys.deadline.map(|deadline| self.deadlines.remove(&(deadline, id)));
+    }
+}
+
+/// Leases that have ended.
+impl Leases {
+    /// What this worker may report of a token that nobody holds.
+    pub(crate) fn remember(
+        &mut self,
+        now: Duration,
+        id: LeaseId,
+        worker: WorkerId,
+        job: JobId,
+        spans: SpanSet,
+    ) {
+        self.former.add(now, id, worker, job, spans);
+    }
+
+    /// Takes out what this worker may still report of a lease of this job.
+    pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
+        self.former.take(id, worker, job)
+    }
+
+    /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
+    pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
+        self.former.report(id, worker, job, span)
+    }
+
+    /// A worker says that it is done with a lease: all that was counted of it is reported.
+    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
+        self.former.finish(id, worker);
+    }
+
+    /// Forgets what has ended long ago.
+    pub(crate) fn forget_old(&mut self, now: Duration) {
+        self.former.forget_old(now);
+    }
+}

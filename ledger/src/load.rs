@@ -1,0 +1,16 @@
+//! What has to be known of a lease to know the load of its worker and of its job.
+
+use std::time::Duration;
+
+/// What a lease adds to the load of its worker and of its job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// The estimated work that is not reported.
+    pub(crate) work: u128,
+    /// When its last report came, or else when it was granted or, if it had to wait, begun.
+    pub(crate) heard: Duration,
+    /// Whether its worker was told to give back all that it has not begun.
+    pub(crate) recalled: bool,
+    /// Whether its tail may go to somebody else.
+    pub(crate) can_be_cut: bool,
+}

@@ -1,0 +1,24 @@
+//! Records as they are told, before they are stored.
+
+use std::time::Duration;
+
+use queens_solver::{Count, Span};
+
+use crate::store::{MAX_COUNT, MAX_DURATION, Record};
+
+/// Both records as one, if the second begins where the first ends and the sums fit.
+pub(crate) fn merged(first: &Record, second: &Record) -> Option<Record> {
+    let adjacent = first.span.cross() == second.span.cross() && first.span.to() == second.span.from();
+    let count: Count = first.count.checked_add(second.count)?;
+    let duration = first.duration.checked_add(second.duration)?;
+    if !adjacent || first.source != second.source || !can_be_recorded(count, duration) {
+        return None;
+    }
+    let span = Span::new(first.span.cross(), first.span.from(), second.span.to()).ok()?;
+    Some(Record { span, count, duration, ..second.clone() })
+}
+
+/// Whether a store can hold these numbers: one that it refuses would stop it from recording anything.
+pub(crate) fn can_be_recorded(count: Count, duration: Duration) -> bool {
+    count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT && duration <= MAX_DURATION
+}

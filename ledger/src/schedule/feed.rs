@@ -1,0 +1,79 @@
+//! Work for workers that may hold more.
+//!
+//! Each worker holds one more lease for each thread than it counts, so that no thread waits for an answer.
+
+use std::collections::BTreeSet;
+
+use queens_messages::{JobId, WorkerId};
+use queens_solver::Span;
+
+use crate::book::Book;
+use crate::schedule::recall::recall_less_urgent;
+use crate::schedule::size::work_for;
+
+/// Spans in a lease, which keeps its message far below what gRPC accepts.
+const MOST_SPANS: usize = 4096;
+
+/// Leases granted at a time: what is left comes with the next tick, so that nothing that happens takes long.
+const MOST_GRANTS: usize = 4096;
+
+/// Hands out leases, one to each worker in turn, as long as there is work and a worker that may hold more.
+pub(crate) fn feed(book: &mut Book) {
+    for _ in 0..MOST_GRANTS {
+        let Some((worker, job)) = next_to_feed(book) else { return };
+        book.take_turn(worker);
+        feed_worker(book, worker, job);
+    }
+}
+
+/// The next worker that may hold more, after the one that was fed last, and the job it gets some of.
+fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
+    let free = book.jobs().first_free();
+    let worker = book.workers().next_hungry()?;
+    let failed = book.jobs().to_retry().take_while(|(rank, _)| free.is_none_or(|free| *rank <= free));
+    let mut failed = failed.filter_map(|(_, job)| Some((job.id(), job.counting()?.failed())));
+    if free.is_some() {
+        let to_try = failed.find(|(_, failed)| failed.to_try(worker).is_some()).map(|(id, _)| id);
+        return Some((worker, to_try.or(free.map(|(_, id)| id))?));
+    }
+    // A span has failed on two at most, so that three workers are enough to find one that may try it.
+    let hungry = book.workers().readiness().hungry();
+    let mut pairs = failed.flat_map(|(id, failed)| {
+        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, id))
+    });
+    pairs.next()
+}
+
+/// Gives one lease to a hungry worker.
+fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
+    let Some(speed) = book.workers().get(worker).map(|worker| worker.estimated()) else { return };
+    let power = book.workers().readiness().power();
+    let taken = book.change_job(job, |job| {
+        let counting = job.counting_mut()?;
+        if let Some((failed, tried)) = counting.take_failed(worker) {
+            return Some((vec![failed], tried));
+        }
+        let work = work_for(speed, power, counting.work_left());
+        Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
+    });
+    if let Some((spans, tried)) = taken.flatten() {
+        grant(book, worker, job, spans, tried);
+    }
+}
+
+/// Makes spans that nobody holds a lease; `tried` have failed on them. A lease that waits does not wait for what is
+/// less urgent.
+pub(crate) fn grant(
+    book: &mut Book,
+    worker: WorkerId,
+    job: JobId,
+    spans: Vec<Span>,
+    tried: BTreeSet<WorkerId>,
+) {
+    let Some(priority) = book.jobs().get(job).map(|job| job.priority()) else { return };
+    let Some(lease) = book.grant(worker, job, spans, tried) else { return };
+    let waits = book.workers().get(worker).is_some_and(|worker| !worker.hand().is_running(lease));
+    if waits {
+        recall_less_urgent(book, worker, priority);
+    }
+}

@@ -1,0 +1,39 @@
+//! Leases of which nothing comes.
+
+use std::time::Duration;
+
+use crate::book::Book;
+
+/// Leases that one tick looks at: what is left comes with the next tick.
+const MOST_LOOKS: usize = 256;
+
+/// How long what can't be taken back yet is left alone.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Takes all leases back from workers of which one is overdue, when its job has nothing else left for others. They
+/// get no other until they have reported something: one whose threads hang must not hold up a job.
+pub(crate) fn take_back_overdue(book: &mut Book) {
+    let now = book.now();
+    for _ in 0..MOST_LOOKS {
+        let Some((deadline, id)) = book.leases().first_deadline() else { return };
+        if deadline > now {
+            return;
+        }
+        // Its worker's speed may be another by now.
+        if book.refresh_deadline(id).is_none_or(|deadline| deadline > now) {
+            continue;
+        }
+        let Some(lease) = book.leases().get(id) else { return };
+        let (worker, job) = (lease.worker(), lease.job());
+        let is_all_there_is = book.counting(job).is_some_and(|counting| !counting.has_free());
+        let useful = book.workers().readiness().useful();
+        let has_others = useful.len() > usize::from(useful.contains(&worker));
+        if !is_all_there_is || !has_others {
+            book.postpone_deadline(id, now + LOOK_AGAIN);
+            continue;
+        }
+        book.note_loss(worker, true);
+        book.change_worker(worker, |worker| worker.set_stuck(true));
+        book.take_back_all(worker);
+    }
+}

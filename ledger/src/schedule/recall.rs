@@ -1,0 +1,75 @@
+//! What workers are to give back because something is more urgent.
+
+use std::collections::BTreeSet;
+
+use queens_messages::{JobId, LeaseId, Priority, WorkerId};
+
+use crate::book::Book;
+use crate::schedule::size::shortest_seconds;
+use crate::workers::worker::Worker;
+
+/// Recalls all leases of a worker whose jobs are less urgent. Returns whether there were any.
+pub(crate) fn recall_less_urgent(book: &mut Book, worker: WorkerId, urgent: Priority) -> bool {
+    let Some(hand) = book.workers().get(worker).map(Worker::hand) else { return false };
+    let is_less = |job: JobId| book.jobs().get(job).is_some_and(|job| job.priority() < urgent);
+    let less = hand.shares().filter(|&(job, _)| is_less(job));
+    let leases: Vec<LeaseId> = less.flat_map(|(_, share)| share.unrecalled().iter().copied()).collect();
+    book.recall_all(&leases);
+    !leases.is_empty()
+}
+
+/// Recalls leases of a worker that keep more urgent ones of its waiting. Takes longer the more jobs a worker holds
+/// leases of, not the more leases.
+pub(crate) fn recall_what_is_in_the_way(book: &mut Book, worker: WorkerId) {
+    let Some(hand) = book.workers().get(worker).map(Worker::hand) else { return };
+    let priority_of = |job: JobId| book.jobs().get(job).map(|job| job.priority());
+    let waiting = hand.shares().filter_map(|(job, share)| {
+        let priority = priority_of(job)?;
+        share.waiting().last().map(|&last| (priority, last))
+    });
+    let waiting: Vec<(Priority, LeaseId)> = waiting.collect();
+    let mut recalled = Vec::new();
+    for (job, share) in hand.shares() {
+        let Some(priority) = priority_of(job) else { continue };
+        let last = waiting.iter().filter(|(urgent, _)| *urgent > priority).map(|(_, last)| last).max();
+        let Some(last) = last else { continue };
+        recalled.extend(share.unrecalled().iter().copied().filter(|lease| lease < last));
+    }
+    book.recall_all(&recalled);
+}
+
+/// Recalls leases from workers that a more urgent job could use.
+pub(crate) fn preempt(book: &mut Book) {
+    if book.jobs().priorities().is_none_or(|(first, last)| first == last) {
+        return;
+    }
+    let Some((urgent, job)) = book.jobs().first_free().map(|(priority, job)| (priority.0, job)) else {
+        return;
+    };
+    let mut work_left = work_nobody_holds(book, job);
+    let shortest = shortest_seconds(book.workers().readiness().power());
+    let held = book.workers().held_jobs().filter_map(|job| Some(book.jobs().get(job)?.rank()));
+    // The least urgent first.
+    let less_urgent: BTreeSet<_> = held.filter(|rank| rank.0.0 < urgent).collect();
+    for (_, job) in less_urgent.into_iter().rev() {
+        let Some(holding) = book.workers().holding(job) else { continue };
+        for worker in holding.unrecalled().clone() {
+            if work_left <= 0.0 {
+                return;
+            }
+            let useful = book.workers().get(worker).filter(|worker| worker.is_of_use());
+            let Some(speed) = useful.map(Worker::whole_speed) else { continue };
+            if recall_less_urgent(book, worker, urgent) {
+                // A job that is almost done is not worth the disturbance of all.
+                work_left -= speed * shortest;
+            }
+        }
+    }
+}
+
+/// The estimated work of a job that is neither recorded nor leased, in nodes.
+fn work_nobody_holds(book: &Book, job: JobId) -> f64 {
+    let Some(counting) = book.counting(job) else { return 0.0 };
+    let held = book.workers().holding(job).map_or(0, |holding| holding.work());
+    counting.work_left().saturating_sub(held) as f64
+}

@@ -1,0 +1,159 @@
+//! Which workers may be given more, and who has too much waiting.
+//!
+//! Indexes that follow every change of a worker, so that no answer takes longer the more workers there are, but for a
+//! logarithm.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use queens_messages::WorkerId;
+
+use crate::later::later;
+use crate::workers::worker::Worker;
+
+/// What each worker is ready for, as it was when it was last looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness {
+    /// Workers that could count, and those of them that can be given leases.
+    able: BTreeSet<WorkerId>,
+    useful: BTreeSet<WorkerId>,
+    /// Useful workers that may hold more leases.
+    hungry: BTreeSet<WorkerId>,
+    /// Useful workers with threads that have nothing to count, the fastest first.
+    idle: BTreeSet<(Reverse<u64>, WorkerId)>,
+    /// Workers with waiting leases that may be cut, by when the last of those should end.
+    queue_ends: BTreeSet<(Duration, WorkerId)>,
+    /// Where each is in the indexes above, as their keys change with time and speed.
+    keys: BTreeMap<WorkerId, Keys>,
+    power: Power,
+}
+
+/// What all connected workers can do together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Power {
+    n_threads: u64,
+    /// Estimated nodes per second.
+    speed: u128,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Keys {
+    idle: Option<u64>,
+    queue_end: Option<Duration>,
+    power: Power,
+}
+
+impl Power {
+    /// How long all together take for some work; `None` if nobody is there.
+    pub(crate) fn seconds(self, work: u128) -> Option<f64> {
+        (self.speed > 0).then(|| work as f64 / self.speed as f64)
+    }
+
+    pub(crate) fn n_threads(self) -> f64 {
+        self.n_threads as f64
+    }
+}
+
+impl Readiness {
+    /// Workers that are there and not held back, stuck ones left out.
+    pub(crate) fn able(&self) -> &BTreeSet<WorkerId> {
+        &self.able
+    }
+
+    /// Those of them that can be given leases.
+    pub(crate) fn useful(&self) -> &BTreeSet<WorkerId> {
+        &self.useful
+    }
+
+    /// Those of these that may hold more.
+    pub(crate) fn hungry(&self) -> &BTreeSet<WorkerId> {
+        &self.hungry
+    }
+
+    /// The fastest worker with a thread that has nothing to count.
+    pub(crate) fn first_idle(&self) -> Option<WorkerId> {
+        self.idle.first().map(|&(_, worker)| worker)
+    }
+
+    /// The worker whose waiting leases should end last.
+    pub(crate) fn last_queue_end(&self) -> Option<(Duration, WorkerId)> {
+        self.queue_ends.last().copied()
+    }
+
+    /// The worker whose waiting leases should end, or should have ended, first.
+    pub(crate) fn first_queue_end(&self) -> Option<(Duration, WorkerId)> {
+        self.queue_ends.first().copied()
+    }
+
+    pub(crate) fn power(&self) -> Power {
+        self.power
+    }
+
+    /// Looks at a worker that has changed.
+    pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
+        let speed = whole(worker.whole_speed());
+        let power = match worker.is_connected() {
+            true => Power { n_threads: worker.n_threads().into(), speed: speed.into() },
+            false => Power::default(),
+        };
+        let queue_end = worker.hand().largest_tail().map(|_| {
+            let waiting = worker.hand().waiting_work() as f64 / worker.whole_speed();
+            later(now, worker.seconds_before_waiting(now) + waiting)
+        });
+        let is_of_use = worker.is_of_use();
+        let idle = (is_of_use && !worker.is_busy()).then_some(speed);
+        let memberships = [
+            (&mut self.able, worker.could_count()),
+            (&mut self.useful, is_of_use),
+            (&mut self.hungry, is_of_use && !worker.is_full()),
+        ];
+        for (set, is_member) in memberships {
+            if is_member {
+                set.insert(id)
+            } else {
+                set.remove(&id)
+            };
+        }
+        self.move_to(id, Keys { idle, queue_end, power });
+    }
+
+    /// A worker is gone.
+    pub(crate) fn remove(&mut self, id: WorkerId) {
+        self.move_to(id, Keys::default());
+        self.keys.remove(&id);
+        for set in [&mut self.able, &mut self.useful, &mut self.hungry] {
+            set.remove(&id);
+        }
+    }
+
+    /// Leaves a worker's waiting leases alone until something changes about it.
+    pub(crate) fn forget_queue_end(&mut self, id: WorkerId) {
+        if let Some(keys) = self.keys.get_mut(&id) {
+            keys.queue_end.take().map(|end| self.queue_ends.remove(&(end, id)));
+        }
+    }
+
+    fn move_to(&mut self, id: WorkerId, keys: Keys) {
+        let before = self.keys.insert(id, keys).unwrap_or_default();
+        if before.idle != keys.idle {
+            before.idle.map(|speed| self.idle.remove(&(Reverse(speed), id)));
+            self.idle.extend(keys.idle.map(|speed| (Reverse(speed), id)));
+        }
+        if before.queue_end != keys.queue_end {
+            before.queue_end.map(|end| self.queue_ends.remove(&(end, id)));
+            self.queue_ends.extend(keys.queue_end.map(|end| (end, id)));
+        }
+        self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
+        self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, as it should"
+)]
+fn whole(speed: f64) -> u64 {
+    speed as u64
+}

@@ -1,0 +1,310 @@
+//! All workers: who is there, by which names, who holds what of a job, whose turn it is, and who is silent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use queens_messages::{JobId, LeaseId, Name, WorkerId};
+
+use crate::load::Load;
+use crate::workers::readiness::Readiness;
+use crate::workers::worker::Worker;
+
+/// A worker not heard of for this long is given up.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// The same for a worker whose connection is gone: long enough to come back after a hiccup.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// Workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
+#[derive(Debug, Default)]
+pub(crate) struct Workers {
+    all: BTreeMap<WorkerId, Worker>,
+    names: BTreeMap<Name, BTreeSet<WorkerId>>,
+    /// Names of workers that get no leases.
+    blocked: BTreeSet<Name>,
+    /// Who holds what of the jobs of which something is held.
+    holdings: BTreeMap<JobId, Holding>,
+    readiness: Readiness,
+    /// When it is to be looked whether a worker has been silent for too long. A worker may be there several times.
+    patience: BTreeSet<(Duration, WorkerId)>,
+    /// The worker that was last given a lease.
+    fed: Option<WorkerId>,
+    n_threads: u64,
+}
+
+/// What is held of one job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holding {
+    /// Workers with leases of it, and those with leases that they were not told to give back.
+    holders: BTreeSet<WorkerId>,
+    unrecalled: BTreeSet<WorkerId>,
+    /// The estimated work of its leases.
+    work: u128,
+}
+
+impl Holding {
+    /// Workers with leases of the job.
+    pub(crate) fn holders(&self) -> &BTreeSet<WorkerId> {
+        &self.holders
+    }
+
+    /// Workers with leases of it that they were not told to give back.
+    pub(crate) fn unrecalled(&self) -> &BTreeSet<WorkerId> {
+        &self.unrecalled
+    }
+
+    /// The estimated work of its leases.
+    pub(crate) fn work(&self) -> u128 {
+        self.work
+    }
+}
+
+/// Looking.
+impl Workers {
+    pub(crate) fn get(&self, id: WorkerId) -> Option<&Worker> {
+        self.all.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.all.iter().map(|(&id, worker)| (id, worker))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The threads of all workers, of those too that have lost their connection.
+    pub(crate) fn n_threads(&self) -> u64 {
+        self.n_threads
+    }
+
+    /// All workers of a name.
+    pub(crate) fn named(&self, name: &Name) -> Vec<WorkerId> {
+        self.names.get(name).into_iter().flatten().copied().collect()
+    }
+
+    /// Names of workers that get no leases.
+    pub(crate) fn blocked(&self) -> &BTreeSet<Name> {
+        &self.blocked
+    }
+
+    /// Who may be given more.
+    pub(crate) fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    /// Who holds what of a job, if anybody does.
+    pub(crate) fn holding(&self, job: JobId) -> Option<&Holding> {
+        self.holdings.get(&job)
+    }
+
+    /// How many workers hold leases of a job.
+    pub(crate) fn n_holders(&self, job: JobId) -> usize {
+        self.holdings.get(&job).map_or(0, |holding| holding.holders.len())
+    }
+
+    /// The jobs of which something is held.
+    pub(crate) fn held_jobs(&self) -> impl Iterator<Item = JobId> {
+        self.holdings.keys().copied()
+    }
+
+    /// The next worker that may hold more, after the one that was fed last.
+    pub(crate) fn next_hungry(&self) -> Option<WorkerId> {
+        let hungry = self.readiness.hungry();
+        let after = self.fed.map_or(WorkerId(0), |fed| WorkerId(fed.0.wrapping_add(1)));
+        hungry.range(after..).next().or_else(|| hungry.first()).copied()
+    }
+
+    /// The speed of the thread that counts a lease of this worker, in estimated nodes; `None` if the lease waits.
+    pub(crate) fn speed_of(&self, id: WorkerId, lease: LeaseId) -> Option<f64> {
+        let worker = self.all.get(&id).filter(|worker| worker.hand().is_running(lease))?;
+        Some(worker.estimated().nodes_per_second())
+    }
+}
+
+/// Changing.
+impl Workers {
+    /// Adds a worker that holds nothing yet.
+    pub(crate) fn add(&mut self, now: Duration, id: WorkerId, mut worker: Worker) {
+        worker.set_blocked(self.blocked.contains(worker.name()));
+        self.names.entry(worker.name().clone()).or_default().insert(id);
+        self.n_threads += u64::from(worker.n_threads());
+        self.readiness.update(now, id, &worker);
+        self.all.insert(id, worker);
+        self.patience.insert((now + SILENCE, id));
+    }
+
+    /// Takes out a worker that holds nothing any more.
+    pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+        let worker = self.all.remove(&id)?;
+        self.n_threads -= u64::from(worker.n_threads());
+        if let Some(named) = self.names.get_mut(worker.name()) {
+            named.remove(&id);
+            if named.is_empty() {
+                self.names.remove(worker.name());
+            }
+        }
+        self.readiness.remove(id);
+        Some(worker)
+    }
+
+    /// Notes that something was heard of a worker, which no index goes by.
+    pub(crate) fn hear(&mut self, now: Duration, id: WorkerId) -> Option<&Worker> {
+        let worker = self.all.get_mut(&id)?;
+        worker.hear(now);
+        Some(worker)
+    }
+
+    /// Changes a worker, but not what it holds.
+    pub(crate) fn change<T>(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        change: impl FnOnce(&mut Worker) -> T,
+    ) -> Option<T> {
+        let worker = self.all.get_mut(&id)?;
+        let changed = change(worker);
+        self.readiness.update(now, id, worker);
+        Some(changed)
+    }
+
+    /// A worker's connection is gone. Returns whether there is such a worker.
+    pub(crate) fn disconnect(&mut self, now: Duration, id: WorkerId) -> bool {
+        let is_there = self.change(now, id, |worker| worker.disconnect(now)).is_some();
+        if is_there {
+            self.patience.insert((now + GRACE, id));
+        }
+        is_there
+    }
+
+    /// The next worker that was silent for too long. Each is looked at when our patience with it may be over, so that
+    /// this takes no longer the more workers there are.
+    pub(crate) fn next_silent(&mut self, now: Duration) -> Option<WorkerId> {
+        while let Some(&(at, id)) = self.patience.first()
+            && at <= now
+        {
+            self.patience.pop_first();
+            let Some(worker) = self.all.get(&id) else { continue };
+            let until = worker.heard() + if worker.is_connected() { SILENCE } else { GRACE };
+            if until <= now {
+                return Some(id);
+            }
+            self.patience.insert((until, id));
+        }
+        None
+    }
+
+    /// Workers of a name get no leases from now on. Returns whether that is new.
+    pub(crate) fn block(&mut self, now: Duration, name: &Name) -> bool {
+        self.blocked.insert(name.clone()) && self.tell_blocked(now, name, true)
+    }
+
+    /// They get leases again. Returns whether that is new.
+    pub(crate) fn unblock(&mut self, now: Duration, name: &Name) -> bool {
+        self.blocked.remove(name) && self.tell_blocked(now, name, false)
+    }
+
+    fn tell_blocked(&mut self, now: Duration, name: &Name, blocked: bool) -> bool {
+        for id in self.named(name) {
+            self.change(now, id, |worker| worker.set_blocked(blocked));
+        }
+        true
+    }
+
+    /// A worker is given a lease: the next one is the one after it.
+    pub(crate) fn feed(&mut self, id: WorkerId) {
+        self.fed = Some(id);
+    }
+
+    /// Looks again when a worker's waiting leases should end.
+    pub(crate) fn refresh_queue_end(&mut self, now: Duration, id: WorkerId) {
+        self.change(now, id, |_| ());
+    }
+
+    /// Leaves a worker's waiting leases alone until something changes about it.
+    pub(crate) fn forget_queue_end(&mut self, id: WorkerId) {
+        self.readiness.forget_queue_end(id);
+    }
+}
+
+/// What workers hold. Who changes a lease tells here what it was and what it is.
+impl Workers {
+    /// A worker holds one lease more.
+    pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
+        self.change_hand(now, id, job, (0, load.work), |worker| {
+            let n_threads = worker.n_threads();
+            worker.hand_mut().add(n_threads, lease, job, load);
+        });
+    }
+
+    /// A lease is not what it was before.
+    pub(crate) fn replace_lease(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        [before, after]: [Load; 2],
+    ) {
+        self.change_hand(now, id, job, (before.work, after.work), |worker| {
+            worker.hand_mut().replace(lease, job, before, after);
+        });
+    }
+
+    /// A thread of the worker begins a lease that waited.
+    pub(crate) fn begin_lease(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        [before, after]: [Load; 2],
+    ) {
+        self.change_hand(now, id, job, (before.work, after.work), |worker| {
+            worker.hand_mut().begin(lease, job, before, after);
+        });
+    }
+
+    /// A worker holds a lease no more. Returns the one that waits to be begun in its place.
+    pub(crate) fn remove_lease(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        load: Load,
+    ) -> Option<LeaseId> {
+        let was_running = self
+            .change_hand(now, id, job, (load.work, 0), |worker| worker.hand_mut().remove(lease, job, load));
+        if was_running == Some(true) { self.all.get(&id)?.hand().first_waiting() } else { None }
+    }
+
+    /// Changes what a worker holds of a job, of which the work was so much and is so much.
+    fn change_hand<T>(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        job: JobId,
+        (before, after): (u128, u128),
+        change: impl FnOnce(&mut Worker) -> T,
+    ) -> Option<T> {
+        let changed = self.change(now, id, change)?;
+        let share = self.all.get(&id)?.hand().share(job);
+        let holding = self.holdings.entry(job).or_default();
+        holding.work = holding.work + after - before;
+        let is_unrecalled = share.is_some_and(|share| !share.unrecalled().is_empty());
+        for (set, is_member) in
+            [(&mut holding.holders, share.is_some()), (&mut holding.unrecalled, is_unrecalled)]
+        {
+            if is_member {
+                set.insert(id)
+            } else {
+                set.remove(&id)
+            };
+        }
+        if holding.holders.is_empty() {
+            self.holdings.remove(&job);
+        }
+        Some(changed)
+    }
+}

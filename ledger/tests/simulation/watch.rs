@@ -1,0 +1,248 @@
+//! What a worker may say: a simple model of it, told what it hears and what its threads do.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use queens_desk::Identity;
+use queens_messages::{Delta, Failure, Held, Hello, JobId, LeaseId, Report, ToCoordinator, ToWorker};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
+
+/// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
+const MOST_UNACKNOWLEDGED: usize = 16;
+
+/// The model.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    identity: Identity,
+    leases: BTreeMap<LeaseId, WatchedLease>,
+    /// Whether it takes no more leases.
+    is_sent_home: bool,
+    /// The number of its last report.
+    last_sequence: u64,
+    /// What it must say again, oldest first.
+    unacknowledged: Vec<Report>,
+}
+
+/// What has become of a lease, but for what is reported of it.
+#[derive(Debug)]
+struct WatchedLease {
+    job: JobId,
+    /// What is to be counted, and no thread has begun.
+    left: Vec<Span>,
+    in_hand: Option<Span>,
+    /// Each chunk as it was counted.
+    counted: Vec<(Span, Count, Duration)>,
+    failed: Option<Span>,
+    has_ended: bool,
+}
+
+/// What happens to a worker.
+impl Watch {
+    pub(crate) fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            leases: BTreeMap::new(),
+            is_sent_home: false,
+            last_sequence: 0,
+            unacknowledged: Vec::new(),
+        }
+    }
+
+    /// The worker hears this.
+    pub(crate) fn hears(&mut self, message: &ToWorker) {
+        match message {
+            ToWorker::Lease(_) if self.is_sent_home => {}
+            ToWorker::Lease(lease) => {
+                let watched = WatchedLease {
+                    job: lease.job,
+                    left: lease.spans.iter().map(|leased| leased.span).collect(),
+                    in_hand: None,
+                    counted: Vec::new(),
+                    failed: None,
+                    has_ended: false,
+                };
+                let known = self.leases.insert(lease.id, watched);
+                assert!(known.is_none(), "{} was leased {} twice", self.identity.worker, lease.id);
+            }
+            ToWorker::Shorten { lease, spans } => {
+                if let Some(watched) = self.leases.get_mut(lease) {
+                    watched.left = watched.left.iter().flat_map(|left| left.without(spans)).collect();
+                }
+            }
+            ToWorker::Cancel(lease) => {
+                if let Some(watched) = self.leases.get_mut(lease) {
+                    watched.left.clear();
+                }
+            }
+            ToWorker::Acknowledge { sequence } => {
+                self.unacknowledged.retain(|report| report.sequence > *sequence);
+            }
+            ToWorker::Drain => self.leaves(),
+            ToWorker::Notice(_) => {}
+        }
+    }
+
+    /// It begins nothing more.
+    pub(crate) fn leaves(&mut self) {
+        self.is_sent_home = true;
+        self.leases.values_mut().for_each(|watched| watched.left.clear());
+    }
+
+    /// A thread begins a chunk.
+    pub(crate) fn begins(&mut self, lease: LeaseId, chunk: Span) {
+        let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
+        let rest = chunk.without(&watched.left);
+        assert!(rest.is_empty(), "counts {rest:?}, which it is not to count");
+        assert_eq!(watched.in_hand.replace(chunk), None, "in hand of lease {lease}");
+        watched.left = watched.left.iter().flat_map(|left| left.without(&[chunk])).collect();
+    }
+
+    /// A thread has counted the chunk in hand.
+    pub(crate) fn finishes(&mut self, lease: LeaseId, count: Count, duration: Duration) {
+        let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
+        let chunk = watched.in_hand.take().expect("it was begun");
+        watched.counted.push((chunk, count, duration));
+    }
+
+    /// A thread can't count the chunk in hand.
+    pub(crate) fn fails(&mut self, lease: LeaseId) {
+        let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
+        watched.failed = watched.in_hand.take();
+        watched.left.clear();
+    }
+
+    /// A thread drops the chunk in hand.
+    pub(crate) fn drops(&mut self, lease: LeaseId) {
+        self.leases.get_mut(&lease).expect("a lease that it holds is counted").in_hand = None;
+    }
+
+    /// A thread lets go of a lease.
+    pub(crate) fn ends(&mut self, lease: LeaseId) {
+        let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
+        assert!(watched.left.is_empty() && watched.in_hand.is_none(), "{watched:?} is not counted");
+        watched.has_ended = true;
+    }
+
+    /// What it has reported and not seen acknowledged.
+    pub(crate) fn unacknowledged(&self) -> &[Report] {
+        &self.unacknowledged
+    }
+
+    /// What it still has to count.
+    pub(crate) fn uncounted(&self) -> impl Iterator<Item = (LeaseId, JobId, Span)> {
+        self.leases.iter().flat_map(|(&lease, watched)| {
+            let uncounted = watched.in_hand.iter().chain(&watched.left);
+            uncounted.map(move |&span| (lease, watched.job, span))
+        })
+    }
+}
+
+/// What a worker says.
+impl Watch {
+    /// It connects: it says who it is and all that it holds and no more, and repeats what is not acknowledged.
+    pub(crate) fn greets(&self, messages: &[ToCoordinator]) {
+        let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
+            panic!("{messages:?} begin without a hello");
+        };
+        let Identity { worker, name, build, kernel, n_threads, speed } = self.identity.clone();
+        let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
+        let expected = Hello { worker, name, build, kernel, n_threads, rate: speed, decomposition, held };
+        assert_eq!(hello, &expected, "who it is");
+        assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
+        let unacknowledged: Vec<ToCoordinator> =
+            self.unacknowledged.iter().cloned().map(ToCoordinator::Report).collect();
+        assert_eq!(repeated, unacknowledged, "what it says again");
+    }
+
+    /// It says this later on.
+    pub(crate) fn says(&mut self, message: &ToCoordinator) {
+        match message {
+            ToCoordinator::Hello(_) => panic!("another {message:?}"),
+            ToCoordinator::Report(report) => self.reports(report),
+            ToCoordinator::Failure(failure) => self.tells_of(failure),
+            ToCoordinator::Goodbye => {
+                assert_eq!((&self.unacknowledged, self.held()), (&Vec::new(), BTreeMap::new()), "goodbye");
+            }
+        }
+    }
+
+    fn reports(&mut self, report: &Report) {
+        self.last_sequence += 1;
+        assert_eq!(report.sequence, self.last_sequence, "the number of {report:?}");
+        report.deltas.iter().for_each(|delta| self.counts(delta));
+        for lease in &report.finished {
+            let ended = self.leases.remove(lease);
+            let ended = ended.unwrap_or_else(|| panic!("ends lease {lease}, which it does not hold"));
+            let is_told = ended.has_ended && ended.counted.is_empty() && ended.failed.is_none();
+            assert!(is_told, "ends lease {lease} too early: {ended:?}");
+        }
+        if !report.is_empty() {
+            self.unacknowledged.push(report.clone());
+        }
+        let n_unacknowledged = self.unacknowledged.len();
+        assert!(n_unacknowledged <= MOST_UNACKNOWLEDGED, "{n_unacknowledged} reports wait");
+    }
+
+    /// What it reports was counted under this lease, is what it counts to, and was not reported before.
+    fn counts(&mut self, delta: &Delta) {
+        let counted = self.leases.get_mut(&delta.lease).map(|watched| &mut watched.counted);
+        let counted = counted.unwrap_or_else(|| panic!("{delta:?} is of no lease that it holds"));
+        let is_of = |&mut (chunk, ..): &mut (Span, Count, Duration)| chunk.intersection(delta.span).is_some();
+        let chunks: Vec<(Span, Count, Duration)> = counted.extract_if(.., is_of).collect();
+        let spans: Vec<Span> = chunks.iter().map(|chunk| chunk.0).collect();
+        let covers = delta.span.without(&spans).is_empty()
+            && spans.iter().all(|chunk| chunk.without(&[delta.span]).is_empty());
+        assert!(covers, "{delta:?} is not what was counted: {spans:?}");
+        let count = Count {
+            solutions: chunks.iter().map(|chunk| chunk.1.solutions).sum(),
+            nodes: chunks.iter().map(|chunk| chunk.1.nodes).sum(),
+        };
+        let duration = chunks.iter().map(|chunk| chunk.2).sum();
+        assert_eq!((delta.count, delta.duration), (count, duration), "the count of {delta:?}");
+    }
+
+    fn tells_of(&mut self, failure: &Failure) {
+        let failed = self.leases.get_mut(&failure.lease).and_then(|watched| watched.failed.take());
+        assert_eq!(failed, Some(failure.span), "what {failure:?} is about");
+    }
+
+    /// What it holds or has not seen acknowledged, span by span, in order.
+    fn held(&self) -> BTreeMap<(LeaseId, JobId), Vec<Span>> {
+        let mut held = Vec::new();
+        for delta in self.unacknowledged.iter().flat_map(|report| &report.deltas) {
+            held.push(Held { lease: delta.lease, job: delta.job, spans: vec![delta.span] });
+        }
+        for (&lease, watched) in &self.leases {
+            let counted = watched.counted.iter().map(|chunk| chunk.0);
+            let spans = counted.chain(watched.in_hand).chain(watched.left.iter().copied()).collect();
+            held.push(Held { lease, job: watched.job, spans });
+        }
+        held_by_lease(&held)
+    }
+}
+
+/// The spans of each lease, merged where they touch. None may be there twice.
+fn held_by_lease(held: &[Held]) -> BTreeMap<(LeaseId, JobId), Vec<Span>> {
+    let mut by_lease: BTreeMap<(LeaseId, JobId), Vec<Span>> = BTreeMap::new();
+    for held in held {
+        by_lease.entry((held.lease, held.job)).or_default().extend(&held.spans);
+    }
+    for spans in by_lease.values_mut() {
+        spans.sort_unstable();
+        let mut merged: Vec<Span> = Vec::new();
+        for &span in spans.iter() {
+            match merged.last_mut() {
+                Some(last) if last.cross() == span.cross() && last.to() == span.from() => {
+                    *last = Span::new(span.cross(), last.from(), span.to()).expect("not empty");
+                }
+                last => {
+                    let is_apart = last.is_none_or(|last| last.intersection(span).is_none());
+                    assert!(is_apart, "holds {span} twice");
+                    merged.push(span);
+                }
+            }
+        }
+        *spans = merged;
+    }
+    by_lease
+}

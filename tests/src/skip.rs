@@ -1,0 +1,55 @@
+//! What a test does that can't be done here: it says so and is counted, or it fails. The solver's own tests, which know
+//! no other crate of ours, have this file as a module too.
+//!
+//! Notes are kept in TARGET/skipped, in one file for each run of `cargo test`: they are those of all test programs that
+//! one process has started. The last of these programs, `what_was_skipped`, shows them.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::process::parent_id;
+use std::path::PathBuf;
+
+/// Says that something is not tested, for want of what could be installed or allowed here.
+///
+/// # Panics
+/// If the environment says `QUEENS_SKIP=never`, or gives that variable another value.
+#[track_caller]
+pub fn skipped(what: &str) {
+    match env::var_os("QUEENS_SKIP") {
+        None => note(&format!("skipped: {what}")),
+        Some(switch) if switch == "never" => panic!("QUEENS_SKIP=never, and can't be tested: {what}"),
+        Some(switch) => panic!("QUEENS_SKIP is {switch:?}: expected 'never', or no such variable"),
+    }
+}
+
+/// Says that something is not tested, and that this machine can't be made to: nobody is asked to forbid that.
+pub fn impossible(what: &str) {
+    note(&format!("not tested here: {what}"));
+}
+
+/// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
+pub fn say(what: &str) {
+    _ = writeln!(io::stderr(), "{what}");
+}
+
+/// Where the notes are of the tests that a process has started.
+///
+/// # Panics
+/// If the running test has no path.
+#[must_use]
+pub fn notes_of(process: u32) -> PathBuf {
+    // Tests are TARGET/PROFILE/deps/NAME-HASH.
+    let test = env::current_exe().expect("the running test has a path");
+    let target_dir = test.ancestors().nth(3).expect("tests are in a target directory");
+    target_dir.join("skipped").join(process.to_string())
+}
+
+fn note(line: &str) {
+    say(line);
+    let path = notes_of(parent_id());
+    fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("a directory for notes");
+    let mut notes = File::options().create(true).append(true).open(path).expect("a file for notes");
+    // In one piece: other tests write to it at the same time.
+    notes.write_all(format!("{line}\n").as_bytes()).expect("a note");
+}
