@@ -1,10 +1,10 @@
 //! How the coordinator itself stands.
 
+use queens_ledger::{MOST_OPEN_JOBS, TooManyJobs};
 use queens_messages::{CoordinatorStatus, JobState, Name};
 
 use crate::pulse::Pulse;
 use crate::snapshot::Snapshot;
-use queens_ledger::{MOST_OPEN_JOBS, TooManyJobs};
 
 /// The status of a coordinator with this snapshot, this kind of store and this pulse.
 pub(crate) fn of_coordinator(snapshot: &Snapshot, store: &str, pulse: &Pulse) -> CoordinatorStatus {

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, WorkerChange};
 use queens_messages::{JobId, Priority};
 use queens_proto::convert::worker_name;
 use queens_proto::pb;
@@ -18,7 +18,6 @@ use super::refusal::{invalid_message, stopped, unknown_job, unknown_page};
 use super::told::{find, told};
 use super::watch::watch;
 use crate::handle::Handle;
-use queens_ledger::{JobChange, WorkerChange};
 
 /// The service that operators ask.
 pub(super) struct JobsService {

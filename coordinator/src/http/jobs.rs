@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::Contribution;
+use queens_ledger::JobChange;
 use queens_messages::Priority;
 use queens_solver::BoardSize;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,6 @@ use super::refusal::Refusal;
 #[cfg(test)]
 use super::refusal::described::{IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
 use super::view::Job;
-use queens_ledger::JobChange;
 
 /// A part of all jobs, the latest first.
 #[derive(Debug, Serialize)]

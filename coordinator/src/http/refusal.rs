@@ -8,8 +8,7 @@ use serde_json::json;
 
 use crate::connections::REQUEST;
 use crate::handle::Stopped;
-use queens_ledger::TooManyJobs;
-use queens_ledger::{JobRefusal, UnknownJob, UnknownWorker};
+use queens_ledger::{JobRefusal, TooManyJobs, UnknownJob, UnknownWorker};
 
 /// The largest body of a request: all that is ever sent is a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Query, State};
 use queens_json::Worker;
+use queens_ledger::WorkerChange;
 use queens_messages::{Name, WorkerState, WorkerStatus};
 use queens_proto::convert::worker_name;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use super::object::Object;
 use super::refusal::Refusal;
 #[cfg(test)]
 use super::refusal::described::{NoSuchWorker, NotDecided, Senseless};
-use queens_ledger::WorkerChange;
 
 /// The order in which workers are listed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
