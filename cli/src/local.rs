@@ -55,7 +55,7 @@ pub(crate) async fn count(args: &CountArgs, stop: &CancellationToken) -> anyhow:
     let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
     if job.state != JobState::Done {
         if job.state == JobState::Planning {
-            let share = percent(job.plan_fraction.unwrap_or(0.0));
+            let share = percent(job.plan_fraction.unwrap_or_default().get());
             let hint = match &args.data_dir {
                 Some(_) => "nothing of it is kept, and the same command begins it again",
                 None => "nothing is kept",

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use queens_messages::{ToWorker, plain};
+use queens_messages::{CoordinatorUrl, InvalidCoordinatorUrl, ToWorker, plain};
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};
 use thiserror::Error;
@@ -50,14 +50,12 @@ pub struct Refused {
 /// The settings of every connection to a coordinator.
 ///
 /// # Errors
-/// If the text is no URL of the form `http://host:port`.
-pub fn endpoint(url: &str) -> Result<Endpoint, String> {
-    let expected = || format!("expected a URL such as http://127.0.0.1:50051, not '{url}'");
-    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| expected())?;
-    if endpoint.uri().scheme_str() != Some("http") || endpoint.uri().port().is_none() {
-        return Err(expected());
-    }
+/// If the text is no [`CoordinatorUrl`].
+pub fn endpoint(url: &str) -> Result<Endpoint, InvalidCoordinatorUrl> {
+    let url: CoordinatorUrl = url.parse()?;
+    let endpoint = Endpoint::from_shared(url.as_str().to_owned());
     Ok(endpoint
+        .map_err(|_| InvalidCoordinatorUrl::from(url))?
         .connect_timeout(CONNECT)
         .tcp_nodelay(true)
         .http2_keep_alive_interval(KEEP_ALIVE)
