@@ -1,5 +1,5 @@
-//! Finds out which commit a release is built on, for `VERSION`. Other builds have none, so that they need not be made again
-//! after each commit.
+//! Finds out which commit a release is built on, for `VERSION`. Other builds have none, so that they need not be made
+//! again after each commit.
 
 use std::env;
 use std::path::Path;

@@ -10,7 +10,8 @@ use crate::queen::Queen;
 /// One picture of the search: what changes on the board since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Squares, each at most once, and how they look from now on. The first picture changes nothing on an empty board.
+    /// Squares, each at most once, and how they look from now on. The first picture is the empty board and changes
+    /// nothing.
     pub changes: Vec<(Queen, Look)>,
     /// Whether the board shows a solution, which deserves a longer look.
     pub solved: bool,
@@ -18,8 +19,8 @@ pub struct Frame {
 
 /// The search for the solutions of boards of size `n` picture by picture, to the first solution or through `all`.
 ///
-/// A queen that is tried is shown on a green square if she is safe there and on a red one if not, and the mark is gone
-/// in the next picture. A solution is shown with all its squares green.
+/// A queen that is tried is shown on a green square if she is safe there, on a red one if not. The mark is gone in the
+/// next picture. A solution is shown with all its squares green.
 #[derive(Clone, Debug)]
 pub struct Frames {
     search: Backtracking,
@@ -93,14 +94,14 @@ impl Iterator for Frames {
 
 /// How long each picture is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct Timing {
     /// Milliseconds of a usual picture.
     pub delay_ms: u32,
     /// Milliseconds of a solution and of the last picture.
     pub rest_ms: u32,
 }
 
-impl Pace {
+impl Timing {
     /// Milliseconds that a picture is shown.
     #[must_use]
     pub const fn of(self, frame: &Frame, is_last: bool) -> u32 {
@@ -108,10 +109,10 @@ impl Pace {
     }
 }
 
-/// Draws the pictures as one SVG that moves and begins anew at its end, and where nothing moves, as in print,
-/// shows the last solution, or if there is none the last picture.
+/// Draws the pictures as one SVG that moves and begins anew at its end. Where nothing moves, as in print, it shows the
+/// last solution, or the last picture if there is no solution.
 #[must_use]
-pub fn svg(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> String {
+pub fn svg(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> String {
     if frames.is_empty() {
         return empty_board(n, scale);
     }
@@ -124,7 +125,7 @@ pub fn svg(n: u32, frames: &[Frame], scale: Scale, pace: Pace) -> String {
         if frame.solved {
             still_ms = Some(now_ms);
         }
-        now_ms += u64::from(pace.of(frame, i + 1 == frames.len()));
+        now_ms += u64::from(timing.of(frame, i + 1 == frames.len()));
     }
     let mut svg = open((scale.board(n), scale.board(n)), Some(scale));
     svg.push_str(&squares(n, scale));
@@ -170,7 +171,7 @@ fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], times: Times
     svg.push_str("</use>");
 }
 
-/// One attribute over time, without the moments at which it stays as it is.
+/// One attribute over time, told only where it changes.
 fn animate<'a>(
     svg: &mut String,
     attribute: &str,
@@ -191,8 +192,9 @@ fn animate<'a>(
     let seconds = end_ms as f64 / 1000.0;
     _ = write!(
         svg,
-        r#"<animate attributeName="{attribute}" calcMode="discrete" dur="{seconds}s" repeatCount="indefinite" values="{values}" keyTimes="{times}"/>"#
+        r#"<animate attributeName="{attribute}" calcMode="discrete" dur="{seconds}s" repeatCount="indefinite" "#
     );
+    _ = write!(svg, r#"values="{values}" keyTimes="{times}"/>"#);
 }
 
 #[cfg(test)]
@@ -201,7 +203,7 @@ mod tests {
     use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
-    /// The boards shown as solved are the solutions; marks are on one square, except then.
+    /// The boards that are shown as solved are the solutions. Only they have marks on more than one square.
     #[test]
     fn the_pictures_tell_the_search() {
         for n in 0..=7_u32 {

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::given::{Given, InvalidGiven};
 use crate::placement::Placement;
 use crate::queen::Queen;
-use crate::search::SQUARES_BETWEEN_STOP_CHECKS;
-use crate::search::{Outcome, Tried};
+use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 
 /// One step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +43,12 @@ pub struct Backtracking {
     /// The column to be tried next in the row after those.
     next: u32,
     lines: Lines,
-    state: State,
+    stage: Stage,
     tried: Tried,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Stage {
     Searching,
     Solved,
     Over,
@@ -77,7 +76,7 @@ impl Backtracking {
             lines.set(queen, true);
         }
         let open_rows: Vec<u32> = (0..n).filter(|&row| is_open[row as usize]).collect();
-        let state = if open_rows.is_empty() { State::Solved } else { State::Searching };
+        let stage = if open_rows.is_empty() { Stage::Solved } else { Stage::Searching };
         Ok(Self {
             n,
             given: given.clone(),
@@ -85,7 +84,7 @@ impl Backtracking {
             placed: Vec::new(),
             next: 0,
             lines,
-            state,
+            stage,
             tried: Tried::default(),
         })
     }
@@ -97,17 +96,17 @@ impl Backtracking {
     }
 
     /// Goes on to the next solution.
-    pub fn solve(&mut self, stop: &AtomicBool) -> Outcome {
+    pub fn solve(&mut self, stop: &AtomicBool) -> SearchEnd {
         while let Some(step) = self.next() {
             if step == Step::Solved {
-                return Outcome::Found(self.placement());
+                return SearchEnd::Found(self.placement());
             }
             if self.tried.squares.is_multiple_of(SQUARES_BETWEEN_STOP_CHECKS) && stop.load(Ordering::Relaxed)
             {
-                return Outcome::Stopped;
+                return SearchEnd::Stopped;
             }
         }
-        Outcome::None
+        SearchEnd::None
     }
 
     fn placement(&self) -> Placement {
@@ -133,7 +132,7 @@ impl Backtracking {
             self.placed.push(queen.column);
             self.next = 0;
             if self.placed.len() == self.open_rows.len() {
-                self.state = State::Solved;
+                self.stage = Stage::Solved;
             }
         }
         Step::Try { queen, safe }
@@ -142,7 +141,7 @@ impl Backtracking {
     /// Takes the last queen back, if there is one.
     fn take_back(&mut self) -> Option<Step> {
         let Some(column) = self.placed.pop() else {
-            self.state = State::Over;
+            self.stage = Stage::Over;
             return None;
         };
         let queen = Queen { row: self.open_rows[self.placed.len()], column };
@@ -157,15 +156,15 @@ impl Iterator for Backtracking {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        match self.state {
-            State::Over => None,
-            State::Solved => {
+        match self.stage {
+            Stage::Over => None,
+            Stage::Solved => {
                 // Behind the solution there is nothing but to take its last queen back.
-                self.state = State::Searching;
+                self.stage = Stage::Searching;
                 self.next = self.n;
                 Some(Step::Solved)
             }
-            State::Searching => match self.open_rows.get(self.placed.len()) {
+            Stage::Searching => match self.open_rows.get(self.placed.len()) {
                 Some(&row) if self.next < self.n => Some(self.try_next(row)),
                 _ => self.take_back(),
             },
@@ -232,7 +231,7 @@ mod tests {
         for n in 0..=8_u8 {
             let mut search = Backtracking::new(n.into(), &Given::default()).expect("no queens");
             let mut found = Vec::new();
-            while let Outcome::Found(placement) = search.solve(&NEVER) {
+            while let SearchEnd::Found(placement) = search.solve(&NEVER) {
                 found.push(placement);
             }
             let all: Vec<Placement> = Solutions::new(BoardSize::new(n).expect("a board size")).collect();
@@ -247,7 +246,7 @@ mod tests {
     fn eight_queens_take_the_known_number_of_tries() {
         // 876 squares and 113 queens to the first solution of n = 8: what textbooks print for this search.
         let mut search = Backtracking::new(8, &Given::default()).expect("no queens");
-        let Outcome::Found(placement) = search.solve(&NEVER) else { panic!("there is a solution") };
+        let SearchEnd::Found(placement) = search.solve(&NEVER) else { panic!("there is a solution") };
         assert_eq!(placement.to_string(), "[0 4 7 5 2 6 1 3]");
         let Tried { squares, placed, taken_back, pruned } = search.tried();
         assert_eq!((squares, placed, taken_back, pruned), (876, 113, 105, 0));
@@ -256,6 +255,6 @@ mod tests {
     #[test]
     fn a_stopped_search_says_so() {
         let mut search = Backtracking::new(30, &Given::default()).expect("no queens");
-        assert_eq!(search.solve(&AtomicBool::new(true)), Outcome::Stopped);
+        assert_eq!(search.solve(&AtomicBool::new(true)), SearchEnd::Stopped);
     }
 }

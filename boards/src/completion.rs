@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::given::{Given, InvalidGiven};
 use crate::placement::Placement;
 use crate::queen::Queen;
-use crate::search::{Outcome, Tried};
+use crate::search::{SearchEnd, Tried};
 use queens_solver::SplitMix;
 
 /// Queens taken back before [`complete`] begins anew for the first time.
@@ -13,9 +13,9 @@ const FIRST_PATIENCE: u64 = 100;
 
 /// The search that keeps account of the available squares: those that no queen attacks.
 ///
-/// Each queen makes squares unavailable at once, and the row or column with the fewest available squares is filled
-/// next; one without any can never be filled, so what leads there is given up many queens before the conflict would
-/// be met (forward checking, Haralick and Elliott 1980; the tightest line first, Bitner and Reingold 1975).
+/// Each queen makes squares unavailable at once. The row or column with the fewest available squares is filled next.
+/// One without any can never be filled: the search turns back there, many queens before it would meet the conflict
+/// (forward checking, Haralick and Elliott 1980; the tightest line first, Bitner and Reingold 1975).
 ///
 /// What is kept is the number of available squares of each row and column. To place or take back a queen costs time
 /// in proportion to n, and so does finding the tightest line.
@@ -32,7 +32,7 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug)]
 struct Filling {
     line: Line,
-    /// The square of the line to begin with, and how many have been looked at from there.
+    /// The first square of the line to look at, and how many have been looked at from there on.
     first: u32,
     n_looked_at: u32,
     /// The queen that stands in the line at the moment.
@@ -68,25 +68,25 @@ impl Completion {
     }
 
     /// Searches to the end.
-    pub fn solve(&mut self, stop: &AtomicBool) -> Outcome {
-        self.search(u64::MAX, stop).unwrap_or(Outcome::Stopped)
+    pub fn solve(&mut self, stop: &AtomicBool) -> SearchEnd {
+        self.search(u64::MAX, stop).unwrap_or(SearchEnd::Stopped)
     }
 
     /// Searches until `patience` queens have been taken back, when it returns `None`.
-    fn search(&mut self, patience: u64, stop: &AtomicBool) -> Option<Outcome> {
+    fn search(&mut self, patience: u64, stop: &AtomicBool) -> Option<SearchEnd> {
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Some(Outcome::Stopped);
+                return Some(SearchEnd::Stopped);
             }
             let Some(line) = self.board.tightest_line(self.random.as_mut()) else {
-                return Some(Outcome::Found(Placement::found(self.board.columns.clone())));
+                return Some(SearchEnd::Found(Placement::found(self.board.columns.clone())));
             };
             let first = self.random.as_mut().map_or(0, |random| below(random, self.board.n));
             self.filled.push(Filling { line, first, n_looked_at: 0, queen: None });
             while !self.advance() {
                 self.filled.pop();
                 if self.filled.is_empty() {
-                    return Some(Outcome::None);
+                    return Some(SearchEnd::None);
                 }
             }
             if self.tried.taken_back > patience {
@@ -125,11 +125,11 @@ impl Completion {
 
 /// A solution with these queens on a board of size `n`, found by [`Completion`]s with chance, and what they tried.
 ///
-/// Which choices near the root are hopeless can't be seen there, so a search that has taken back many queens begins
-/// anew with other choices, each time with twice the patience (restarts: Gomes, Selman and Kautz 1998). As patience
-/// grows without end, one search gets to its end and then proves that there is no solution, if there is none. Whether
-/// there is one is NP-complete (Gent, Jefferson and Nightingale, "Complexity of n-queens completion", 2017), so that
-/// may take longer than anybody waits.
+/// Near the root, nobody can see which choices are hopeless. So a search that has taken back many queens begins anew
+/// with other choices, each time with twice the patience (restarts: Gomes, Selman and Kautz 1998). Patience grows
+/// without end, so one search gets to its end at last; if there is no solution, it proves that. This may take longer
+/// than anybody waits: whether there is one is NP-complete (Gent, Jefferson and Nightingale, "Complexity of n-queens
+/// completion", 2017).
 ///
 /// # Errors
 /// If a given queen is not on the board.
@@ -138,7 +138,7 @@ pub fn complete(
     given: &Given,
     seed: u64,
     stop: &AtomicBool,
-) -> Result<(Outcome, Tried), InvalidGiven> {
+) -> Result<(SearchEnd, Tried), InvalidGiven> {
     let mut seeds = SplitMix::new(seed);
     let mut patience = FIRST_PATIENCE;
     let mut total = Tried::default();
@@ -318,9 +318,11 @@ mod tests {
             given.queens().iter().all(|queen| placement.columns()[queen.row as usize] == queen.column)
         };
         let exists = Solutions::new(size).any(|solution| contains(&solution));
-        let check = |name: &str, outcome: &Outcome| match outcome {
-            Outcome::Found(placement) => assert!(exists && contains(placement), "{name}: n = {n}, {given}"),
-            outcome => assert!(!exists && *outcome == Outcome::None, "{name}: n = {n}, {given}: {outcome:?}"),
+        let check = |name: &str, outcome: &SearchEnd| match outcome {
+            SearchEnd::Found(placement) => assert!(exists && contains(placement), "{name}: n = {n}, {given}"),
+            outcome => {
+                assert!(!exists && *outcome == SearchEnd::None, "{name}: n = {n}, {given}: {outcome:?}");
+            }
         };
         for seed in [None, Some(1)] {
             let mut search = Completion::new(n, given, seed).expect("on the board");
@@ -347,7 +349,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn searches_agree_on_random_given_queens(n in 4..=9_u32, squares in prop::collection::vec((0..9_u32, 0..9_u32), 0..4)) {
+        fn searches_agree_on_random_given_queens(
+            n in 4..=9_u32,
+            squares in prop::collection::vec((0..9_u32, 0..9_u32), 0..4),
+        ) {
             let mut queens: Vec<Queen> = Vec::new();
             for (row, column) in squares {
                 let queen = Queen { row: row % n, column: column % n };
@@ -358,9 +363,13 @@ mod tests {
             check_agreement(n, &Given::new(queens).expect("peaceful"));
         }
 
-        /// The numbers of available squares are what looking at every square says, and taking back restores them.
+        /// The numbers of available squares are those that a look at every square finds. Taking a queen back restores
+        /// them.
         #[test]
-        fn the_account_of_available_squares_is_right(n in 1..=12_u32, squares in prop::collection::vec((0..12_u32, 0..12_u32), 0..8)) {
+        fn the_account_of_available_squares_is_right(
+            n in 1..=12_u32,
+            squares in prop::collection::vec((0..12_u32, 0..12_u32), 0..8),
+        ) {
             let mut board = Board::new(n);
             let mut placed = Vec::new();
             for (row, column) in squares {
@@ -371,7 +380,8 @@ mod tests {
                 }
                 check_account(&board, &placed);
             }
-            let n_pruned = u64::from(n * n) - placed.len() as u64 - (0..n).map(|row| available(&board, row)).sum::<u64>();
+            let n_available: u64 = (0..n).map(|row| available(&board, row)).sum();
+            let n_pruned = u64::from(n * n) - placed.len() as u64 - n_available;
             prop_assert_eq!(board.pruned, n_pruned);
             while let Some(queen) = placed.pop() {
                 board.take_back(queen);
@@ -397,7 +407,7 @@ mod tests {
     #[test]
     fn a_queen_in_the_corner_leaves_none_for_six() {
         let mut search = Completion::new(6, &given("0:0"), None).expect("on the board");
-        assert_eq!(search.solve(&NEVER), Outcome::None);
+        assert_eq!(search.solve(&NEVER), SearchEnd::None);
     }
 
     #[test]
@@ -405,7 +415,7 @@ mod tests {
         for (n, text) in [(100, "0:0,50:51"), (500, "3:4,4:6,5:8,499:0"), (2000, "")] {
             for seed in 0..3 {
                 let (outcome, _) = complete(n, &given(text), seed, &NEVER).expect("on the board");
-                let Outcome::Found(placement) = outcome else { panic!("{outcome:?}") };
+                let SearchEnd::Found(placement) = outcome else { panic!("{outcome:?}") };
                 for queen in given(text).queens() {
                     assert_eq!(placement.columns()[queen.row as usize], queen.column);
                 }
@@ -428,6 +438,6 @@ mod tests {
     #[test]
     fn a_stopped_search_says_so() {
         let found = complete(8, &Given::default(), 0, &AtomicBool::new(true)).map(|(outcome, _)| outcome);
-        assert_eq!(found, Ok(Outcome::Stopped));
+        assert_eq!(found, Ok(SearchEnd::Stopped));
     }
 }

@@ -39,8 +39,8 @@ pub enum CompletionsError {
 
 /// Counts the solutions of boards of size `n` that contain the given queens. `None` if `stop` was set before the end.
 ///
-/// The given queens take the part that a cross has in a job: what they attack is missing from the allowed squares of
-/// the other rows, and a kernel counts the ways to fill those.
+/// The given queens stand where the queens of a cross stand in a job: what they attack is missing from the allowed
+/// squares of the other rows, and a kernel counts the ways to fill those.
 ///
 /// # Errors
 /// If a given queen is not on the board, or a thread can't be started.
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// Every row above the last given one may be missing, so that steps between free rows are long.
+    /// Any row above the last given one may be missing, so steps between free rows may be long.
     #[test]
     fn given_queens_leave_what_the_textbook_counts() {
         for (n, given) in [

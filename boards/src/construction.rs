@@ -16,11 +16,11 @@ use crate::placement::Placement;
 ///              . . . . Q .
 /// ```
 ///
-/// That is a solution unless n leaves 2 or 3 when divided by 6, when queens of the two staircases meet on diagonals.
-/// Then the ends of the staircases are mended: for 2 the second one begins 2 0 and has 4 at its end instead of where it
-/// belongs; for 3 the first column of each staircase moves to its end, of the second the first two (E. Pauls, "Das
-/// Maximalproblem der Damen auf dem Schachbrete", Deutsche Schachzeitung 29, 1874; the same with proofs: Hoffman,
-/// Loessl and Moore, "Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969).
+/// That is a solution unless n leaves 2 or 3 when divided by 6: then queens of the two staircases meet on diagonals,
+/// and the ends of the staircases are mended. For 2, the second one begins with 2 0, and its 4 moves to its end. For 3,
+/// the first column of the first staircase moves to its end, and the first two of the second to the end of that (E.
+/// Pauls, "Das Maximalproblem der Damen auf dem Schachbrete", Deutsche Schachzeitung 29, 1874; the same with proofs:
+/// Hoffman, Loessl and Moore, "Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969).
 #[must_use]
 pub fn construction(n: u32) -> Option<Placement> {
     if n == 2 || n == 3 || n > Placement::MAX_SIZE {

@@ -40,5 +40,5 @@ pub use local_search::local_search;
 pub use naive::Naive;
 pub use placement::{InvalidPlacement, Notation, Placement, Written};
 pub use queen::Queen;
-pub use search::{Outcome, Tried};
+pub use search::{SearchEnd, Tried};
 pub use solutions::Solutions;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::placement::Placement;
-use crate::search::Outcome;
+use crate::search::SearchEnd;
 use queens_solver::SplitMix;
 
 /// Columns a row may draw, while the board is filled, to find one that is not attacked.
@@ -19,17 +19,17 @@ const DRAWS: usize = 100;
 ///
 /// Such a search can't see that there is no solution: n = 2 and 3 are known to have none.
 #[must_use]
-pub fn local_search(n: u32, seed: u64, stop: &AtomicBool) -> Outcome {
+pub fn local_search(n: u32, seed: u64, stop: &AtomicBool) -> SearchEnd {
     if n == 2 || n == 3 {
-        return Outcome::None;
+        return SearchEnd::None;
     }
     let mut random = SplitMix::new(seed);
     loop {
         let mut board = Board::random(n, &mut random);
         match board.mend(&mut random, stop) {
-            Some(true) => return Outcome::Found(Placement::found(board.columns)),
+            Some(true) => return SearchEnd::Found(Placement::found(board.columns)),
             Some(false) => {}
-            None => return Outcome::Stopped,
+            None => return SearchEnd::Stopped,
         }
     }
 }
@@ -62,7 +62,8 @@ impl Board {
         board
     }
 
-    /// Exchanges columns until there is no conflict, or no exchange helps any more (`false`), or it is to stop (`None`).
+    /// Exchanges columns until there is no conflict, or no exchange helps any more (`false`), or it is to stop
+    /// (`None`).
     fn mend(&mut self, random: &mut SplitMix, stop: &AtomicBool) -> Option<bool> {
         let n = self.columns.len();
         while self.conflicts > 0 {
@@ -147,7 +148,7 @@ mod tests {
                 let found = local_search(n, seed, &never);
                 // That it is a solution was checked when it was made.
                 match &found {
-                    Outcome::Found(placement) => assert_eq!(placement.n(), n),
+                    SearchEnd::Found(placement) => assert_eq!(placement.n(), n),
                     outcome => assert!(n == 2 || n == 3, "{outcome:?} for n = {n}"),
                 }
                 assert_eq!(local_search(n, seed, &never), found, "n = {n}, seed {seed}");
@@ -169,6 +170,6 @@ mod tests {
     fn a_stopped_search_says_so() {
         // The first filling may happen to have no conflict; not for every seed.
         let stop = AtomicBool::new(true);
-        assert!((0..20).any(|seed| local_search(1000, seed, &stop) == Outcome::Stopped));
+        assert!((0..20).any(|seed| local_search(1000, seed, &stop) == SearchEnd::Stopped));
     }
 }

@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::given::{Given, InvalidGiven};
 use crate::placement::Placement;
 use crate::queen::Queen;
-use crate::search::SQUARES_BETWEEN_STOP_CHECKS;
-use crate::search::{Outcome, Tried};
+use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 
-/// The search of somebody who knows the rules and nothing else, to compare the others with: each queen is tried on any
-/// square of the board behind that of the queen before it, row by row, and looked at from each queen that stands. That a
-/// row left empty can't be filled any more is found out only when the board has come to its end.
+/// The search of somebody who knows the rules and nothing else. The others are compared with it. It tries each queen on
+/// every square behind that of the queen before it, row by row, and checks it against each queen that stands. When it
+/// leaves a row empty, it finds out at the end of the board only.
 ///
-/// (Queens are alike. Tried on the squares before as well, they would come upon each set of squares in every order.)
+/// (Queens are alike. If the squares before were tried as well, each set of squares would be found in every order.)
 #[derive(Clone, Debug)]
 pub struct Naive {
     n: u32,
@@ -36,7 +35,7 @@ impl Naive {
     ///
     /// # Errors
     /// If a given queen is not on the board.
-    pub fn solve(&mut self, given: &Given, stop: &AtomicBool) -> Result<Outcome, InvalidGiven> {
+    pub fn solve(&mut self, given: &Given, stop: &AtomicBool) -> Result<SearchEnd, InvalidGiven> {
         given.check_on_board(self.n)?;
         let n_given = given.queens().len();
         let mut queens = given.queens().to_vec();
@@ -44,7 +43,7 @@ impl Naive {
         while queens.len() < self.n as usize {
             let Some(queen) = next.filter(|queen| queen.row < self.n) else {
                 let Some(last) = queens.pop().filter(|_| queens.len() >= n_given) else {
-                    return Ok(Outcome::None);
+                    return Ok(SearchEnd::None);
                 };
                 self.tried.taken_back += 1;
                 next = self.behind(last);
@@ -58,11 +57,11 @@ impl Naive {
             next = self.behind(queen);
             if self.tried.squares.is_multiple_of(SQUARES_BETWEEN_STOP_CHECKS) && stop.load(Ordering::Relaxed)
             {
-                return Ok(Outcome::Stopped);
+                return Ok(SearchEnd::Stopped);
             }
         }
         queens.sort_unstable();
-        Ok(Outcome::Found(Placement::found(queens.iter().map(|queen| queen.column).collect())))
+        Ok(SearchEnd::Found(Placement::found(queens.iter().map(|queen| queen.column).collect())))
     }
 
     /// The square behind this one, `None` at the end of the board.
@@ -88,7 +87,7 @@ mod tests {
         for n in 0..=8_u8 {
             let expected = Solutions::new(BoardSize::new(n).expect("a board size")).next();
             let found = Naive::new(n.into()).solve(&Given::default(), &NEVER);
-            assert_eq!(found, Ok(expected.map_or(Outcome::None, Outcome::Found)), "n = {n}");
+            assert_eq!(found, Ok(expected.map_or(SearchEnd::None, SearchEnd::Found)), "n = {n}");
         }
     }
 
@@ -96,7 +95,7 @@ mod tests {
     #[test]
     fn what_is_tried_is_counted() {
         let mut search = Naive::new(2);
-        assert_eq!(search.solve(&Given::default(), &NEVER), Ok(Outcome::None));
+        assert_eq!(search.solve(&Given::default(), &NEVER), Ok(SearchEnd::None));
         let expected = Tried { squares: 4 + 3 + 2 + 1, placed: 4, taken_back: 4, pruned: 0 };
         assert_eq!(search.tried(), expected);
     }
@@ -104,6 +103,6 @@ mod tests {
     #[test]
     fn a_stopped_search_says_so() {
         let found = Naive::new(12).solve(&Given::default(), &AtomicBool::new(true));
-        assert_eq!(found, Ok(Outcome::Stopped));
+        assert_eq!(found, Ok(SearchEnd::Stopped));
     }
 }

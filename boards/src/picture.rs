@@ -14,13 +14,18 @@ const PAPER: &str = "#ffffff";
 /// On light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
 pub(super) const ATTACKED: [&str; 2] = ["#f29a86", "#d9614c"];
-/// How much of a queen is seen that is tried where she is attacked.
+/// How opaque a queen is that is tried where she is attacked.
 pub(super) const GHOST: &str = "0.4";
 
 /// A queen on a square of 100 units: a crown with five points, each with a ball, on a foot.
-const QUEEN: &str = r##"<path d="M24 70L9 34L30 46L29 22L44 42L50 17L56 42L71 22L70 46L91 34L76 70Z"/><circle cx="9" cy="30" r="6.5"/><circle cx="29" cy="17" r="6.5"/><circle cx="50" cy="12" r="6.5"/><circle cx="71" cy="17" r="6.5"/><circle cx="91" cy="30" r="6.5"/><path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"##;
+const QUEEN: &str = concat!(
+    r#"<path d="M24 70L9 34L30 46L29 22L44 42L50 17L56 42L71 22L70 46L91 34L76 70Z"/>"#,
+    r#"<circle cx="9" cy="30" r="6.5"/><circle cx="29" cy="17" r="6.5"/><circle cx="50" cy="12" r="6.5"/>"#,
+    r#"<circle cx="71" cy="17" r="6.5"/><circle cx="91" cy="30" r="6.5"/>"#,
+    r#"<path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"#,
+);
 const INK: &str = "#1d1a18";
-/// Around the parts of a queen, unless the square is narrower than so many pixels: there it would be a blur.
+/// Drawn around the parts of a queen. Squares narrower than so many pixels have none: it would be a blur.
 const OUTLINE: &str = "#fdf8ee";
 const OUTLINED_FROM: u32 = 24;
 
@@ -102,7 +107,7 @@ pub fn board(placement: &Placement, scale: Scale) -> String {
     svg
 }
 
-/// Draws queens that need not be all of a board's; their squares look as asked for.
+/// Draws some queens or all of a board; their squares look as asked for.
 #[must_use]
 pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);
@@ -183,10 +188,8 @@ pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>) -> String
     if let Some(Scale { tile }) = queens {
         let scale = f64::from(tile) / 100.0;
         let outline = if tile < OUTLINED_FROM { "none" } else { OUTLINE };
-        _ = write!(
-            svg,
-            r#"<defs><g id="queen" transform="scale({scale})" fill="{INK}" stroke="{outline}" stroke-width="2" stroke-linejoin="round">{QUEEN}</g></defs>"#
-        );
+        _ = write!(svg, r#"<defs><g id="queen" transform="scale({scale})" fill="{INK}" stroke="{outline}" "#);
+        _ = write!(svg, r#"stroke-width="2" stroke-linejoin="round">{QUEEN}</g></defs>"#);
     }
     svg
 }
@@ -195,9 +198,9 @@ pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>) -> String
 pub(super) fn squares(n: u32, scale: Scale) -> String {
     let (side, frame, tile) = (scale.board(n), scale.frame(), scale.tile);
     let inner = n * tile;
-    let mut svg = format!(
-        r#"<rect width="{side}" height="{side}" fill="{FRAME}"/><rect x="{frame}" y="{frame}" width="{inner}" height="{inner}" fill="{LIGHT}"/><path shape-rendering="crispEdges" fill="{DARK}" d=""#
-    );
+    let mut svg = format!(r#"<rect width="{side}" height="{side}" fill="{FRAME}"/>"#);
+    _ = write!(svg, r#"<rect x="{frame}" y="{frame}" width="{inner}" height="{inner}" fill="{LIGHT}"/>"#);
+    _ = write!(svg, r#"<path shape-rendering="crispEdges" fill="{DARK}" d=""#);
     for row in 0..n {
         for column in ((row + 1) % 2..n).step_by(2) {
             let (x, y) = scale.corner(Queen { row, column });

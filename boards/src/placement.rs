@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::queen::Queen;
 
-/// A solution: n queens on an n×n board, none attacking another. Whoever has one has a valid one.
+/// A solution: n queens on an n×n board, none attacking another. It is checked when it is made.
 ///
 /// ```
 /// # use queens_boards::Placement;
@@ -47,7 +47,7 @@ impl Placement {
 
     /// The placement with these columns, one for each row from the top.
     ///
-    /// All four kinds of lines are looked at, whoever made the columns: this shares nothing with the searches and
+    /// This looks at all four kinds of lines, whatever search made the columns. It shares no code with the searches and
     /// takes linear time.
     ///
     /// # Errors
@@ -251,7 +251,7 @@ mod tests {
         check("3 1 0 2", Err("the queens 1:1 and 2:0 (row:column, from 0) attack each other"));
     }
 
-    /// The check by lines says what looking at every pair of queens says.
+    /// The check by lines agrees with a look at every pair of queens.
     #[test]
     fn exactly_the_peaceful_are_solutions() {
         for code in 0..5_u32.pow(5) {

@@ -22,7 +22,7 @@ pub struct Line {
     pub points: Vec<(u32, f64)>,
 }
 
-/// What stands at the plot.
+/// What is written around the plot.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
     /// Above the plot.
@@ -40,8 +40,10 @@ pub struct Labels<'a> {
 pub fn log_plot(labels: Labels<'_>, lines: &[Line]) -> String {
     let scale = Scale::new(lines);
     let mut svg = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" fill="#222"><rect width="100%" height="100%" fill="#fff"/>"##
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" "#
     );
+    svg.push_str(r##"font-family="sans-serif" font-size="13" fill="#222">"##);
+    svg.push_str(r##"<rect width="100%" height="100%" fill="#fff"/>"##);
     axes(&mut svg, labels, &scale);
     for (i, line) in lines.iter().enumerate() {
         draw(&mut svg, line, COLOURS[i % COLOURS.len()], &scale);
@@ -100,10 +102,12 @@ fn axes(svg: &mut String, labels: Labels<'_>, scale: &Scale) {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     let (middle_x, middle_y) = (f64::midpoint(LEFT, right), f64::midpoint(TOP, bottom));
     let [title, x, y] = [labels.title, labels.x, labels.y].map(escaped);
+    let below = HEIGHT - 14.0;
+    _ = write!(svg, r#"<text x="{middle_x}" y="26" text-anchor="middle" font-size="16">{title}</text>"#);
+    _ = write!(svg, r#"<text x="{middle_x}" y="{below}" text-anchor="middle">{x}</text>"#);
     _ = write!(
         svg,
-        r##"<text x="{middle_x}" y="26" text-anchor="middle" font-size="16">{title}</text><text x="{middle_x}" y="{}" text-anchor="middle">{x}</text><text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">{y}</text>"##,
-        HEIGHT - 14.0
+        r#"<text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">{y}</text>"#
     );
     for power in scale.low..=scale.high {
         let y = scale.y(10_f64.powi(power));
@@ -147,14 +151,10 @@ fn legend(svg: &mut String, lines: &[Line]) {
     let x = WIDTH - RIGHT + 18.0;
     for (i, line) in lines.iter().enumerate() {
         let (y, colour) = (TOP + 14.0 + 22.0 * i as f64, COLOURS[i % COLOURS.len()]);
-        _ = write!(
-            svg,
-            r#"<path d="M{x} {y}h22" stroke="{colour}" stroke-width="2"/><circle cx="{}" cy="{y}" r="3" fill="{colour}"/><text x="{}" y="{}">{}</text>"#,
-            x + 11.0,
-            x + 30.0,
-            y + 4.5,
-            escaped(&line.name)
-        );
+        let (middle, behind, foot) = (x + 11.0, x + 30.0, y + 4.5);
+        _ = write!(svg, r#"<path d="M{x} {y}h22" stroke="{colour}" stroke-width="2"/>"#);
+        _ = write!(svg, r#"<circle cx="{middle}" cy="{y}" r="3" fill="{colour}"/>"#);
+        _ = write!(svg, r#"<text x="{behind}" y="{foot}">{}</text>"#, escaped(&line.name));
     }
 }
 

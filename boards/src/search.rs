@@ -4,7 +4,7 @@ use crate::placement::Placement;
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SearchEnd {
     /// With a solution.
     Found(Placement),
     /// Everything was looked at, and there is no solution.

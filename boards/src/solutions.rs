@@ -5,7 +5,7 @@ use queens_solver::BoardSize;
 
 /// All solutions in lexicographic order of their columns, found one by one in constant memory.
 ///
-/// Down the rows, with what the queens above attack held in three words (Richards 1997; see
+/// It goes down the rows and holds what the queens above attack in three words (Richards 1997; see
 /// [`classic`](queens_solver::classic) on bitmasks). The lowest free column comes first, hence the order.
 ///
 /// ```

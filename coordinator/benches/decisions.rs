@@ -179,16 +179,7 @@ impl Cluster {
                 }
                 ToWorker::Shorten { lease, spans } => {
                     let Some(left) = held.get_mut(&lease) else { continue };
-                    for cut in spans {
-                        left.retain_mut(|span| {
-                            let kept = span.split_at(cut.from()).0;
-                            let is_cut = span.intersection(cut).is_some();
-                            if let (true, Some(kept)) = (is_cut, kept) {
-                                *span = kept;
-                            }
-                            !is_cut || kept.is_some()
-                        });
-                    }
+                    *left = left.iter().flat_map(|held| held.without(&spans)).collect();
                     if left.is_empty() {
                         held.remove(&lease);
                     }

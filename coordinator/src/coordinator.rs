@@ -107,8 +107,8 @@ fn prepare(
         warn!(?name, "a block is dropped: no worker can have this name any more");
     }
     let core = Core::restore(stored)?;
-    let (commands, queue) = mpsc::channel(QUEUE);
     let kind = store.kind();
+    let (commands, queue) = mpsc::channel(QUEUE);
     let contributions = Arc::new(Contributions::of(store.records()));
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
     let snapshots = event_loop.snapshots();

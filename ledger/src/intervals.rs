@@ -1,18 +1,18 @@
 //! Sets of numbers, kept as ranges.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use siphasher::sip::SipHasher13;
 
-/// A set of `u64`, as disjoint ranges in order that do not touch.
+use crate::ranges::{Ranges, outside};
+
+/// A set of `u64`, as disjoint ranges in order that do not touch, and what tells it from others.
 ///
 /// Every change costs the logarithm of the number of ranges, times the number of those that it touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals {
-    /// Where each range begins, and where it ends.
-    ranges: BTreeMap<u64, u64>,
+    ranges: Ranges<()>,
     n_numbers: u64,
     fingerprint: u64,
 }
@@ -31,7 +31,7 @@ pub struct Extent {
 impl Intervals {
     /// The ranges, in order, with a gap between any two.
     pub fn ranges(&self) -> impl DoubleEndedIterator<Item = Range<u64>> {
-        self.ranges.iter().map(|(&start, &end)| start..end)
+        self.ranges.iter().map(|((), range)| range)
     }
 
     /// How many numbers are in the set.
@@ -52,19 +52,17 @@ impl Intervals {
 
     /// The end of the range that begins with `start`, if one does.
     pub fn end_of(&self, start: u64) -> Option<u64> {
-        self.ranges.get(&start).copied()
+        self.ranges.end_of((), start)
     }
 
     /// Whether all of `range` is in the set.
     pub fn contains(&self, range: &Range<u64>) -> bool {
-        let held = self.ranges.range(..=range.start).next_back();
-        range.is_empty() || held.is_some_and(|(_, &end)| range.end <= end)
+        range.is_empty() || self.ranges.with((), range.start).is_some_and(|held| range.end <= held.end)
     }
 
     /// Whether any of `range` is in the set.
     pub fn intersects(&self, range: &Range<u64>) -> bool {
-        let held = self.ranges.range(..range.end).next_back();
-        !range.is_empty() && held.is_some_and(|(_, &end)| range.start < end)
+        self.ranges.intersects((), range)
     }
 
     /// Adds `range`, all, part or none of which may be there already. Returns the ranges that became one with it.
@@ -72,68 +70,41 @@ impl Intervals {
         if range.is_empty() {
             return Vec::new();
         }
-        // All held ranges that overlap or touch the new one become one with it.
-        let merged: Vec<Range<u64>> =
-            self.from(range.start, true).take_while(|held| held.start <= range.end).collect();
-        for held in &merged {
-            self.drop_range(held.clone());
-        }
-        let start = merged.first().map_or(range.start, |held| held.start.min(range.start));
-        let end = merged.last().map_or(range.end, |held| held.end.max(range.end));
-        self.add_range(start..end);
+        let (merged, whole) = self.ranges.insert((), range);
+        merged.iter().for_each(|held| self.uncount(held));
+        self.count(&whole);
         merged
     }
 
     /// Takes out what of `range` is in the set.
     pub fn remove(&mut self, range: &Range<u64>) {
-        if range.is_empty() {
-            return;
+        for held in self.ranges.remove((), range) {
+            self.uncount(&held);
+            outside(&held, range).for_each(|rest| self.count(&rest));
         }
-        let touched: Vec<Range<u64>> =
-            self.from(range.start, false).take_while(|held| held.start < range.end).collect();
-        for held in touched {
-            self.drop_range(held.clone());
-            for rest in [held.start..range.start, range.end..held.end] {
-                if !rest.is_empty() {
-                    self.add_range(rest);
-                }
-            }
-        }
+    }
+
+    /// What is here and not there.
+    #[must_use]
+    pub fn without(&self, others: &Self) -> Self {
+        let mut rest = self.clone();
+        others.ranges().for_each(|range| rest.remove(&range));
+        rest
     }
 
     /// What of `range` is not in the set, in order.
     pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        let mut gaps = Vec::new();
-        let mut at = range.start;
-        for held in self.from(range.start, false).take_while(|held| held.start < range.end) {
-            if at < held.start {
-                gaps.push(at..held.start);
-            }
-            at = held.end;
-        }
-        if at < range.end {
-            gaps.push(at..range.end);
-        }
-        gaps
+        self.ranges.gaps((), range)
     }
 
-    /// The ranges from the one on that ends after `number`, or with it where `touching` ones are meant too.
-    fn from(&self, number: u64, touching: bool) -> impl Iterator<Item = Range<u64>> {
-        let before = self.ranges.range(..number).next_back();
-        let before = before.filter(|&(_, &end)| end > number || (touching && end == number));
-        before.into_iter().chain(self.ranges.range(number..)).map(|(&start, &end)| start..end)
-    }
-
-    fn add_range(&mut self, range: Range<u64>) {
+    fn count(&mut self, range: &Range<u64>) {
         self.n_numbers += range.end - range.start;
-        self.fingerprint = self.fingerprint.wrapping_add(hash(&range));
-        self.ranges.insert(range.start, range.end);
+        self.fingerprint = self.fingerprint.wrapping_add(hash(range));
     }
 
-    fn drop_range(&mut self, range: Range<u64>) {
+    fn uncount(&mut self, range: &Range<u64>) {
         self.n_numbers -= range.end - range.start;
-        self.fingerprint = self.fingerprint.wrapping_sub(hash(&range));
-        self.ranges.remove(&range.start);
+        self.fingerprint = self.fingerprint.wrapping_sub(hash(range));
     }
 }
 
@@ -171,7 +142,7 @@ impl std::str::FromStr for Intervals {
                 return Err(InvalidIntervals);
             }
             last = Some(end);
-            set.add_range(start..end);
+            set.insert(start..end);
         }
         Ok(set)
     }

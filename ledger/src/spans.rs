@@ -1,13 +1,15 @@
 //! Sets of subproblems, kept as spans.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 use queens_solver::Span;
+
+use crate::ranges::Ranges;
 
 /// Disjoint spans in the order of their crosses and numbers, merged where they touch. Each method takes time
 /// logarithmic in the number of spans, for each span that it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SpanSet(BTreeMap<(u32, u64), u64>);
+pub(crate) struct SpanSet(Ranges<u32>);
 
 impl SpanSet {
     /// Whether there are none.
@@ -22,59 +24,30 @@ impl SpanSet {
 
     /// The spans, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Span> {
-        self.0.iter().filter_map(|(&(cross, from), &to)| Span::new(cross, from, to).ok())
+        self.0.iter().filter_map(span)
     }
 
     /// Where the span ends that has this subproblem.
     pub(crate) fn end_of(&self, cross: u32, number: u64) -> Option<u64> {
-        let (_, &to) = self.0.range((cross, 0)..=(cross, number)).next_back()?;
-        (number < to).then_some(to)
+        self.0.with(cross, number).map(|range| range.end)
     }
 
-    /// Adds a span, none of which may be there already.
+    /// Adds a span, all, part or none of which may be there already.
     pub(crate) fn insert(&mut self, span: Span) {
-        let (cross, mut from, mut to) = (span.cross(), span.from(), span.to());
-        if let Some((&(_, before), &end)) = self.0.range((cross, 0)..(cross, from)).next_back()
-            && end == from
-        {
-            self.0.remove(&(cross, before));
-            from = before;
-        }
-        if let Some(end) = self.0.remove(&(cross, to)) {
-            to = end;
-        }
-        self.0.insert((cross, from), to);
+        self.0.insert(span.cross(), numbers(span));
     }
 
     /// Takes out what of `span` is there and returns it.
     pub(crate) fn take(&mut self, span: Span) -> Vec<Span> {
-        let cross = span.cross();
-        let first = match self.0.range((cross, 0)..=(cross, span.from())).next_back() {
-            Some((&(_, from), &to)) if to > span.from() => from,
-            _ => span.from(),
-        };
-        let touched: Vec<Span> = self
-            .0
-            .range((cross, first)..(cross, span.to()))
-            .filter_map(|(&(cross, from), &to)| Span::new(cross, from, to).ok())
-            .collect();
-        let mut taken = Vec::with_capacity(touched.len());
-        for free in touched {
-            self.0.remove(&(cross, free.from()));
-            let (before, rest) = free.split_at(span.from());
-            let (inside, after) = rest.map_or((None, None), |rest| rest.split_at(span.to()));
-            for outside in [before, after].into_iter().flatten() {
-                self.0.insert((cross, outside.from()), outside.to());
-            }
-            taken.extend(inside);
-        }
-        taken
+        let touched = self.0.remove(span.cross(), &numbers(span)).into_iter();
+        touched
+            .filter_map(|held| Span::new(span.cross(), held.start, held.end).ok()?.intersection(span))
+            .collect()
     }
 
     /// The first span.
     pub(crate) fn first(&self) -> Option<Span> {
-        let (&(cross, from), &to) = self.0.first_key_value()?;
-        Span::new(cross, from, to).ok()
+        self.0.first().and_then(span)
     }
 
     /// What is in both.
@@ -92,19 +65,24 @@ impl SpanSet {
 
     /// Takes out the last span.
     pub(crate) fn pop_last(&mut self) -> Option<Span> {
-        let ((cross, from), to) = self.0.pop_last()?;
-        Span::new(cross, from, to).ok()
+        self.0.pop_last().and_then(span)
     }
+}
+
+fn numbers(span: Span) -> Range<u64> {
+    span.from()..span.to()
+}
+
+/// No range of a set is empty.
+fn span((cross, range): (u32, Range<u64>)) -> Option<Span> {
+    Span::new(cross, range.start, range.end).ok()
 }
 
 /// Parts that are there twice are taken once.
 impl FromIterator<Span> for SpanSet {
     fn from_iter<T: IntoIterator<Item = Span>>(spans: T) -> Self {
         let mut set = Self::default();
-        for span in spans {
-            set.take(span);
-            set.insert(span);
-        }
+        spans.into_iter().for_each(|span| set.insert(span));
         set
     }
 }
@@ -119,7 +97,7 @@ mod tests {
 
     type Model = BTreeSet<(u32, u64)>;
 
-    fn numbers(span: Span) -> impl Iterator<Item = (u32, u64)> {
+    fn subproblems(span: Span) -> impl Iterator<Item = (u32, u64)> {
         (span.from()..span.to()).map(move |number| (span.cross(), number))
     }
 
@@ -134,12 +112,12 @@ mod tests {
             let mut model = Model::new();
             for (insert, cross, from, len) in steps {
                 let span = Span::new(cross, from, from + len).expect("not empty");
-                let here: Model = numbers(span).filter(|number| model.contains(number)).collect();
-                if insert && here.is_empty() {
+                let here: Model = subproblems(span).filter(|number| model.contains(number)).collect();
+                if insert {
                     free.insert(span);
-                    model.extend(numbers(span));
+                    model.extend(subproblems(span));
                 } else {
-                    let taken: Model = free.take(span).into_iter().flat_map(numbers).collect();
+                    let taken: Model = free.take(span).into_iter().flat_map(subproblems).collect();
                     prop_assert_eq!(&taken, &here);
                     model.retain(|number| !taken.contains(number));
                 }
@@ -147,7 +125,7 @@ mod tests {
                 prop_assert_eq!(end.is_some(), model.contains(&(cross, from)));
                 prop_assert!(end.is_none_or(|end| !model.contains(&(cross, end))));
                 let spans: Vec<Span> = free.iter().collect();
-                prop_assert_eq!(&spans.iter().copied().flat_map(numbers).collect::<Model>(), &model);
+                prop_assert_eq!(&spans.iter().copied().flat_map(subproblems).collect::<Model>(), &model);
                 prop_assert!(spans.windows(2).all(|p| p[0].cross() < p[1].cross() || p[0].to() <= p[1].from()));
                 prop_assert_eq!(free.first(), spans.first().copied());
             }

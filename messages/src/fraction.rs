@@ -7,9 +7,9 @@ use thiserror::Error;
 pub struct Fraction(f64);
 
 /// A number that is no share of a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0} is no share of a whole: expected a number from 0 to 1")]
-pub struct InvalidFraction(f64);
+pub struct InvalidFraction(String);
 
 impl Fraction {
     /// The share as a number.
@@ -23,7 +23,7 @@ impl TryFrom<f64> for Fraction {
     type Error = InvalidFraction;
 
     fn try_from(share: f64) -> Result<Self, InvalidFraction> {
-        if (0.0..=1.0).contains(&share) { Ok(Self(share)) } else { Err(InvalidFraction(share)) }
+        if (0.0..=1.0).contains(&share) { Ok(Self(share)) } else { Err(InvalidFraction(share.to_string())) }
     }
 }
 

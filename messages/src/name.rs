@@ -12,8 +12,8 @@ use crate::plain::{self, is_plain};
 /// The longest name, in characters.
 const LONGEST: usize = 100;
 
-/// The name of a worker, of its program's version, or of its kernel: 1 to 100 characters that are seen, with spaces only
-/// between others. Cheap to clone.
+/// The name of a worker, of its program's version, or of its kernel: 1 to 100 characters that are seen, with spaces
+/// only between others. Cheap to clone.
 ///
 /// ```
 /// use queens_messages::Name;
@@ -35,7 +35,7 @@ impl Name {
         &self.0
     }
 
-    /// How a text is shown that should be a name, whatever it is: a list of many must not fail for one that is odd.
+    /// How to show a text that should be a name, whatever it is: one odd name must not spoil a whole list.
     #[must_use]
     pub fn of_any(text: &str) -> Self {
         if let Ok(name) = text.parse() {

@@ -1,8 +1,8 @@
 //! Texts from outside, made fit to be shown.
 //!
-//! A terminal obeys what it is shown: ESC and the C1 characters move its cursor and rename its window, a carriage return
-//! writes over what stands there, and characters that turn the direction of writing or have no width make one text look
-//! like another. Whatever is not plain is escaped, as in `\u{1b}`; line feeds and tabs are spaces in a line.
+//! A terminal obeys what it is shown: ESC and the C1 characters move its cursor and rename its window, a carriage
+//! return writes over what stands there, and characters that turn the direction of writing or have no width make one
+//! text look like another. Whatever is not plain is escaped, as in `\u{1b}`; line feeds and tabs are spaces in a line.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -77,9 +77,10 @@ mod tests {
 
     #[test]
     fn what_is_not_seen_or_turns_others_round_is_escaped() {
-        for c in "\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\
-                  \u{feff}\u{ad}\u{34f}\u{3164}\u{fe0f}\u{e0001}\u{e0101}\u{a0}\u{fff9}\u{e000}"
-            .chars()
+        for c in
+            "\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\u{2066}\
+                  \u{2069}\u{feff}\u{ad}\u{34f}\u{3164}\u{fe0f}\u{e0001}\u{e0101}\u{a0}\u{fff9}\u{e000}"
+                .chars()
         {
             check(&format!("a{c}b"), &format!(r"a\u{{{:x}}}b", u32::from(c)));
         }

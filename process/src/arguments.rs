@@ -11,9 +11,9 @@ use clap::{Arg, Command, Parser};
 use crate::output::{complain, print, say};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
-/// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given, as
-/// `VARIABLE: ${VARIABLE:-}` in a Compose file means it. So does the variable of an argument in whose place a flag without
-/// a value is given that conflicts with it: `--local` beats QUEENS_COORDINATOR.
+/// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given:
+/// `VARIABLE: ${VARIABLE:-}` in a Compose file means that. A variable also counts as not given if a flag without a
+/// value conflicts with its argument: `--local` beats QUEENS_COORDINATOR.
 ///
 /// # Errors
 /// If the process is to end.
@@ -24,7 +24,7 @@ pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
     args.map_err(|error| usage::<A>(&error))
 }
 
-/// Says what is wrong with the arguments taken together, which is wrong usage like that of a single one.
+/// Says why the arguments do not go together. That is wrong usage, like a mistake in a single one.
 pub fn wrong_usage<A: Parser>(what: &str) -> ExitCode {
     let (path, _) = chosen(A::command(), &given());
     complain(&format!("{what} (see '{path} --help')"));

@@ -4,8 +4,8 @@ use std::io;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Lets this process open as many files, connections among them, as the system allows it to: the usual limit of 1024 is
-/// meant for programs that do not know better. Returns how many that are.
+/// Lets this process open as many files as the system allows; connections count as files. The usual limit is 1024, for
+/// the sake of old programs. Returns the new limit.
 ///
 /// # Errors
 /// If the limit can't be read or raised.

@@ -14,5 +14,6 @@ pub use output::{complain, is_screen, print, say, stdout};
 pub use signals::cancel_on_signal;
 pub use threads::{default_threads, threads};
 
-/// The version of the programs; that of a release with the commit it was built on, if that is known: "0.1.0+1a2b3c4d5e6f".
+/// The version of the programs; that of a release with the commit it was built on, if that is known:
+/// "0.1.0+1a2b3c4d5e6f".
 pub const VERSION: &str = env!("QUEENS_VERSION");

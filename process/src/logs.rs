@@ -98,7 +98,7 @@ impl LogArgs {
 
 impl Logs {
     fn sending(name: &'static str, url: &str) -> Result<(SdkTracerProvider, Runtime), LogError> {
-        // A runtime of its own: it has to run when the service's has ended, for the last spans.
+        // A runtime of its own: it sends the last spans when the runtime of the service has ended.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| LogError(error.to_string()))?;
         let exporter =
@@ -186,7 +186,7 @@ fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt:
 }
 
 /// What the environment variable `QUEENS_LOG` lets through (`warn`, `info`, `debug`, or levels of modules), or else
-/// `default`. A mistake in it is said, and it is ignored.
+/// `default`. If there is a mistake in it, that is said, and the variable is ignored.
 fn filter(default: LevelFilter) -> Targets {
     let usual = Targets::new().with_default(default);
     let Some(asked) = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty()) else { return usual };
@@ -198,7 +198,7 @@ fn filter(default: LevelFilter) -> Targets {
 
 fn read(default: LevelFilter, asked: &str) -> Result<Targets, Mistake> {
     for directive in asked.split(',').map(str::trim) {
-        // A word that is no level would be taken for a module, of which there is none, and nothing be logged.
+        // A word that is no level would be taken for a module. There is no such module, and nothing would be logged.
         let is_level = directive.parse::<LevelFilter>().is_ok();
         if !is_level && !directive.contains('=') && !directive.starts_with("queens_") {
             return Err(Mistake(directive.to_owned()));
@@ -233,7 +233,8 @@ fn collector(url: &str) -> Result<String, String> {
     if has_port {
         Ok(url.to_owned())
     } else {
-        Err("expected a URL such as http://127.0.0.1:4317, without https and without a path: traces go by gRPC".to_owned())
+        let expected = "expected a URL such as http://127.0.0.1:4317, without https and without a path";
+        Err(format!("{expected}: traces go by gRPC"))
     }
 }
 

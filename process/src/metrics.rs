@@ -30,7 +30,7 @@ pub fn exposition(registry: &Registry, accept: Option<&str>) -> Result<Expositio
     Ok(Exposition { content_type: "text/plain; version=0.0.4; charset=utf-8", text: plain(&text) })
 }
 
-/// OpenMetrics in the older form, which knows no units and calls a counter what its samples are called.
+/// OpenMetrics in the older form. It knows no units, and a counter has the name that its samples have.
 fn plain(open_metrics: &str) -> String {
     let lines: Vec<&str> = open_metrics.lines().collect();
     let is_counter = |name: &str| lines.contains(&format!("# TYPE {name} counter").as_str());

@@ -1,4 +1,4 @@
-//! What is said on stdout and stderr. Whatever it is made of, a terminal obeys none of it: see [`plain`].
+//! What is said on stdout and stderr. No part of it can command a terminal: see [`plain`].
 
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -11,8 +11,8 @@ use queens_messages::plain;
 /// Whether stdout was closed when this process was started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts `/dev/null`
-/// in the place of a closed stdout, and an answer would be written there and be lost.
+/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts
+/// `/dev/null` in the place of a closed stdout, and an answer would be written there and be lost.
 //
 // SAFETY: what stands in this section are pointers to functions of this type, which the C library calls one after the
 // other, before `main`, on the only thread there is. This one makes a system call and keeps no state but the flag.
@@ -64,7 +64,7 @@ pub fn complain(what: &str) {
     say(&format!("error: {what}"));
 }
 
-/// Whether what is written there is shown by a terminal that can write over what it has shown.
+/// Whether a terminal shows what is written there, one that can write over what it has shown.
 pub fn is_screen(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::output::complain;
 
-/// Signals that come sooner after the first are taken for the same: what stops a process may tell it and its group.
+/// A signal that comes sooner after the first counts as the same one: it may be sent to a process and to its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 /// Cancels `stop` at the first Ctrl-C or SIGTERM and ends the process at the second.

@@ -87,7 +87,7 @@ impl Cross {
         self.queens.as_slice()
     }
 
-    /// How many crosses this one stands for: 8, 4 or 2; 1 for the empty cross.
+    /// How many crosses this one stands for: 8, 4 or 2, and 1 if it is the empty cross.
     #[must_use]
     pub const fn weight(&self) -> u8 {
         self.weight

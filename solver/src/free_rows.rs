@@ -4,7 +4,7 @@ use crate::board::{BoardSize, Square};
 
 /// The rows a cross leaves free, top to bottom, with their allowed squares.
 ///
-/// The queens of the cross stand in no [`State`]: what they attack is missing from the allowed squares, and the
+/// The queens of the cross stand in no [`RowState`]: what they attack is missing from the allowed squares, and the
 /// rows they fill are skipped by a larger [`FreeRow::step`]. So all states of one cross at one depth are uniform,
 /// which is what lets the vector kernels treat them alike.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl FreeRows {
 ///   columns  1 . 1 . . .      rising  . . 1 1 . .      falling  . 1 . . . .
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct State {
+pub(crate) struct RowState {
     /// Columns that hold a queen.
     pub(crate) columns: u32,
     /// Squares on diagonals whose column rises from row to row.
@@ -91,7 +91,7 @@ pub(crate) struct State {
     pub(crate) falling: u32,
 }
 
-impl State {
+impl RowState {
     /// No queen placed yet.
     pub(crate) const EMPTY: Self = Self { columns: 0, rising: 0, falling: 0 };
 
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn the_documented_state_is_what_two_queens_give() {
-        let state = State::EMPTY.with(1).down(1).with(1 << 2).down(1);
-        assert_eq!(state, State { columns: 0b00_0101, rising: 0b00_1100, falling: 0b00_0010 });
+        let state = RowState::EMPTY.with(1).down(1).with(1 << 2).down(1);
+        assert_eq!(state, RowState { columns: 0b00_0101, rising: 0b00_1100, falling: 0b00_0010 });
     }
 
     /// For every cross, the masks say what comparing squares says.

@@ -1,7 +1,7 @@
 //! Counting n-queens placements: boards, symmetry, decomposition and kernels.
 //!
-//! A job's [`Plan`] cuts the board into [`Cross`]es and each of those into numbered [`Subproblems`], of which a [`Kernel`]
-//! counts any run. Summed with the crosses' weights, the counts are Q(n):
+//! A job's [`Plan`] cuts the board into [`Cross`]es and each of those into numbered [`Subproblems`], of which a
+//! [`Kernel`] counts any run. Summed with the crosses' weights, the counts are Q(n):
 //!
 //! ```
 //! use queens_solver::{BoardSize, Kernel, Plan};

@@ -1,4 +1,4 @@
-//! How many ways there are to place queens in some rows that don't attack each other, without going to each of them.
+//! How many ways there are to place queens in some rows so that none attacks another, without visiting each way.
 //!
 //! A plan needs this number for tens of thousands of crosses, and it is some ten millions for each of them at n = 28:
 //! 2.6 · 10^11 prefixes in all. Only the rows above the last three are walked through, which leaves 2 · 10^8 states.
@@ -21,18 +21,18 @@
 //!
 //! A square has at most three attackers in another row, so each of these terms is some popcounts: there are 26.
 //!
-//! **In blocks.** The three masks of each state wait in small arrays until there are enough of them. The loop over these
-//! is arithmetic on words without a branch, of which the compiler makes vectors.
+//! **In blocks.** The three masks of each state wait in small arrays until there are enough of them. The loop over
+//! these is arithmetic on words without a branch, of which the compiler makes vectors.
 //!
 //! What was tried besides stands in `docs/KERNEL.md`.
 
-use crate::free_rows::{FreeRow, State, bits};
+use crate::free_rows::{FreeRow, RowState, bits};
 
 /// States that wait at most.
 const CAPACITY: usize = 256;
 
 /// The number of ways to place a queen in each of `rows`, so that none is attacked, below the queens of `state`.
-pub(crate) fn count(rows: &[FreeRow], state: State) -> u64 {
+pub(crate) fn count(rows: &[FreeRow], state: RowState) -> u64 {
     match rows {
         [above @ .., a, b, c] => {
             let mut block = Block::new(a.step, b.step);
@@ -72,7 +72,7 @@ impl Block {
     }
 
     /// Adds the states that queens in the rows `above` make, seen from the last three rows.
-    fn gather(&mut self, above: &[FreeRow], last: &[FreeRow; 3], state: State) {
+    fn gather(&mut self, above: &[FreeRow], last: &[FreeRow; 3], state: RowState) {
         let [row, above @ ..] = above else { return self.push(last, state) };
         for child in bits(state.free(row.allowed)).map(|queen| state.with(queen).down(row.step)) {
             match above {
@@ -83,7 +83,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn push(&mut self, last: &[FreeRow; 3], mut state: State) {
+    fn push(&mut self, last: &[FreeRow; 3], mut state: RowState) {
         if self.len == CAPACITY {
             self.empty();
         }
@@ -122,7 +122,8 @@ fn below_all_avx2(free: [&[u32]; 3], steps: Steps) -> u32 {
 
 #[inline(always)]
 fn below_all_inlined([a, b, c]: [&[u32]; 3], steps: Steps) -> u32 {
-    // Not an iterator's sum: its closures would be compiled without the features of the function this is inlined into.
+    // A loop and no sum of an iterator: its closures would be compiled without the features of the function that this
+    // is inlined into.
     let mut sum = 0;
     for ((&a, &b), &c) in a.iter().zip(b).zip(c) {
         sum += three_rows(a, b, c, steps);
@@ -188,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    /// By going to each placement, but for its last queen.
-    fn walked(rows: &[FreeRow], state: State) -> u64 {
+    /// By visiting each placement, all but its last queen.
+    fn walked(rows: &[FreeRow], state: RowState) -> u64 {
         let [row, below @ ..] = rows else { return 1 };
         if below.is_empty() {
             return state.free(row.allowed).count_ones().into();
@@ -216,8 +217,11 @@ mod tests {
             (rising, falling) in (any::<u32>(), any::<u32>()),
             thin in any::<bool>(),
         ) {
-            let state = State { columns, rising, falling };
-            let state = if thin { State { columns: columns & rising & falling, rising: 0, falling: 0 } } else { state };
+            let state = if thin {
+                RowState { columns: columns & rising & falling, rising: 0, falling: 0 }
+            } else {
+                RowState { columns, rising, falling }
+            };
             prop_assert_eq!(count(&rows, state), walked(&rows, state));
         }
 

@@ -1,7 +1,7 @@
 //! The numbering of subproblems, and the way from a number to its prefix.
 
 use crate::board::Square;
-use crate::free_rows::{FreeRow, FreeRows, State, bits};
+use crate::free_rows::{FreeRow, FreeRows, RowState, bits};
 use crate::placements;
 
 /// A walk through the subproblems of one cross, in the order of their numbers.
@@ -21,7 +21,7 @@ pub(crate) struct Prefixes<'a> {
 pub(crate) struct Walk {
     position: u64,
     /// For each row begun: the state seen from it and the squares not tried yet.
-    stack: Vec<(State, u32)>,
+    stack: Vec<(RowState, u32)>,
 }
 
 impl<'a> Prefixes<'a> {
@@ -47,7 +47,7 @@ impl<'a> Prefixes<'a> {
     #[must_use]
     pub(crate) fn count(free: &FreeRows, depth: u8) -> u64 {
         let depth = usize::from(depth).min(free.len());
-        placements::count(&free.as_slice()[..depth], State::EMPTY)
+        placements::count(&free.as_slice()[..depth], RowState::EMPTY)
     }
 
     /// The free rows the walk is about.
@@ -88,7 +88,7 @@ impl<'a> Prefixes<'a> {
         self.walk.stack.clear();
         let rows = &self.free.as_slice()[..self.depth];
         let mut skip = number;
-        let mut state = State::EMPTY;
+        let mut state = RowState::EMPTY;
         for (i, row) in rows.iter().enumerate() {
             let mut untried = state.free(row.allowed);
             let mut entered = None;
@@ -140,9 +140,9 @@ impl<'a> Prefixes<'a> {
 }
 
 impl Iterator for Prefixes<'_> {
-    type Item = State;
+    type Item = RowState;
 
-    fn next(&mut self) -> Option<State> {
+    fn next(&mut self) -> Option<RowState> {
         let (prefix, _) = *self.walk.stack.last()?;
         self.advance();
         self.walk.position += 1;
@@ -168,7 +168,7 @@ mod tests {
         for n in [0, 1, 4, 5, 8, 9, 10] {
             for_each_cross(n, |free| {
                 for depth in 0..=5 {
-                    let all: Vec<State> = Prefixes::new(free, depth).collect();
+                    let all: Vec<RowState> = Prefixes::new(free, depth).collect();
                     assert_eq!(all.len() as u64, Prefixes::count(free, depth));
                     let mut walk = Prefixes::new(free, depth);
                     for (number, prefix) in all.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The pruning rule: which children of a node a search goes on with.
 
-use crate::free_rows::{FreeRow, State};
+use crate::free_rows::{FreeRow, RowState};
 
 /// A child with at most this many rows left is looked at as a whole: every row and every column.
 pub(crate) const SEEN_WHOLE: usize = 5;
@@ -24,7 +24,7 @@ pub(crate) const fn n_seen(n_left: usize) -> usize {
 /// quarters of the nodes that a look at the next three rows everywhere does. With many rows left hardly a child is
 /// dropped by any test, and one row is enough.
 #[inline(always)]
-pub(crate) fn surviving(rows: &[FreeRow], columns: u32, child: State) -> Option<u32> {
+pub(crate) fn surviving(rows: &[FreeRow], columns: u32, child: RowState) -> Option<u32> {
     // All is looked at, without a branch: which row or column stops a child can't be predicted.
     let [first, below @ ..] = rows else { return Some(0) };
     let free = child.free(first.allowed);

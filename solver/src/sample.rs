@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::board::{BoardSize, Square};
 use crate::cross::Cross;
-use crate::free_rows::{FreeRows, State, bits};
+use crate::free_rows::{FreeRows, RowState, bits};
 use crate::kernel::Kernel;
 use crate::plan::{self, crosses_in_counting_order};
 use crate::pruning::surviving;
@@ -145,7 +145,7 @@ const fn stream(number: usize, purpose: u64) -> u64 {
 fn random_prefix(free: &FreeRows, depth: usize, random: &mut SplitMix) -> Vec<Square> {
     let mut queens = Vec::new();
     let mut rows = free.as_slice();
-    let mut state = State::EMPTY;
+    let mut state = RowState::EMPTY;
     while let ([row, below @ ..], true) = (rows, queens.len() < depth) {
         let children = bits(state.free(row.allowed))
             .map(|queen| (queen, state.with(queen).down(row.step)))

@@ -6,10 +6,10 @@
 //! efficiency of backtrack programs"): at each level go to a random surviving child and multiply by how many there
 //! were. One descent scatters widely, so they are averaged over many crosses.
 //!
-//! Only additions, multiplications and square roots are used, which IEEE 754 rounds alike everywhere: whoever makes
-//! the same plan gets the same estimates.
+//! Only additions, multiplications and square roots are used. IEEE 754 rounds these alike everywhere, so the same plan
+//! has the same estimates on any machine.
 
-use crate::free_rows::{FreeRows, State, bits};
+use crate::free_rows::{FreeRows, RowState, bits};
 use crate::pruning::surviving;
 use crate::split_mix::SplitMix;
 
@@ -42,7 +42,7 @@ fn product(counts: &[u32]) -> f64 {
 /// One random descent: an unbiased estimate of the nodes of a cross's tree.
 pub(crate) fn descent(free: &FreeRows, random: &mut SplitMix) -> f64 {
     let mut rows = free.as_slice();
-    let mut state = State::EMPTY;
+    let mut state = RowState::EMPTY;
     let (mut product, mut nodes) = (1.0, 0.0);
     while let [row, below @ ..] = rows
         && below.len() >= 2

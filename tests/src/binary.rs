@@ -23,7 +23,7 @@ pub fn binary(name: &str) -> PathBuf {
         Some("debug") => "dev",
         other => other.expect("profiles have ASCII names"),
     };
-    // Whoever needs it meanwhile waits. If a build fails, so does every test that waited for it.
+    // A test that needs it meanwhile waits. If a build fails, so does every test that waited for it.
     let mut built = BUILT.lock().expect("the build in another test has succeeded");
     if !built.contains(name) {
         // Cargo's lock on the target directory is free: it is not held while tests run.

@@ -26,9 +26,9 @@ pub struct Browser {
     screenshots: PathBuf,
 }
 
-/// How a page is looked at.
+/// The width and the colours of a window.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Viewport {
     /// Pixels.
     pub width: u32,
     /// Light text on dark ground.
@@ -36,7 +36,7 @@ pub struct Look {
 }
 
 impl Browser {
-    /// What there is not here that it takes.
+    /// What it needs and is not installed.
     #[must_use]
     pub fn missing() -> Option<String> {
         let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_installed(program));
@@ -155,11 +155,11 @@ impl Browser {
         typed.unwrap_or_else(|error| panic!("keys to {css}: {error}"));
     }
 
-    /// Looks at the page in another way.
+    /// Changes the width and the colours of the window.
     ///
     /// # Panics
     /// If that can't be.
-    pub fn look(&self, Look { width, dark }: Look) {
+    pub fn look(&self, Viewport { width, dark }: Viewport) {
         let scheme = if dark { "dark" } else { "light" };
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.tools("Emulation.setEmulatedMedia", media);
@@ -223,8 +223,8 @@ impl Drop for Browser {
     }
 }
 
-/// What the driver at this address answers, or its reason. Unlike the services that [`http`](crate::http) asks, it insists
-/// on HTTP/1.1 and keeps the connection.
+/// What the driver at this address answers, or its reason. Unlike the services that [`http`](crate::http) asks, it
+/// insists on HTTP/1.1 and keeps the connection.
 fn ask(address: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;

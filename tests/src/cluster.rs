@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::binary;
-use crate::process::{Outcome, Running, clean, queens, run, wait_until};
+use crate::process::{Ended, Running, clean, queens, run, wait_until};
 use crate::service::Service;
 
 /// A running `queens-coordinator`.
@@ -46,7 +46,7 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn start_command(command: Command, data_dir: &Path) -> Self {
-        // Beside the data directory, as nothing that the program did not put there should be in it.
+        // Beside the data directory: only the program puts things there.
         let mut service = Service::start(command, &data_dir.with_extension("log"));
         let address = service.logged("listening address=");
         Self { service, address, data_dir: data_dir.to_owned() }
@@ -161,7 +161,7 @@ impl Coordinator {
 
     /// Runs `queens` with these arguments and `--coordinator`.
     #[track_caller]
-    pub fn queens<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Outcome {
+    pub fn queens<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         run(self.queens_command(args))
     }
 

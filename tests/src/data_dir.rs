@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// The database in a data directory.
 pub const DATABASE: &str = "queens.db";
 
-/// A row of the table of records, all of it but who counted.
+/// A row of the table of records, without the worker that counted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Job, cross, first subproblem, subproblem after the last.
@@ -105,8 +105,8 @@ pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect()
 }
 
-/// A copy of `dir` to look into: opening a database tidies up what a crash has left, which is to stay for the
-/// program itself to deal with.
+/// A copy of `dir` to look into. To open a database tidies up what a crash has left there; that is for the program
+/// itself to do.
 ///
 /// # Panics
 /// If it can't be made.

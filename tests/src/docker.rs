@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use serde_json::Value;
 
-use crate::process::{Outcome, clean, run, wait_until};
+use crate::process::{Ended, clean, run, wait_until};
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -24,7 +24,7 @@ pub enum Compose {
 }
 
 impl Compose {
-    /// The ways that there are here.
+    /// The ways that work here.
     ///
     /// # Errors
     /// Why there is none.
@@ -131,7 +131,7 @@ impl Project {
     /// # Panics
     /// If it fails.
     #[track_caller]
-    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Outcome {
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         successful(self.compose(args))
     }
 
@@ -181,7 +181,7 @@ impl Project {
             self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"]),
             docker_command(["image", "rm", "--force", &self.name]),
         ] {
-            // Who wants to know whether it worked looks at what remains.
+            // Whether it worked is seen by what remains.
             _ = command.stdin(Stdio::null()).output();
         }
     }
@@ -256,7 +256,7 @@ fn docker_command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command
 }
 
 #[track_caller]
-fn successful(command: Command) -> Outcome {
+fn successful(command: Command) -> Ended {
     let what = format!("{command:?}");
     let outcome = run(command);
     assert!(outcome.status.success(), "{what}: {outcome:?}");

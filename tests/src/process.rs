@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::binary;
 
-/// How long to wait for what must come: far more than it takes.
+/// How long to wait for something that must come: far longer than it takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// `queens` with these arguments.
@@ -22,7 +22,7 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// The same command without what the caller's environment says to the program; panics show where they come from.
+/// The same command without the variables that our programs read. Panics show where they come from.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("QUEENS_")) {
@@ -42,7 +42,7 @@ pub fn is_installed(program: &str) -> bool {
 
 /// How a process ended and what it wrote.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Ended {
     /// How it ended.
     pub status: ExitStatus,
     /// What it wrote to stdout, if that was not redirected.
@@ -53,7 +53,7 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-impl Outcome {
+impl Ended {
     /// The one JSON object that a successful `queens count --output json` writes.
     ///
     /// # Panics
@@ -87,7 +87,7 @@ impl Outcome {
 /// # Panics
 /// If it does not end in time.
 #[track_caller]
-pub fn run(mut command: Command) -> Outcome {
+pub fn run(mut command: Command) -> Ended {
     Running::start(&mut command).wait()
 }
 
@@ -177,7 +177,7 @@ impl Running {
     /// # Panics
     /// If it does not end.
     #[track_caller]
-    pub fn kill(mut self) -> Outcome {
+    pub fn kill(mut self) -> Ended {
         self.child.kill().expect("our child");
         self.wait()
     }
@@ -196,7 +196,7 @@ impl Running {
     /// # Panics
     /// If it does not end in time.
     #[track_caller]
-    pub fn wait(mut self) -> Outcome {
+    pub fn wait(mut self) -> Ended {
         // Read meanwhile: a process that writes more than a pipe holds would wait for us for ever.
         let stdout = self.child.stdout.take().map(|pipe| thread::spawn(|| text(pipe)));
         let stderr = self.child.stderr.take().map(|pipe| thread::spawn(|| text(pipe)));
@@ -206,7 +206,7 @@ impl Running {
             reader.map(|reader| reader.join().expect("the output is text")).unwrap_or_default()
         };
         let (stdout, stderr) = (read(stdout), read(stderr));
-        Outcome { status, stdout, stderr, elapsed }
+        Ended { status, stdout, stderr, elapsed }
     }
 }
 

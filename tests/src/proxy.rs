@@ -27,9 +27,9 @@ struct Weather {
     delay: Duration,
     /// What comes is thrown away, in both directions, and nobody is told.
     swallows: bool,
-    /// How many more pieces of data get a wrong byte.
+    /// In how many more pieces of data a byte is changed.
     n_to_garble: u64,
-    /// How many have got one.
+    /// In how many it was.
     n_garbled: u64,
 }
 
@@ -88,7 +88,7 @@ async fn accept(listener: TcpListener, target: SocketAddr, weather: Arc<watch::S
         let Ok((client, _)) = listener.accept().await else { return };
         let weather = weather.clone();
         tokio::spawn(async move {
-            // Whoever can't be reached is out of reach for the client too.
+            // If the target can't be reached, the client sees its connection end.
             let Ok(server) = TcpStream::connect(target).await else { return };
             let ((from_client, to_client), (from_server, to_server)) =
                 (client.into_split(), server.into_split());

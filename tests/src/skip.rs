@@ -1,8 +1,8 @@
-//! What a test does that can't be done here: it says so and is counted, or it fails. The solver's own tests, which know
-//! no other crate of ours, have this file as a module too.
+//! What a test does that can't test anything here: it says so and is counted, or it fails. This file is also a module
+//! of the solver's own tests, which depend on no other crate of ours.
 //!
-//! Notes are kept in TARGET/skipped, in one file for each run of `cargo test`: they are those of all test programs that
-//! one process has started. The last of these programs, `what_was_skipped`, shows them.
+//! Notes are kept in TARGET/skipped. Each run of `cargo test` has one file there, named after the process that starts
+//! the test programs. One of the last programs, `what_was_skipped`, shows them.
 
 use std::env;
 use std::fs::{self, File};
@@ -23,7 +23,8 @@ pub fn skipped(what: &str) {
     }
 }
 
-/// Says that something is not tested, and that this machine can't be made to: nobody is asked to forbid that.
+/// Says that something is not tested because this machine can't do it, whatever is installed. That is no failure
+/// anywhere.
 pub fn impossible(what: &str) {
     note(&format!("not tested here: {what}"));
 }

@@ -6,12 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{Outcome, Running, clean, is_installed, queens, run};
+use queens_tests::process::{Ended, Running, clean, is_installed, queens, run};
 use queens_tests::{binary, skipped};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-fn outcome(args: &str) -> Outcome {
+fn outcome(args: &str) -> Ended {
     run(queens(args.split_whitespace()))
 }
 
@@ -160,7 +160,7 @@ fn given_queens_are_completed_or_it_is_said_that_they_can_not_be() {
 }
 
 #[track_caller]
-fn outcome_of_given(method: &str) -> Outcome {
+fn outcome_of_given(method: &str) -> Ended {
     let outcome = outcome(&format!("solve 8 --given 0:2,3:7 {method}"));
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     outcome

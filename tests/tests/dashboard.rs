@@ -1,6 +1,6 @@
 //! The coordinator's pages in a real browser.
 
-use queens_tests::browser::{Browser, Look};
+use queens_tests::browser::{Browser, Viewport};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::http;
 use queens_tests::process::wait_until;
@@ -11,18 +11,18 @@ use tempfile::TempDir;
 /// A board that takes any machine here some hours.
 const LONG: &str = "22";
 
-const LOOKS: [(&str, Look); 4] = [
-    ("360-light", Look { width: 360, dark: false }),
-    ("360-dark", Look { width: 360, dark: true }),
-    ("1920-light", Look { width: 1920, dark: false }),
-    ("1920-dark", Look { width: 1920, dark: true }),
+const VIEWPORTS: [(&str, Viewport); 4] = [
+    ("360-light", Viewport { width: 360, dark: false }),
+    ("360-dark", Viewport { width: 360, dark: true }),
+    ("1920-light", Viewport { width: 1920, dark: false }),
+    ("1920-dark", Viewport { width: 1920, dark: true }),
 ];
 
-/// Keeps pictures of a page as it is looked at in all ways.
+/// Keeps a picture of a page for each viewport.
 fn keep(browser: &Browser, page: &str) {
-    for (name, look) in LOOKS {
-        browser.look(look);
-        // What is drawn to measure is drawn again when the width is another.
+    for (name, viewport) in VIEWPORTS {
+        browser.look(viewport);
+        // Curves are drawn again when the width changes.
         browser.wait_until("the page to be drawn", "document.readyState === 'complete'");
         browser.screenshot(&format!("{page}-{name}"));
     }

@@ -11,7 +11,7 @@ use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};
 use queens_tests::cluster::coordinator_command;
 use queens_tests::data_dir::tamper;
-use queens_tests::process::{Outcome, Running, clean, is_installed, queens, run, wait_until};
+use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -24,7 +24,8 @@ use tonic::{Request, Response, Status, Streaming};
 
 /// Clears the screen, renames the window by ESC and by a C1 character, turns the direction, overwrites the line, and
 /// hides what comes between.
-const ODD: &str = "odd\u{1b}[2J\u{1b}]0;owned\u{7}\u{9d}0;owned\u{9c}\u{9b}31m\u{202e}txt.exe\u{2066}\r\u{8}\u{200b}\u{7f}\u{2028}end";
+const ODD: &str = "odd\u{1b}[2J\u{1b}]0;owned\u{7}\u{9d}0;owned\u{9c}\u{9b}31m\u{202e}\
+                   txt.exe\u{2066}\r\u{8}\u{200b}\u{7f}\u{2028}end";
 
 /// A coordinator that answers with [`ODD`] wherever it can say something, or refuses everything with it.
 #[derive(Clone, Copy)]
@@ -224,7 +225,7 @@ fn check_plain(text: &str) {
 }
 
 #[track_caller]
-fn check_outcome(outcome: &Outcome, shown: bool) {
+fn check_outcome(outcome: &Ended, shown: bool) {
     check_plain(&outcome.stdout);
     check_plain(&outcome.stderr);
     let all = format!("{}{}", outcome.stdout, outcome.stderr);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use queens_coordinator::store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, Record, records, share};
-use queens_tests::process::{Outcome, Running, queens, run, wait_until};
+use queens_tests::process::{Ended, Running, queens, run, wait_until};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ fn start_counting(dir: &Path) -> (Running, Vec<Record>) {
 
 /// Sends a signal; the process must end in time.
 #[track_caller]
-fn interrupt(mut running: Running, signal: &str) -> Outcome {
+fn interrupt(mut running: Running, signal: &str) -> Ended {
     let sent = Instant::now();
     running.signal(signal);
     let outcome = running.wait();
@@ -55,7 +55,7 @@ fn interrupt(mut running: Running, signal: &str) -> Outcome {
 
 /// Checks that one line says how far the count is, in percent, and `hint`.
 #[track_caller]
-fn check_message(outcome: &Outcome, hint: &str) -> f64 {
+fn check_message(outcome: &Ended, hint: &str) -> f64 {
     let line = outcome.complaint(1);
     let share = line.strip_prefix("interrupted at ").and_then(|rest| rest.split_once(" % of the work: "));
     let (share, rest) = share.expect(line);
@@ -65,7 +65,7 @@ fn check_message(outcome: &Outcome, hint: &str) -> f64 {
 
 /// Checks that one line says how far the plan is, and `hint`.
 #[track_caller]
-fn check_planning(outcome: &Outcome, hint: &str) {
+fn check_planning(outcome: &Ended, hint: &str) {
     let line = outcome.complaint(1);
     let share = line.strip_prefix("interrupted at ").and_then(|rest| rest.split_once(" % of the plan: "));
     let (share, rest) = share.expect(line);
@@ -145,13 +145,13 @@ fn a_second_signal_ends_it_at_once() {
     let dir = TempDir::new().expect("a temporary directory");
     let dir = dir.path();
     let (mut running, _) = start_counting(dir);
-    // As long as somebody else writes to the database, what was counted can't be recorded, so that after the first
-    // signal there is something to wait for.
+    // While somebody else writes to the database, nothing can be recorded. So there is something to wait for after the
+    // first signal.
     let other = Connection::open(dir.join(DATABASE)).expect("there is a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it lets others write");
     let seen = records(dir).expect("readable");
     running.signal("INT");
-    // Those that come at once are taken for one.
+    // Signals that come at the same time count as one.
     running.signal("TERM");
     std::thread::sleep(Duration::from_millis(500));
     assert!(running.is_running(), "it waits to record what it has");

@@ -30,7 +30,7 @@ fn count(dir: &Path) -> Command {
 /// What a kill has left.
 #[derive(Default)]
 struct Remains {
-    /// Nothing if not even the database was made, or no job was in it.
+    /// `None` if there was no database yet, or no job in it.
     job: Option<JobAudit>,
     records: Vec<Record>,
 }
@@ -57,17 +57,17 @@ fn look_at(dir: &Path) -> Remains {
 }
 
 /// When to kill: so that the job lasts for all the kills that are to come.
-struct Pace {
+struct KillTimes {
     /// Share of the job per millisecond, of the best run so far.
-    rate: f64,
+    share_per_ms: f64,
     /// Runs in a row that have recorded nothing.
     n_barren: u64,
 }
 
-impl Pace {
+impl KillTimes {
     fn longest_ms(&self, share: f64, n_kills_left: u64) -> u64 {
-        // What the rate promises is halved at the last kill: the best run so far was not the best there can be.
-        let fair_ms = (1.0 - share) / self.rate / (n_kills_left + 2) as f64;
+        // What that promises is halved at the last kill: the best run so far was not the best there can be.
+        let fair_ms = (1.0 - share) / self.share_per_ms / (n_kills_left + 2) as f64;
         // A machine so slow that nothing gets done gets more time.
         let fair_ms = fair_ms + (50 * self.n_barren) as f64;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is clamped fits")]
@@ -76,17 +76,17 @@ impl Pace {
     }
 
     fn learn(&mut self, gain: f64, delay_ms: u64) {
-        self.rate = self.rate.max(gain / delay_ms as f64);
+        self.share_per_ms = self.share_per_ms.max(gain / delay_ms as f64);
         self.n_barren = if gain > 0.0 { 0 } else { self.n_barren + 1 };
     }
 }
 
 /// Kills one count in `dir` [`N_KILLS`] times, and returns what they left; nothing if the count ended before the last.
-fn kill_again_and_again(dir: &Path, pace: &mut Pace, chance: &mut Chance) -> Option<Remains> {
+fn kill_again_and_again(dir: &Path, times: &mut KillTimes, chance: &mut Chance) -> Option<Remains> {
     let mut before = Remains::default();
     let mut n_fruitful = 0;
     for kill in 1..=N_KILLS {
-        let longest_ms = pace.longest_ms(before.share(), N_KILLS - kill);
+        let longest_ms = times.longest_ms(before.share(), N_KILLS - kill);
         let delay_ms = chance.within(SHORTEST_MS..=longest_ms);
         let running = Running::start(&mut count(dir));
         thread::sleep(Duration::from_millis(delay_ms));
@@ -103,7 +103,7 @@ fn kill_again_and_again(dir: &Path, pace: &mut Pace, chance: &mut Chance) -> Opt
         let gain = after.share() - before.share();
         assert!(gain >= 0.0, "kill {kill} after {delay_ms} ms: {gain}");
         n_fruitful += u64::from(gain > 0.0);
-        pace.learn(gain, delay_ms);
+        times.learn(gain, delay_ms);
         before = after;
     }
     assert!(n_fruitful >= 2, "{n_fruitful} of {N_KILLS} runs recorded anything");
@@ -113,13 +113,13 @@ fn kill_again_and_again(dir: &Path, pace: &mut Pace, chance: &mut Chance) -> Opt
 #[test]
 fn twenty_kills_neither_lose_nor_repeat_anything() {
     let mut chance = Chance::seeded();
-    let mut pace = Pace { rate: 0.0, n_barren: 0 };
+    let mut times = KillTimes { share_per_ms: 0.0, n_barren: 0 };
     // Nobody knows a machine's speed beforehand: a count that ends too soon is begun again with shorter runs.
     let (dir, before) = (0..5)
         .find_map(|_| {
             let dir = TempDir::new().expect("a temporary directory");
-            let remains = kill_again_and_again(dir.path(), &mut pace, &mut chance);
-            pace.rate *= 1.5;
+            let remains = kill_again_and_again(dir.path(), &mut times, &mut chance);
+            times.share_per_ms *= 1.5;
             remains.map(|remains| (dir, remains))
         })
         .expect("a count that lasts for all the kills");

@@ -8,7 +8,7 @@ use std::path::Path;
 use queens_boards::animation::{Frame, Frames};
 use queens_boards::picture::Look;
 use queens_boards::{Placement, Queen};
-use queens_tests::process::{Outcome, queens, run};
+use queens_tests::process::{Ended, queens, run};
 use roxmltree::{Document, Node};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ const DARK: Colour = [0xb5, 0x83, 0x5a];
 const INK: Colour = [0x1d, 0x1a, 0x18];
 
 /// Runs `queens` in a directory.
-fn in_dir(dir: &Path, args: &str) -> Outcome {
+fn in_dir(dir: &Path, args: &str) -> Ended {
     let mut command = queens(args.split(' '));
     command.current_dir(dir);
     run(command)

@@ -1,7 +1,7 @@
 //! Time left, held against how long it took.
 //!
-//! Plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, and what is promised of them is
-//! checked. It takes a machine that has nothing else to do: nobody can foretell what else it will do.
+//! Plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, and what is promised of
+//! them is checked. It takes a machine that has nothing else to do: nobody can foretell what else it will do.
 
 use std::env;
 use std::thread;
@@ -84,8 +84,8 @@ fn time_left_is_what_it_takes() {
     let runs: Vec<Run> = (0..if full { 10 } else { 1 }).map(|_| count(N)).collect();
     for Run { seconds, n_said, worst, n_missed } in &runs {
         say(&format!(
-            "n = {N} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and the \
-             truth {n_missed} times outside its range",
+            "n = {N} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and \
+             the truth {n_missed} times outside its range",
             100.0 * worst
         ));
     }

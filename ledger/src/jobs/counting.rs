@@ -43,11 +43,9 @@ impl Counting {
         for (number, planned) in (0..).zip(counting.plan.crosses()) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
-            for gap in recorded.recorded.gaps(0..all) {
-                if let Ok(span) = Span::new(number, gap.start, gap.end) {
-                    counting.free.insert(span);
-                }
-            }
+            let whole = Span::new(number, 0, all).ok();
+            let left = whole.into_iter().flat_map(|whole| unrecorded(recorded, whole));
+            left.for_each(|span| counting.free.insert(span));
             let progress = &mut counting.progress;
             progress.solutions += u128::from(planned.cross().weight()) * recorded.solutions;
             progress.nodes += recorded.nodes;
@@ -164,22 +162,17 @@ impl Counting {
 
     /// Makes free what of `span` is not recorded. Nobody else may hold any of it.
     pub(crate) fn release(&mut self, span: Span) {
-        for gap in self.coverage[span.cross() as usize].recorded.gaps(span.from()..span.to()) {
-            if let Ok(gap) = Span::new(span.cross(), gap.start, gap.end) {
-                // A span that was released and leased again may come back twice.
-                self.free.take(gap);
-                self.free.insert(gap);
-            }
+        // A span that was released and leased again may come back twice.
+        for part in unrecorded(&self.coverage[span.cross() as usize], span) {
+            self.free.insert(part);
         }
     }
 
     /// Sets aside what of `span` is not recorded, for other workers than `tried`. Nobody else may hold any of it.
     pub(crate) fn fail(&mut self, span: Span, tried: &BTreeSet<WorkerId>) {
-        for gap in self.coverage[span.cross() as usize].recorded.gaps(span.from()..span.to()) {
-            if let Ok(gap) = Span::new(span.cross(), gap.start, gap.end) {
-                self.free.take(gap);
-                self.failed.insert(gap, tried.clone());
-            }
+        for part in unrecorded(&self.coverage[span.cross() as usize], span) {
+            self.free.take(part);
+            self.failed.insert(part, tried.clone());
         }
     }
 
@@ -214,4 +207,10 @@ impl Counting {
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.n_recorded == self.progress.n_subproblems
     }
+}
+
+/// What of a span is not recorded of its cross.
+fn unrecorded(coverage: &Coverage, span: Span) -> impl Iterator<Item = Span> {
+    let gaps = coverage.recorded.gaps(span.from()..span.to()).into_iter();
+    gaps.filter_map(move |gap| Span::new(span.cross(), gap.start, gap.end).ok())
 }

@@ -74,9 +74,7 @@ impl FailedSpans {
         for key in before.into_iter().chain(inside).collect::<Vec<_>>() {
             let Some(failed) = self.remove(key) else { continue };
             let Ok(held) = Span::new(key.0, key.1, failed.to) else { continue };
-            let (before, rest) = held.split_at(span.from());
-            let after = rest.and_then(|rest| rest.split_at(span.to()).1);
-            before.into_iter().chain(after).for_each(|left| self.insert(left, failed.tried.clone()));
+            held.without(&[span]).into_iter().for_each(|left| self.insert(left, failed.tried.clone()));
         }
     }
 

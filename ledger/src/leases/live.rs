@@ -219,10 +219,7 @@ impl LiveLease {
     /// Ends it: what is left, and all that its worker may still report.
     pub(crate) fn end(self) -> (EndedLease, SpanSet) {
         let Self { spans, mut cut, tried, .. } = self;
-        spans.iter().for_each(|span| {
-            cut.take(span);
-            cut.insert(span);
-        });
+        spans.iter().for_each(|span| cut.insert(span));
         (EndedLease { spans, tried }, cut)
     }
 }

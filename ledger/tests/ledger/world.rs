@@ -238,7 +238,7 @@ impl Worker {
             }
             ToWorker::Shorten { lease, spans: taken } => {
                 if let Some((_, spans)) = self.leases.get_mut(&lease) {
-                    *spans = spans.iter().flat_map(|&span| without(span, &taken)).collect();
+                    *spans = spans.iter().flat_map(|span| span.without(&taken)).collect();
                 }
             }
             ToWorker::Cancel(lease) => _ = self.leases.remove(&lease),
@@ -247,20 +247,6 @@ impl Worker {
             ToWorker::Acknowledge { .. } => {}
         }
     }
-}
-
-pub(crate) fn without(span: Span, taken: &[Span]) -> Vec<Span> {
-    let cut = |spans: Vec<Span>, taken: &Span| {
-        let cut = |span: Span| match span.intersection(*taken) {
-            None => vec![span],
-            Some(inside) => {
-                let (before, rest) = span.split_at(inside.from());
-                before.into_iter().chain(rest.and_then(|rest| rest.split_at(inside.to()).1)).collect()
-            }
-        };
-        spans.into_iter().flat_map(cut).collect()
-    };
-    taken.iter().fold(vec![span], cut)
 }
 
 pub(crate) fn count(lease: &Lease, span: Span) -> Count {

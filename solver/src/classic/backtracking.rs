@@ -1,10 +1,9 @@
 //! Backtracking over the list of placed queens, column by column.
 //!
-//! The board is nothing but the list of its queens. A queen is tried on every row of the next column; it is
-//! safe if it is so from each queen of the list; once all rows are tried, the queen before it moves on.
-//! The textbook program: Wirth, "Program development by stepwise refinement", CACM 14, 1971; in this form, with
-//! `safe?` and the list of positions, Abelson and Sussman, SICP, exercise 2.42 (which keeps all partial placements
-//! of a column where this keeps one).
+//! The board is nothing but the list of its queens. A queen is tried on every row of the next column; it is safe if no
+//! queen of the list attacks it. When all rows are tried, the queen before it moves on. The textbook program: Wirth,
+//! "Program development by stepwise refinement", CACM 14, 1971; in this form, with `safe?` and the list of positions,
+//! Abelson and Sussman, SICP, exercise 2.42 (which keeps all partial placements of a column where this keeps one).
 
 use std::sync::atomic::AtomicBool;
 

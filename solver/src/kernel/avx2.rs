@@ -143,8 +143,8 @@ impl Search<'_> {
             let mut end = to.len;
             while at < len && end <= CAPACITY {
                 let child;
-                // SAFETY: `at` is less than `len`, and each turn keeps no more states than it takes; there is room for a
-                // vector behind `CAPACITY`.
+                // SAFETY: `at` is less than `len`, and each turn keeps no more states than it takes; there is room for
+                // a vector behind `CAPACITY`.
                 unsafe {
                     (child, kept) = from.turn::<FIRST>(at, kept, constants);
                     end = to.append(end, child, child.dropped::<SEEN>(constants));

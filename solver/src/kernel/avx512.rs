@@ -119,7 +119,7 @@ impl Search<'_> {
             let (upper, lower) = self.states.split_at_mut(level + 1);
             let (from, to) = (&upper[level], &mut lower[0]);
             let mut end = to.len;
-            // Past the end of the array, what is taken are the dead states there, for which there is room once.
+            // Past the end of the array a stream takes the dead states there, for which there is room once.
             while end <= CAPACITY - STREAMS * LANES && at < len {
                 for stream in &mut streams {
                     // SAFETY: each stream before this one takes `LANES` states at most, from an `at` below `len`.

@@ -16,7 +16,7 @@ use std::thread::LocalKey;
 use super::level::Level;
 use super::portable;
 use crate::board::BoardSize;
-use crate::free_rows::State;
+use crate::free_rows::RowState;
 use crate::prefix::Prefixes;
 use crate::span::Count;
 
@@ -86,7 +86,7 @@ pub(super) fn count<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIE
     }
     let columns = prefixes.free_rows().columns();
     arrays.with_borrow_mut(|states| {
-        // What a search has left that was stopped, or has panicked, must not be counted by the next one.
+        // A search that was stopped or has panicked leaves states behind, which the next one must not count.
         states.iter_mut().for_each(|states| states.len = 0);
         Search { vectors, levels, columns, states, stop, count: Count::default() }
             .run(prefixes, n_subproblems)
@@ -107,7 +107,7 @@ impl<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIED: usize> Searc
                 left -= 1;
                 // A prefix without a free square has no nodes; it would get a child without a queen.
                 if prefix.free(self.levels[0].allowed[0]) != 0 {
-                    first.push(State { columns: self.columns & !prefix.columns, ..prefix });
+                    first.push(RowState { columns: self.columns & !prefix.columns, ..prefix });
                 }
             }
             if left == 0 {
@@ -134,7 +134,7 @@ impl<const WORDS: usize, const UNTRIED: usize> States<WORDS, UNTRIED> {
     const EMPTY: Self =
         Self { columns: [0; WORDS], rising: [0; WORDS], falling: [0; WORDS], untried: [0; UNTRIED], len: 0 };
 
-    fn push(&mut self, state: State) {
+    fn push(&mut self, state: RowState) {
         self.columns[self.len] = state.columns;
         self.rising[self.len] = state.rising;
         self.falling[self.len] = state.falling;

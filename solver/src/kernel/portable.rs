@@ -4,16 +4,16 @@
 //! rule lets it through, which makes it one *node*. The last two rows are not searched but counted in closed form, so
 //! queens placed there are no nodes.
 //!
-//! The states of each row wait in a small array, and when one is full, it is emptied into the next row's: depth-first in
-//! blocks. Nothing in the tree depends on that order, but the time does: a child is written behind the array's end in any
-//! case, and the end moves if the child is let through. A recursion would branch on it, and that branch can't be
+//! The states of each row wait in a small array, and when one is full, it is emptied into the next row's: depth-first
+//! in blocks. Nothing in the tree depends on that order, but the time does: a child is written behind the array's end
+//! in any case, and the end moves if the child is let through. A recursion would branch on it, and that branch can't be
 //! predicted.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::board::BoardSize;
-use crate::free_rows::{FreeRow, State, bits};
+use crate::free_rows::{FreeRow, RowState, bits};
 use crate::prefix::Prefixes;
 use crate::pruning::surviving;
 use crate::span::Count;
@@ -50,7 +50,7 @@ pub(super) fn count(prefixes: &mut Prefixes<'_>, n_subproblems: u64, stop: &Atom
 /// States seen from the same row.
 #[derive(Clone)]
 struct States {
-    states: [State; CAPACITY],
+    states: [RowState; CAPACITY],
     len: usize,
 }
 
@@ -66,12 +66,12 @@ struct Search<'a> {
 }
 
 impl States {
-    const EMPTY: Self = Self { states: [State::EMPTY; CAPACITY], len: 0 };
+    const EMPTY: Self = Self { states: [RowState::EMPTY; CAPACITY], len: 0 };
 }
 
 impl Search<'_> {
     /// Adds a prefix to the states of the first row.
-    fn push(&mut self, prefix: State) -> Option<()> {
+    fn push(&mut self, prefix: RowState) -> Option<()> {
         if self.states[0].len == CAPACITY {
             self.expand(0)?;
         }
@@ -127,7 +127,7 @@ impl Search<'_> {
     /// Otherwise the queens can stand one way if the rows together reach both columns and each has a square, and
     /// the other way as well only if each row reaches both.
     #[inline(always)]
-    fn last_two(&self, state: State, upper: u32, row: FreeRow, last: FreeRow) -> u64 {
+    fn last_two(&self, state: RowState, upper: u32, row: FreeRow, last: FreeRow) -> u64 {
         let both = self.columns & !state.columns;
         let lower = state.down(row.step).free(last.allowed);
         let on_one_diagonal = both & (both >> row.step) != 0;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 
 use crate::classic::Method;
-use crate::free_rows::{FreeRows, State};
+use crate::free_rows::{FreeRows, RowState};
 use crate::prefix::Prefixes;
 use crate::{BoardSize, Count, Cross, Kernel, Plan, PlanProgress, Square, Symmetry, published};
 
@@ -110,7 +110,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The number of subproblems, for which most prefixes are not gone to, is that of the prefixes that a walk meets.
+    /// The number of subproblems is found without visiting most prefixes. It is the number of prefixes that a walk
+    /// meets.
     #[test]
     fn as_many_subproblems_are_counted_as_a_walk_meets(
         n in 4_u8..=32,
@@ -126,15 +127,15 @@ proptest! {
     }
 }
 
-/// The largest boards: masks use every bit of their words. Deep prefixes leave little enough to count, and an
-/// independent count over squares says what is right.
+/// The largest boards: masks use every bit of their words. Deep prefixes leave little to count, and an independent
+/// count over squares tells the right number.
 #[test]
 fn deep_subproblems_of_the_largest_boards_are_counted_right() {
     for n in [30, 31, 32] {
         for cross in Cross::all(size(n)).iter().step_by(9001) {
             let free = FreeRows::new(size(n), cross.queens());
             let mut prefix = cross.queens().to_vec();
-            let mut state = State::EMPTY;
+            let mut state = RowState::EMPTY;
             // Take the middle free square of each row until ten rows are left or none is free.
             let rows = free.as_slice();
             for row in &rows[..rows.len() - 10] {

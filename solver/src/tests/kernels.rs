@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::free_rows::{FreeRow, FreeRows, State};
+use crate::free_rows::{FreeRow, FreeRows, RowState};
 use crate::prefix::Prefixes;
 use crate::tests::skip::{impossible, skipped};
 use crate::{BoardSize, Count, Cross, Kernel, Square};
@@ -44,7 +44,7 @@ fn check(free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) {
 /// Adds what is below `state`, one queen after the other down to the last row. A queen is a node if the rows that are
 /// looked at below it, all of five at most, two of six, or one, have a free square each, and if they are all that are
 /// left, every column still to be filled as well.
-fn count_plainly(rows: &[FreeRow], columns: u32, state: State, count: &mut Count) {
+fn count_plainly(rows: &[FreeRow], columns: u32, state: RowState, count: &mut Count) {
     let [row, below @ ..] = rows else {
         count.solutions += 1;
         return;
@@ -72,7 +72,7 @@ fn count_plainly(rows: &[FreeRow], columns: u32, state: State, count: &mut Count
     }
 }
 
-/// The system has an opinion of its own on what the processor can do.
+/// A kernel is available if the system, too, says that the processor has what it needs.
 #[test]
 fn kernels_that_this_processor_lacks_are_said_so() {
     let system = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -128,7 +128,7 @@ fn random_board(
     let crosses = Cross::all(size(n));
     let mut queens = cross.get(&crosses).queens().to_vec();
     let free = FreeRows::new(size(n), &queens);
-    let mut state = State::EMPTY;
+    let mut state = RowState::EMPTY;
     for (row, choice) in free.as_slice().iter().take(free.len().saturating_sub(n_left)).zip(choices) {
         let squares: Vec<u8> = (0..n).filter(|column| state.free(row.allowed) >> column & 1 == 1).collect();
         if squares.is_empty() {
@@ -189,7 +189,7 @@ proptest! {
     }
 }
 
-/// A kernel that was stopped somewhere on its way has left nothing behind that a later call would count.
+/// A kernel that was stopped on its way leaves nothing behind that a later call would count.
 #[test]
 fn a_stopped_kernel_counts_rightly_the_next_time() {
     let free = FreeRows::new(size(20), Cross::all(size(20))[0].queens());

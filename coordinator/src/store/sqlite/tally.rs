@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use queens_ledger::intervals::Intervals;
 use queens_ledger::store::Coverage;
 use queens_messages::JobId;
 use rusqlite::Connection;
@@ -88,15 +87,10 @@ impl Tally {
     pub(super) fn compare(&self, claimed: &Coverage) -> Result<(), String> {
         let Coverage { recorded, solutions, nodes } = &self.sum;
         if *recorded != claimed.recorded {
-            let only = |these: &Intervals, others: &Intervals| {
-                let mut rest = these.clone();
-                others.ranges().for_each(|range| rest.remove(&range));
-                rest.to_string()
-            };
             return Err(format!(
                 "subproblems without a record: '{}', records not in the coverage: '{}'",
-                only(&claimed.recorded, recorded),
-                only(recorded, &claimed.recorded)
+                claimed.recorded.without(recorded),
+                recorded.without(&claimed.recorded)
             ));
         }
         let sums = [("solutions", *solutions, claimed.solutions), ("nodes", *nodes, claimed.nodes)];

@@ -1,0 +1,235 @@
+//! `queens animate`: the backtracking search as it goes on.
+
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::ValueEnum;
+use console::{Term, style};
+use queens_boards::Queen;
+use queens_boards::animation::{self, Frame, Frames, Timing};
+use queens_boards::picture::{Look, Scale, is_dark};
+use queens_process::{cancel_on_signal, is_screen, say, stdout};
+use tokio_util::sync::CancellationToken;
+
+use crate::confirm::confirm_file;
+use crate::flags::{BoardArgs, LargeFileArgs, tile_px};
+use crate::present::file::Target;
+use crate::present::gif::gif;
+use crate::present::raster;
+use crate::usage::WrongUsage;
+
+/// The most pictures of an animation: all of n = 8, or half an hour at the usual pace.
+const MOST_FRAMES: usize = 20_000;
+
+/// Pictures that tell how large a GIF of all will be.
+const SAMPLE: usize = 100;
+
+/// Show the backtracking search: the square being tried green if it is safe, red if not
+///
+/// In the terminal, or as moving pictures in a file. Shows 20000 pictures at most, and says so if that is not all.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct AnimateArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+
+    /// Go on behind the first solution to all
+    #[arg(long)]
+    all: bool,
+
+    /// File to draw into; its name says whether as GIF or SVG. '-' is stdout [default: show in the terminal]
+    #[arg(short = 'o', long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// What to draw [default: by the name of FILE; svg for '-']
+    #[arg(long, requires = "file")]
+    format: Option<Film>,
+
+    /// Width of a square in pixels, 4 to 400
+    #[arg(long, value_name = "P", default_value = "48", value_parser = tile_px, requires = "file",
+          allow_negative_numbers = true)]
+    tile_size: u32,
+
+    /// Milliseconds that each picture is shown, 20 to 10000; a solution is shown ten times as long. GIF rounds up to
+    /// tens
+    #[arg(long, value_name = "MS", default_value = "100", value_parser = delay, allow_negative_numbers = true)]
+    delay: u32,
+
+    #[command(flatten)]
+    large: LargeFileArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Film {
+    Gif,
+    Svg,
+}
+
+fn delay(text: &str) -> Result<u32, String> {
+    let delay = text.parse().ok().filter(|delay| (20..=10_000).contains(delay));
+    delay.ok_or_else(|| "expected a number of milliseconds from 20 to 10000".to_owned())
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
+    let n = u32::from(args.board.n.get());
+    let timing = Timing { delay_ms: args.delay, rest_ms: 10 * args.delay };
+    let mut frames = Frames::new(n, args.all);
+    let Some(path) = &args.file else {
+        let seen = show(n, frames.by_ref().take(MOST_FRAMES), timing).await?;
+        tell_cut(seen && frames.next().is_some());
+        return Ok(ExitCode::SUCCESS);
+    };
+    let film = match film(path, args.format) {
+        Ok(film) => film,
+        Err(what) => return Err(WrongUsage(what).into()),
+    };
+    let target = Target::new(path)?;
+    let scale = Scale { tile: args.tile_size };
+    let shown: Vec<Frame> = frames.by_ref().take(MOST_FRAMES).collect();
+    let bytes = match film {
+        Film::Svg => {
+            let svg = animation::svg(n, &shown, scale, timing);
+            if !confirm_file(svg.len(), args.large.yes)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            svg.into_bytes()
+        }
+        Film::Gif => {
+            raster::check_size((scale.board(n), scale.board(n)))?;
+            let first = &shown[..shown.len().min(SAMPLE)];
+            let estimate = gif(n, first, scale, timing)?.len() * shown.len() / first.len().max(1);
+            if !confirm_file(estimate, args.large.yes)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            gif(n, &shown, scale, timing)?
+        }
+    };
+    target.write(&bytes)?;
+    tell_cut(frames.next().is_some());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says that the search goes on where the pictures end, if it does.
+fn tell_cut(is_cut: bool) {
+    if is_cut {
+        say(&format!("the search goes on: only its first {MOST_FRAMES} pictures are shown"));
+    }
+}
+
+fn film(path: &Path, asked: Option<Film>) -> Result<Film, String> {
+    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match (asked, extension.as_deref()) {
+        (Some(film), _) => Ok(film),
+        (None, Some("gif")) => Ok(Film::Gif),
+        (None, Some("svg")) => Ok(Film::Svg),
+        (None, _) if path == Path::new("-") => Ok(Film::Svg),
+        (None, _) => Err(format!(
+            "what to draw into '{}' is not known: its name has to end in .gif or .svg, or --format has to say it",
+            path.display()
+        )),
+    }
+}
+
+/// Lines below the board.
+const LINES_BELOW: usize = 1;
+
+/// Shows the pictures one after the other in the same place of the terminal. Where there is none, as in a pipe, all are
+/// written below each other at once. Returns whether all were seen: nobody interrupted, and no reader went away.
+async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> anyhow::Result<bool> {
+    let is_screen = is_screen(&stdout().context("failed to write to stdout")?);
+    let terminal = Term::buffered_stdout();
+    let height = n as usize + LINES_BELOW;
+    if is_screen {
+        let (rows, columns) = terminal.size();
+        let (rows, columns) = (usize::from(rows), usize::from(columns));
+        ensure!(
+            rows > height && columns >= 2 * n as usize,
+            "a board of {n} rows needs a terminal of {} lines and {} columns: this one has {rows} and {columns}",
+            height + 1,
+            2 * n
+        );
+    }
+    let stop = CancellationToken::new();
+    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let shown = async {
+        if !is_screen {
+            return play(&terminal, is_screen, n, frames, timing, &stop).await;
+        }
+        terminal.hide_cursor()?;
+        let result = play(&terminal, is_screen, n, frames, timing, &stop).await;
+        terminal.show_cursor()?;
+        terminal.flush()?;
+        result
+    };
+    match shown.await {
+        // The reader has seen what it wanted.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        shown => shown.context("failed to write to the terminal"),
+    }
+}
+
+async fn play(
+    terminal: &Term,
+    is_screen: bool,
+    n: u32,
+    frames: impl Iterator<Item = Frame>,
+    timing: Timing,
+    stop: &CancellationToken,
+) -> io::Result<bool> {
+    let mut looks = vec![Look::Empty; (n * n) as usize];
+    let (mut n_tried, mut n_solutions) = (0_u64, 0_u64);
+    for (i, frame) in frames.enumerate() {
+        for &(queen, look) in &frame.changes {
+            looks[(queen.row * n + queen.column) as usize] = look;
+        }
+        n_solutions += u64::from(frame.solved);
+        let is_try = |&(_, look): &(Queen, Look)| matches!(look, Look::Safe | Look::Attacked);
+        n_tried += u64::from(!frame.solved && frame.changes.iter().any(is_try));
+        if i > 0 && is_screen {
+            terminal.clear_last_lines(n as usize + LINES_BELOW)?;
+        }
+        terminal.write_str(&picture(n, &looks))?;
+        let solutions = if n_solutions == 1 { "solution" } else { "solutions" };
+        terminal.write_line(&format!("{n_tried} squares tried, {n_solutions} {solutions}"))?;
+        if !is_screen {
+            terminal.write_line("")?;
+            terminal.flush()?;
+            continue;
+        }
+        terminal.flush()?;
+        let shown_for = Duration::from_millis(timing.of(&frame, false).into());
+        tokio::select! {
+            () = tokio::time::sleep(shown_for) => {}
+            () = stop.cancelled() => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// A board in the terminal; without colours, x is a square where a queen is attacked.
+fn picture(n: u32, looks: &[Look]) -> String {
+    let mut picture = String::new();
+    for row in 0..n {
+        let mut line = String::new();
+        for column in 0..n {
+            let dark = usize::from(is_dark(Queen { row, column }));
+            let look = looks[(row * n + column) as usize];
+            let (letter, background) = match look {
+                Look::Empty => (". ", [223, 180][dark]),
+                Look::Queen => ("Q ", [223, 180][dark]),
+                Look::Safe => ("Q ", 113),
+                Look::Attacked => ("x ", 203),
+            };
+            let ink = if look == Look::Empty { background } else { 16 };
+            line.push_str(&style(letter).color256(ink).on_color256(background).to_string());
+        }
+        picture.push_str(line.trim_end());
+        picture.push('\n');
+    }
+    picture
+}

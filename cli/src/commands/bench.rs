@@ -1,0 +1,250 @@
+//! `queens bench`: how fast a kernel counts a fixed sample of a board.
+
+use std::num::NonZeroUsize;
+use std::ops::Add;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use queens_process::threads;
+use queens_solver::classic::Method;
+use queens_solver::{BoardSize, Kernel, Part, Sampler, parallel, published};
+use serde::Serialize;
+
+use crate::flags::{KernelArgs, OutputArgs};
+use crate::present::numbers::{TimeUnit, plural};
+use crate::present::output::{Output, print};
+use crate::present::progress::Busy;
+use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
+
+/// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
+const TEXTBOOK_EVERY: usize = 64;
+
+/// Measure how fast a kernel counts a fixed sample of a board, and check what it counted
+///
+/// The sample is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes. Solutions
+/// are weighted: a solution of a cross that stands for eight counts eight times. Exit status 1 if the counts are wrong.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// Size of the board, 0 to 32
+    #[arg(long, value_name = "N", default_value = "18", allow_negative_numbers = true)]
+    n: BoardSize,
+
+    /// How many of the board's crosses to count; all of them if there are fewer
+    #[arg(long, value_name = "S", value_parser = sample, default_value = "512", allow_negative_numbers = true)]
+    sample: NonZeroUsize,
+
+    /// Counting threads
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value = "1", allow_negative_numbers = true)]
+    threads: NonZeroUsize,
+
+    #[command(flatten)]
+    kernel: KernelArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+fn sample(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a number of crosses, from 1".to_owned())
+}
+
+/// What was measured, in the form that scripts rely on.
+#[derive(Debug, Serialize)]
+struct Answer {
+    n: u8,
+    kernel: &'static str,
+    threads: usize,
+    sample: usize,
+    crosses: usize,
+    /// Σ weight × solutions of the sample.
+    solutions: String,
+    nodes: String,
+    seconds: f64,
+    core_seconds: f64,
+    ns_per_solution: Option<f64>,
+    ns_per_node: Option<f64>,
+    projected_core_seconds: f64,
+    /// Twice the standard error of the projection, relative to it.
+    projected_error: f64,
+    checked_against: String,
+    agrees: bool,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    let kernel = args.kernel.kernel();
+    let sampler = Sampler::new(args.n);
+    let n_parts = args.sample.get().min(sampler.n_crosses());
+    let busy = Busy::new("choosing parts", None);
+    let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
+    drop(busy);
+    let (timed, seconds) = time(&parts, kernel, args.threads)?;
+    let sample: Vec<(Part, Timed)> = parts.into_iter().zip(timed).collect();
+    let busy = Busy::new("checking the counts", None);
+    let check = check(kernel, &sampler, &sample, args.threads)?;
+    let nodes = board_nodes(&sampler, &sample, args.threads)?;
+    drop(busy);
+    let answer = answer(args, &sampler, &sample, seconds, nodes, check);
+    print(&match args.output.output {
+        Output::Json => serde_json::to_string(&answer)?,
+        Output::Text => text(&answer),
+    })?;
+    Ok(if answer.agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Counts all parts; returns also the seconds that passed meanwhile.
+fn time(parts: &[Part], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
+    // Once without looking at the clock: a sleeping processor takes a while to wake up.
+    for part in parts.iter().take(16) {
+        _ = part.count(kernel);
+    }
+    let began = Instant::now();
+    let busy = Busy::new("counting parts", Some(parts.len()));
+    let time = |i: usize| {
+        let timed = Timed::new(&parts[i], kernel);
+        busy.step();
+        timed
+    };
+    let timed = parallel(n_threads, parts.len(), |_| true, time)?;
+    Ok((timed, began.elapsed().as_secs_f64()))
+}
+
+/// What the counts were compared with, and whether they were the same.
+#[derive(Debug)]
+struct Check {
+    against: String,
+    agrees: bool,
+}
+
+/// Compares a whole board with its published count, anything else with another kernel and a textbook method.
+fn check(
+    timed_with: Kernel,
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    n_threads: NonZeroUsize,
+) -> anyhow::Result<Check> {
+    if is_whole_board(sampler, sample.len())
+        && let Some(published) = published(sampler.n())
+    {
+        let against = format!("the published count {}", published.solutions);
+        return Ok(Check { against, agrees: solutions(sample) == published.solutions });
+    }
+    let other = Kernel::ALL.into_iter().find(|kernel| kernel.is_available() && *kernel != timed_with);
+    let agrees = parallel(
+        n_threads,
+        sample.len(),
+        |_| true,
+        |i| {
+            let (part, timed) = &sample[i];
+            let textbook = i % TEXTBOOK_EVERY == 0;
+            other.is_none_or(|kernel| part.count(kernel) == timed.count)
+                && (!textbook
+                    || Method::Bitmask.count(sampler.n(), part.queens()) == Ok(timed.count.solutions))
+        },
+    )?;
+    let (n_parts, n_textbook) = (sample.len(), sample.len().div_ceil(TEXTBOOK_EVERY));
+    let against = match other {
+        Some(kernel) => {
+            format!(
+                "the {kernel} kernel on all {n_parts} parts and a textbook method on {n_textbook} of them"
+            )
+        }
+        None => format!("a textbook method on {n_textbook} of {n_parts} parts"),
+    };
+    Ok(Check { against, agrees: agrees.into_iter().all(|agrees| agrees) })
+}
+
+fn solutions(sample: &[(Part, Timed)]) -> u128 {
+    sample.iter().map(|(part, timed)| u128::from(part.weight()) * u128::from(timed.count.solutions)).sum()
+}
+
+fn answer(
+    args: &BenchArgs,
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    seconds: f64,
+    board_nodes: Measured,
+    check: Check,
+) -> Answer {
+    let solutions = solutions(sample);
+    let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
+    let core_seconds: f64 = sample.iter().map(|(_, timed)| timed.core_seconds).fold(0.0, f64::add);
+    let projected = board_time(sampler, sample, board_nodes);
+    let ns_per = |count: u128| (count > 0).then(|| core_seconds * 1e9 / count as f64);
+    Answer {
+        n: args.n.get(),
+        kernel: args.kernel.kernel().name(),
+        threads: args.threads.get(),
+        sample: sample.len(),
+        crosses: sampler.n_crosses(),
+        solutions: solutions.to_string(),
+        nodes: nodes.to_string(),
+        seconds,
+        core_seconds,
+        ns_per_solution: ns_per(solutions),
+        ns_per_node: ns_per(nodes),
+        projected_core_seconds: projected.value,
+        projected_error: 2.0 * projected.error,
+        checked_against: check.against,
+        agrees: check.agrees,
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let Answer { n, kernel, sample, crosses, solutions, nodes, seconds, checked_against, .. } = answer;
+    let threads = plural(answer.threads, "thread");
+    let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
+    let (per_solution, per_node) = (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, "node"));
+    let error = answer.projected_error * 100.0;
+    let unit = TimeUnit::of(answer.projected_core_seconds);
+    let projected = unit.rounded(answer.projected_core_seconds);
+    let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
+    format!(
+        "n = {n}, {sample} of {crosses} crosses, {kernel} kernel on {threads}\n\
+         {solutions} weighted solutions, {nodes} nodes in {seconds:.3} s{per_solution}{per_node}\n\
+         {verdict} {checked_against}\n\
+         whole board: {projected} core-{} ± {error:.0} %",
+        unit.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
+    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(Part, Timed)])) -> Check {
+        let sampler = Sampler::new(BoardSize::new(n).expect("a board size"));
+        let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i));
+        let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();
+        tamper(&mut sample);
+        check(kernel, &sampler, &sample, NonZeroUsize::MIN).expect("no thread is started")
+    }
+
+    #[test]
+    fn wrong_counts_are_noticed() {
+        let kernel = Kernel::best();
+        assert!(checked(12, 1000, kernel, |_| ()).agrees);
+        assert!(!checked(12, 1000, kernel, |sample| sample[7].1.count.solutions += 1).agrees);
+        assert!(checked(14, 70, kernel, |_| ()).agrees);
+        for i in [0, 64] {
+            assert!(!checked(14, 70, kernel, |sample| sample[i].1.count.solutions += 1).agrees, "part {i}");
+        }
+        // Where there is another kernel, it notices what the textbook method does not look at.
+        if kernel != Kernel::Portable {
+            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.solutions -= 1).agrees);
+            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.nodes += 1).agrees);
+        }
+    }
+
+    #[test]
+    fn what_is_checked_is_said() {
+        let kernel = Kernel::best();
+        assert_eq!(checked(8, 512, kernel, |_| ()).against, "the published count 92");
+        let against = checked(14, 70, kernel, |_| ()).against;
+        assert!(against.contains("textbook method on 2 of"), "{against}");
+        let against = checked(22, 1, kernel, |_| ()).against;
+        assert!(against.contains("textbook method on 1 of"), "{against}");
+    }
+}

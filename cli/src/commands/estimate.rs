@@ -1,0 +1,200 @@
+//! `queens estimate`: how long a count would take.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use queens_process::{default_threads, threads};
+use queens_solver::{Part, Sampler, parallel, published};
+use serde::Serialize;
+
+use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
+use crate::present::numbers::{TimeUnit, grouped, plural};
+use crate::present::output::{Output, print};
+use crate::present::progress::Busy;
+use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time};
+
+/// How long to take samples.
+const PROBING: Duration = Duration::from_secs(3);
+
+/// Parts to count however long that takes.
+const FEWEST_PARTS: usize = 16;
+
+/// The share of the time that a sample says nothing about: the bookkeeping around the kernel, and how fast a core is
+/// at another time (on a shared machine, runs seconds apart differ by so much).
+const UNSEEN: f64 = 0.1;
+
+/// Estimate how long counting N queens would take, within seconds
+///
+/// Samples of the board are counted with this machine's kernel. Expect the truth in the range 19 times out of 20, for
+/// cores like these that are as busy as they are now.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct EstimateArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+
+    /// Cores that would count; by default those of this machine
+    #[arg(long, value_name = "C", value_parser = cores,
+          default_value_t = default_cores(), allow_negative_numbers = true)]
+    cores: NonZeroU64,
+
+    /// Threads to count samples with; by default one for each processor
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value_t = default_threads(), allow_negative_numbers = true)]
+    threads: NonZeroUsize,
+
+    #[command(flatten)]
+    kernel: KernelArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+fn cores(text: &str) -> Result<NonZeroU64, String> {
+    text.parse().map_err(|_| "expected a number of cores, from 1".to_owned())
+}
+
+fn default_cores() -> NonZeroU64 {
+    NonZeroU64::try_from(default_threads()).unwrap_or(NonZeroU64::MIN)
+}
+
+/// What is expected, in the form that scripts rely on. The ranges are of 95 %.
+#[derive(Debug, Serialize)]
+struct Answer {
+    n: u8,
+    kernel: &'static str,
+    cores: u64,
+    core_seconds: f64,
+    core_seconds_range: [f64; 2],
+    wall_seconds: f64,
+    wall_seconds_range: [f64; 2],
+    nodes: f64,
+    nodes_per_core_second: f64,
+    solutions: f64,
+    solutions_range: [f64; 2],
+    published: Option<String>,
+    crosses: usize,
+    sample: usize,
+    threads: usize,
+    seconds: f64,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let busy = Busy::new("counting samples", None);
+    let sampler = Sampler::new(args.board.n);
+    let go_on = |i| i < FEWEST_PARTS || began.elapsed() < PROBING;
+    let sample = parallel(args.threads, sampler.n_crosses(), go_on, |i| {
+        let part = sampler.part(i);
+        let timed = Timed::new(&part, args.kernel.kernel());
+        (part, timed)
+    })?;
+    drop(busy);
+    let busy = Busy::new("estimating nodes", None);
+    let nodes = board_nodes(&sampler, &sample, args.threads)?;
+    drop(busy);
+    let answer = answer(args, &sampler, &sample, nodes, began);
+    print(&match args.output.output {
+        Output::Json => serde_json::to_string(&answer)?,
+        Output::Text => text(&answer),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn answer(
+    args: &EstimateArgs,
+    sampler: &Sampler,
+    sample: &[(Part, Timed)],
+    board_nodes: Measured,
+    began: Instant,
+) -> Answer {
+    let core_time = board_time(sampler, sample, board_nodes);
+    let solutions = board_solutions(sampler, sample, board_nodes);
+    let cores = args.cores.get();
+    let core_seconds_range = range(core_time, UNSEEN);
+    Answer {
+        n: args.board.n.get(),
+        kernel: args.kernel.kernel().name(),
+        cores,
+        core_seconds: core_time.value,
+        core_seconds_range,
+        wall_seconds: core_time.value / cores as f64,
+        wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
+        nodes: board_nodes.value,
+        nodes_per_core_second: if core_time.value > 0.0 { board_nodes.value / core_time.value } else { 0.0 },
+        solutions: solutions.value,
+        solutions_range: range(solutions, 0.0),
+        published: published(args.board.n).map(|counts| counts.solutions.to_string()),
+        crosses: sampler.n_crosses(),
+        sample: sample.len(),
+        threads: args.threads.get(),
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}
+
+/// Two standard errors to either side, and `unseen` more.
+fn range(measured: Measured, unseen: f64) -> [f64; 2] {
+    let factor = (1.0 + 2.0 * measured.error) * (1.0 + unseen);
+    [measured.value / factor, measured.value * factor]
+}
+
+fn text(answer: &Answer) -> String {
+    let Answer { n, kernel, cores, crosses, sample, .. } = answer;
+    let core_time = time(answer.core_seconds, answer.core_seconds_range, "core-");
+    let wall_time = time(answer.wall_seconds, answer.wall_seconds_range, "");
+    let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{} cores", grouped(*cores as f64)) };
+    let [fewest, most] = answer.solutions_range;
+    let solutions = match &answer.published {
+        Some(published) => format!("published: {published}"),
+        None => format!("{fewest:.2e} to {most:.2e}, none published"),
+    };
+    let threads = plural(answer.threads, "thread");
+    format!(
+        "Q({n}): {core_time} with the {kernel} kernel of this machine\n\
+         {cores}: {wall_time}\n\
+         {} nodes, {} each core-second; {} solutions ({solutions})\n\
+         from {sample} of {crosses} crosses, probed for {:.1} s on {threads}",
+        about(answer.nodes),
+        about(answer.nodes_per_core_second),
+        about(answer.solutions),
+        answer.seconds
+    )
+}
+
+/// A number whose first digits matter.
+fn about(number: f64) -> String {
+    if number < 1e6 { grouped(number) } else { format!("{number:.2e}") }
+}
+
+/// "23 core-years (18 to 29)"
+fn time(seconds: f64, [least, most]: [f64; 2], prefix: &str) -> String {
+    if most < 0.001 {
+        return format!("under 0.001 {prefix}seconds");
+    }
+    let unit = TimeUnit::of(seconds);
+    let [expected, least, most] = [seconds, least, most].map(|seconds| unit.rounded(seconds));
+    format!("{expected} {prefix}{} ({least} to {most})", unit.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(seconds: f64, error: f64, expected: &str) {
+        let range = range(Measured { value: seconds, error }, UNSEEN);
+        assert_eq!(time(seconds, range, "core-"), expected);
+    }
+
+    #[test]
+    fn times_have_one_unit_and_a_range() {
+        check(0.0, 0.0, "under 0.001 core-seconds");
+        check(0.000_9, 0.0, "under 0.001 core-seconds");
+        check(0.004, 0.0, "0.0040 core-seconds (0.0036 to 0.0044)");
+        check(2.83, 0.01, "2.8 core-seconds (2.5 to 3.2)");
+        check(23.4 * 365.25 * 86400.0, 0.05, "23 core-years (19 to 28)");
+        check(1e12, 0.05, "32,000 core-years (26,000 to 38,000)");
+    }
+}

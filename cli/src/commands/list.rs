@@ -1,0 +1,69 @@
+//! `queens list`: all solutions.
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use queens_boards::{Notation, Solutions};
+use queens_process::stdout;
+
+use crate::flags::BoardArgs;
+use crate::present::notation::Format;
+
+/// What is found waits no longer than this to be seen.
+const FLUSH_AFTER: Duration = Duration::from_millis(100);
+
+/// Print all ways to place N queens, in lexicographic order, as they are found
+///
+/// The vector [1 3 0 2] has the column of the queen of each row, both counted from 0.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+
+    /// Only one of those that are rotations or reflections of each other: the first in order
+    #[arg(long)]
+    fundamental: bool,
+
+    /// End after K solutions [default: all]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    limit: Option<u64>,
+
+    /// How to write them, each on a line of its own; boards have an empty line between them
+    #[arg(long, default_value = "vector")]
+    format: Format,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
+    match stdout().and_then(|out| write(args, &mut BufWriter::new(out.lock()))) {
+        // The reader has seen what it wanted.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.context("failed to write the solutions")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(args: &ListArgs, out: &mut impl Write) -> io::Result<()> {
+    let mut solutions =
+        Solutions::new(args.board.n).filter(|solution| !args.fundamental || solution.is_fundamental());
+    let mut left = args.limit.unwrap_or(u64::MAX);
+    let mut flushed: Option<Instant> = None;
+    let notation = Notation::from(args.format);
+    while left > 0
+        && let Some(solution) = solutions.next()
+    {
+        left -= 1;
+        if notation == Notation::Board && flushed.is_some() {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", solution.written(notation))?;
+        if flushed.is_none_or(|at| at.elapsed() > FLUSH_AFTER) {
+            out.flush()?;
+            flushed = Some(Instant::now());
+        }
+    }
+    out.flush()
+}

@@ -1,0 +1,201 @@
+//! `queens render`: pictures of solutions.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use queens_boards::picture::{self, Scale};
+use queens_boards::{Notation, Placement, Solutions, construction};
+use queens_solver::BoardSize;
+
+use crate::confirm::confirm_file;
+use crate::flags::{LargeFileArgs, tile_px};
+use crate::present::file::Target;
+use crate::present::output::print;
+use crate::present::raster;
+use crate::usage::WrongUsage;
+
+/// The largest board that is drawn.
+const MOST_DRAWN: u32 = 1000;
+
+/// The most boards on one contact sheet.
+const MOST_BOARDS: usize = 2000;
+
+/// Draw a solution, or many on a contact sheet
+///
+/// Without -o as text, Q for a queen and . for an empty square.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct RenderArgs {
+    /// Size of the board, 0 to 1000, to draw the solution that 'queens solve N' prints
+    #[arg(value_name = "N", value_parser = size, allow_negative_numbers = true,
+          required_unless_present = "vector", conflicts_with = "vector")]
+    n: Option<u32>,
+
+    /// The solution to draw: the column of the queen of each row, both counted from 0, such as "1 3 0 2"
+    #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
+    vector: Option<Placement>,
+
+    /// Draw all solutions, at most 2000, on one sheet
+    #[arg(long, conflicts_with_all = ["vector", "fundamental"])]
+    all: bool,
+
+    /// Draw the fundamental solutions, at most 2000, on one sheet: one of those that are rotations or reflections of
+    /// each other
+    #[arg(long, conflicts_with = "vector")]
+    fundamental: bool,
+
+    /// File to draw into; its name says whether as SVG or PNG. '-' is stdout [default: text on stdout]
+    #[arg(short = 'o', long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// What to draw [default: by the name of FILE; svg for '-']
+    #[arg(long)]
+    format: Option<Picture>,
+
+    /// Width of a square in pixels, 4 to 400 [default: 48; 20 on a contact sheet]
+    #[arg(long, value_name = "P", value_parser = tile_px, allow_negative_numbers = true)]
+    tile_size: Option<u32>,
+
+    #[command(flatten)]
+    large: LargeFileArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Picture {
+    Text,
+    Svg,
+    Png,
+}
+
+fn size(text: &str) -> Result<u32, String> {
+    let size = text.parse().ok().filter(|size| *size <= MOST_DRAWN);
+    size.ok_or_else(|| format!("expected a whole number from 0 to {MOST_DRAWN}"))
+}
+
+/// What is drawn.
+enum Subject {
+    One(Placement),
+    Sheet(u32, Vec<Placement>),
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
+    let format = match format(args) {
+        Ok(format) => format,
+        Err(what) => return Err(WrongUsage(what).into()),
+    };
+    let subject = match subject(args) {
+        Ok(Some(subject)) => subject,
+        Ok(None) => {
+            queens_process::complain(&format!("there is no solution for n = {}", args.n.unwrap_or(0)));
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(what) => return Err(WrongUsage(what).into()),
+    };
+    let target = Target::new(args.file.as_deref().unwrap_or(Path::new("-")))?;
+    let scale = subject.scale(args.tile_size);
+    let bytes = match format {
+        Picture::Text if args.file.is_none() => {
+            print(&subject.text())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Picture::Text => format!("{}\n", subject.text()).into_bytes(),
+        Picture::Svg => subject.svg(scale).into_bytes(),
+        Picture::Png => {
+            raster::check_size(subject.size_px(scale))?;
+            raster::png(&subject.svg(scale))?
+        }
+    };
+    if !confirm_file(bytes.len(), args.large.yes)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    target.write(&bytes)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn format(args: &RenderArgs) -> Result<Picture, String> {
+    if let Some(format) = args.format {
+        return Ok(format);
+    }
+    let Some(path) = &args.file else { return Ok(Picture::Text) };
+    if path == Path::new("-") {
+        return Ok(Picture::Svg);
+    }
+    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
+        Some("svg") => Ok(Picture::Svg),
+        Some("png") => Ok(Picture::Png),
+        Some("txt") => Ok(Picture::Text),
+        _ => Err(format!(
+            "what to draw into '{}' is not known: its name has to end in .svg, .png or .txt, or --format has to say it",
+            path.display()
+        )),
+    }
+}
+
+/// What is to be drawn, `None` if there is no solution.
+fn subject(args: &RenderArgs) -> Result<Option<Subject>, String> {
+    if let Some(placement) = &args.vector {
+        let n = placement.n();
+        let is_small = n <= MOST_DRAWN;
+        return if is_small {
+            Ok(Some(Subject::One(placement.clone())))
+        } else {
+            Err(format!("the board has {n} rows: at most {MOST_DRAWN} are drawn"))
+        };
+    }
+    let n = args.n.unwrap_or(0);
+    if !args.all && !args.fundamental {
+        return Ok(construction(n).map(Subject::One));
+    }
+    // The first solutions of larger boards in order are hard to find, and too many anyway.
+    let too_many = || {
+        format!("n = {n} has more than {MOST_BOARDS} such solutions: a contact sheet has no room for them")
+    };
+    let size = BoardSize::try_from(n).map_err(|_| too_many())?;
+    let solutions = Solutions::new(size).filter(|solution| args.all || solution.is_fundamental());
+    let drawn: Vec<Placement> = solutions.take(MOST_BOARDS + 1).collect();
+    match drawn.len() {
+        0 => Ok(None),
+        len if len > MOST_BOARDS => Err(too_many()),
+        _ => Ok(Some(Subject::Sheet(n, drawn))),
+    }
+}
+
+/// Widths of a square unless another is asked for.
+const TILE_PX: u32 = 48;
+const TILE_PX_ON_SHEET: u32 = 20;
+
+impl Subject {
+    fn scale(&self, tile_px: Option<u32>) -> Scale {
+        let usual = match self {
+            Self::One(_) => TILE_PX,
+            Self::Sheet(..) => TILE_PX_ON_SHEET,
+        };
+        Scale { tile: tile_px.unwrap_or(usual) }
+    }
+
+    fn svg(&self, scale: Scale) -> String {
+        match self {
+            Self::One(placement) => picture::board(placement, scale),
+            Self::Sheet(n, placements) => picture::sheet(*n, placements, scale),
+        }
+    }
+
+    fn size_px(&self, scale: Scale) -> (u32, u32) {
+        match self {
+            Self::One(placement) => (scale.board(placement.n()), scale.board(placement.n())),
+            Self::Sheet(n, placements) => scale.sheet(*n, placements.len()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let board = |placement: &Placement| placement.written(Notation::Board).to_string();
+        match self {
+            Self::One(placement) => board(placement),
+            Self::Sheet(_, placements) => placements.iter().map(board).collect::<Vec<_>>().join("\n\n"),
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! `queens table`: the methods of counting side by side.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use queens_boards::plot::{Labels, Line, log_plot};
+use queens_process::say;
+use queens_solver::classic::Method as Classic;
+use queens_solver::{BoardSize, Kernel, Plan, fundamental, half_turn, quarter_turn};
+use serde_json::{Map, Value, json};
+
+use crate::present::file::Target;
+use crate::present::output::print;
+use crate::time_limit::{time_limit, within};
+use crate::usage::WrongUsage;
+
+/// A count is repeated for so long, and so often, but not beyond the last: what takes little time is disturbed easily.
+const REPEAT_FOR: Duration = Duration::from_millis(20);
+const REPEATS: usize = 3;
+const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
+
+/// Count by several methods, each on one thread, and compare their seconds
+///
+/// A method that takes longer than the time limit is given up, and not asked for larger boards.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableArgs {
+    /// The first board size
+    #[arg(long, value_name = "A", default_value = "1", allow_negative_numbers = true)]
+    from: BoardSize,
+
+    /// The last board size
+    #[arg(long, value_name = "B", default_value = "10", allow_negative_numbers = true)]
+    to: BoardSize,
+
+    /// A method; can be given several times [default: all]
+    #[arg(long, value_delimiter = ',')]
+    method: Vec<Method>,
+
+    /// Seconds after which a method is given up
+    #[arg(long, value_name = "S", default_value = "10", value_parser = time_limit, allow_negative_numbers = true)]
+    time_limit: Duration,
+
+    /// How to print the table
+    #[arg(long, default_value = "text")]
+    format: TableFormat,
+
+    /// Also draw the seconds over n, on a logarithmic axis, into this SVG file ('-' for stdout, instead of the table)
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// All permutations of the columns, looked at when complete
+    Permutations,
+    /// Queen by queen, each against the list of those placed
+    Backtracking,
+    /// The row or column with the fewest available squares next
+    Propagation,
+    /// All occupied lines in one word, to n = 13
+    Bitcode,
+    /// Three words shifted along from row to row
+    Bitmask,
+    /// What 'queens count' does: crosses, and the fastest kernel of this processor
+    Kernel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    /// For people
+    Text,
+    /// A line for each n; what was not counted is empty
+    Csv,
+    /// One array with an object for each n; counts are strings, what was not counted is null
+    Json,
+}
+
+/// One n.
+struct Row {
+    n: BoardSize,
+    /// What the methods that came to their end agree on.
+    solutions: Option<u64>,
+    fundamental: Option<u128>,
+    /// For each method.
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cell {
+    Seconds(f64),
+    /// It took longer than the limit.
+    OutOfTime,
+    /// It was not asked: a smaller board took too long, or it can't hold this one.
+    NotCounted,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
+    if args.from > args.to {
+        let (from, to) = (args.from, args.to);
+        return Err(WrongUsage(format!("there is no board size from {from} to {to}")).into());
+    }
+    if let Some(path) = &args.plot
+        && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg"))
+        && path.as_os_str() != "-"
+    {
+        return Err(
+            WrongUsage(format!("a plot is drawn as SVG: '{}' has to end in .svg", path.display())).into()
+        );
+    }
+    let target = args.plot.as_deref().map(Target::new).transpose()?;
+    let print_table = !matches!(target, Some(Target::Stdout));
+    let mut methods: Vec<Method> = Vec::new();
+    for &method in if args.method.is_empty() { Method::value_variants() } else { &args.method } {
+        if !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    let mut printer = Printer { format: args.format, methods: &methods, limit: args.time_limit };
+    let mut rows: Vec<Row> = Vec::new();
+    if print_table {
+        printer.begin()?;
+    }
+    for n in BoardSize::range(args.from.get(), args.to.get()) {
+        let row = Row::new(n, &methods, rows.last(), args.time_limit)?;
+        if row.cells.iter().all(|cell| *cell == Cell::NotCounted) {
+            let limit = args.time_limit.as_secs_f64();
+            say(&format!("no method is left for n = {n}: --time-limit {limit} is over"));
+            break;
+        }
+        if print_table {
+            printer.row(&row)?;
+        }
+        rows.push(row);
+    }
+    if print_table {
+        printer.end(&rows)?;
+    }
+    if let Some(target) = target {
+        target.write(plot(&methods, &rows).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Row {
+    /// Counts n by each method that came to its end for the board before.
+    fn new(n: BoardSize, methods: &[Method], before: Option<&Self>, limit: Duration) -> anyhow::Result<Self> {
+        let mut row = Self { n, solutions: None, fundamental: None, cells: Vec::new() };
+        let mut counted_by = None;
+        for (i, &method) in methods.iter().enumerate() {
+            let was_too_slow = before.is_some_and(|before| !matches!(before.cells[i], Cell::Seconds(_)));
+            if was_too_slow || !method.can_hold(n) {
+                row.cells.push(Cell::NotCounted);
+                continue;
+            }
+            let Some((count, seconds)) = within(limit, |stop| method.count_timed(n, stop)) else {
+                row.cells.push(Cell::OutOfTime);
+                continue;
+            };
+            row.cells.push(Cell::Seconds(seconds));
+            match (row.solutions, counted_by) {
+                (Some(other), Some(by)) if other != count => {
+                    let (name, by) = (method.name(), Method::name(by));
+                    bail!(
+                        "for n = {n} {name} counts {count} solutions, but {by} {other}: one of them is wrong"
+                    );
+                }
+                _ => (row.solutions, counted_by) = (Some(count), Some(method)),
+            }
+        }
+        if let Some(solutions) = row.solutions {
+            row.fundamental = Some(up_to_symmetry(n, solutions)?);
+        }
+        Ok(row)
+    }
+}
+
+fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
+    let never = AtomicBool::new(false);
+    let symmetric = half_turn(n, &never).zip(quarter_turn(n, &never));
+    let (half, quarter) = symmetric.context("the search for symmetric solutions did not end")?;
+    let found = fundamental(n, solutions.into(), half, quarter);
+    found.with_context(|| format!("for n = {n} the solutions contradict the symmetric solutions"))
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        self.classic().map_or("kernel", Classic::name)
+    }
+
+    fn classic(self) -> Option<Classic> {
+        match self {
+            Self::Permutations => Some(Classic::Permutations),
+            Self::Backtracking => Some(Classic::Backtracking),
+            Self::Propagation => Some(Classic::Propagation),
+            Self::Bitcode => Some(Classic::Bitcode),
+            Self::Bitmask => Some(Classic::Bitmask),
+            Self::Kernel => None,
+        }
+    }
+
+    fn can_hold(self, n: BoardSize) -> bool {
+        self.classic().is_none_or(|method| n.get() <= method.max_size())
+    }
+
+    /// The solutions and the least seconds of some runs that counted them, or `None` if not even one was done when it
+    /// was told to stop.
+    fn count_timed(self, n: BoardSize, stop: &AtomicBool) -> Option<(u64, f64)> {
+        let began = Instant::now();
+        let mut counted = None;
+        for n_runs in 1.. {
+            let this = Instant::now();
+            let Some(count) = self.count(n, stop) else { break };
+            let seconds = this.elapsed().as_secs_f64();
+            counted = Some((count, counted.map_or(seconds, |(_, least)| seconds.min(least))));
+            let elapsed = began.elapsed();
+            if n_runs >= REPEATS && elapsed > REPEAT_FOR || elapsed > REPEAT_AT_MOST {
+                break;
+            }
+        }
+        counted
+    }
+
+    /// The solutions, or `None` if told to stop.
+    fn count(self, n: BoardSize, stop: &AtomicBool) -> Option<u64> {
+        match self.classic() {
+            Some(method) => method.count_until(n, &[], stop).ok()?,
+            None => count_by_kernel(n, stop),
+        }
+    }
+}
+
+/// Makes the plan of a job and counts it, in this thread.
+fn count_by_kernel(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
+    let plan = Plan::new(n, NonZeroUsize::MIN, stop)?;
+    let kernel = Kernel::best();
+    let mut total = 0_u64;
+    for planned in plan.crosses() {
+        let all = 0..planned.choice().n_subproblems;
+        let count = planned.subproblems().count(all, kernel, stop)?;
+        total = total.checked_add(count.solutions.checked_mul(planned.cross().weight().into())?)?;
+    }
+    Some(total)
+}
+
+/// Prints a table row by row, as they come.
+struct Printer<'a> {
+    format: TableFormat,
+    methods: &'a [Method],
+    limit: Duration,
+}
+
+impl Printer<'_> {
+    fn begin(&mut self) -> anyhow::Result<()> {
+        let names = || self.methods.iter().map(|method| method.name());
+        match self.format {
+            TableFormat::Text => {
+                let mut line = format!("{:>2}  {:>12}  {:>12}", "n", "solutions", "fundamental");
+                for name in names() {
+                    _ = write!(line, "  {name:>12}");
+                }
+                print(&line)
+            }
+            TableFormat::Csv => {
+                let names: Vec<String> = names().map(|name| format!("{name}_seconds")).collect();
+                print(&format!("n,solutions,fundamental,{}", names.join(",")))
+            }
+            TableFormat::Json => Ok(()),
+        }
+    }
+
+    fn row(&mut self, row: &Row) -> anyhow::Result<()> {
+        let text = |number: Option<String>, none: &str| number.unwrap_or_else(|| none.to_owned());
+        let solutions = row.solutions.map(|count| count.to_string());
+        let fundamental = row.fundamental.map(|count| count.to_string());
+        let n = row.n;
+        match self.format {
+            TableFormat::Text => {
+                let mut line =
+                    format!("{n:>2}  {:>12}  {:>12}", text(solutions, "-"), text(fundamental, "-"));
+                for cell in &row.cells {
+                    let cell = match cell {
+                        Cell::Seconds(seconds) => significant(*seconds),
+                        Cell::OutOfTime => format!("> {}", self.limit.as_secs_f64()),
+                        Cell::NotCounted => "-".to_owned(),
+                    };
+                    _ = write!(line, "  {cell:>12}");
+                }
+                print(&line)
+            }
+            TableFormat::Csv => {
+                let cells: Vec<String> = row
+                    .cells
+                    .iter()
+                    .map(|cell| text(cell.seconds().map(|s| format!("{s:.9}")), ""))
+                    .collect();
+                print(&format!("{n},{},{},{}", text(solutions, ""), text(fundamental, ""), cells.join(",")))
+            }
+            TableFormat::Json => Ok(()),
+        }
+    }
+
+    fn end(&mut self, rows: &[Row]) -> anyhow::Result<()> {
+        if self.format != TableFormat::Json {
+            return Ok(());
+        }
+        let rows = rows.iter().map(|row| {
+            let cells = self.methods.iter().zip(&row.cells);
+            let seconds: Map<String, Value> =
+                cells.map(|(method, cell)| (method.name().to_owned(), json!(cell.seconds()))).collect();
+            json!({
+                "n": row.n.get(),
+                "solutions": row.solutions.map(|count| count.to_string()),
+                "fundamental": row.fundamental.map(|count| count.to_string()),
+                "seconds": seconds,
+            })
+        });
+        print(&rows.collect::<Value>().to_string())
+    }
+}
+
+impl Cell {
+    fn seconds(self) -> Option<f64> {
+        match self {
+            Self::Seconds(seconds) => Some(seconds),
+            Self::OutOfTime | Self::NotCounted => None,
+        }
+    }
+}
+
+/// Seconds to three significant digits, and not below nanoseconds.
+fn significant(seconds: f64) -> String {
+    let digits = (0..9).find(|&digits| seconds * 10_f64.powi(digits) >= 100.0).unwrap_or(9);
+    format!("{seconds:.*}", usize::try_from(digits).unwrap_or(0))
+}
+
+fn plot(methods: &[Method], rows: &[Row]) -> String {
+    let line = |(i, method): (usize, &Method)| {
+        let points = rows.iter().filter_map(|row| Some((u32::from(row.n.get()), row.cells[i].seconds()?)));
+        Line { name: method.name().to_owned(), points: points.collect() }
+    };
+    let lines: Vec<Line> = methods.iter().enumerate().map(line).collect();
+    let title = "Counting all solutions on one thread";
+    log_plot(Labels { title, x: "board size n", y: "time (logarithmic)", unit: "s" }, &lines)
+}

@@ -1,0 +1,57 @@
+//! How many solutions complete a partial placement.
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::Context;
+use queens_boards::{CompletionsError, Given, completions};
+use queens_solver::{BoardSize, Kernel};
+use serde_json::json;
+
+use crate::present::numbers::plural;
+use crate::present::output::{Output, print};
+use crate::usage::WrongUsage;
+
+/// What is to be counted, and how.
+pub(crate) struct Completions<'a> {
+    pub(crate) n: BoardSize,
+    pub(crate) given: &'a Given,
+    pub(crate) kernel: Kernel,
+    pub(crate) n_threads: NonZeroUsize,
+    pub(crate) output: Output,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<ExitCode> {
+    let Completions { n, given, kernel, n_threads, output } = *what;
+    let began = Instant::now();
+    let never = AtomicBool::new(false);
+    let found = match completions(n, given, kernel, n_threads, &never) {
+        Ok(found) => found.context("the count has stopped")?,
+        Err(CompletionsError::Given(invalid)) => return Err(WrongUsage(invalid.to_string()).into()),
+        Err(error) => return Err(error.into()),
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    let (solutions, nodes) = (found.solutions, found.nodes);
+    print(&match output {
+        Output::Text => format!(
+            "{} of n = {n} with queens on {given}\n{} in {seconds:.3} s on {}, {kernel} kernel",
+            plural(solutions, "solution"),
+            plural(nodes, "node"),
+            plural(n_threads.get(), "thread"),
+        ),
+        Output::Json => json!({
+            "n": n.get(),
+            "given": given.to_string(),
+            "solutions": solutions.to_string(),
+            "nodes": nodes.to_string(),
+            "seconds": (seconds * 1000.0).round() / 1000.0,
+            "threads": n_threads.get(),
+            "kernel": kernel.name(),
+        })
+        .to_string(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,199 @@
+//! How jobs and workers are shown.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use queens_messages::{JobState, JobStatus};
+use queens_solver::published;
+
+use crate::present::numbers::{date, done_at, duration, grouped, percent, plural, range};
+
+/// One line of `queens watch`.
+pub(crate) fn line(job: &JobStatus) -> String {
+    let JobStatus { id, n, n_workers, .. } = job;
+    let (state, solutions) = (state(job), job.progress.solutions);
+    let share = percent(job.fraction());
+    let so_far = format!("job {id}  n = {n}  {state}  {share}  {}", plural(solutions, "solution"));
+    match job.state {
+        JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
+        JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
+        JobState::Cancelled => so_far,
+        _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left_and_end(job)),
+    }
+}
+
+/// How far the plan of a job is that has none.
+fn plan(job: &JobStatus) -> String {
+    if let Some(share) = job.plan_fraction {
+        return format!("{} of the plan is made", percent(share.get()));
+    }
+    match job.n_plans_before {
+        None => "the plan is not made yet".to_owned(),
+        Some(1) => "waiting to be planned (1 other plan before it)".to_owned(),
+        Some(n_before) => format!("waiting to be planned ({n_before} other plans before it)"),
+    }
+}
+
+/// The state, how far the plan is if that is being made, and what else keeps a job from its end.
+pub(crate) fn state(job: &JobStatus) -> String {
+    let state = job.state.name();
+    if let Some(n_before) = job.n_plans_before {
+        return format!("{state}, {n_before} before it");
+    }
+    if let Some(share) = job.plan_fraction {
+        return format!("{state} {}", percent(share.get()));
+    }
+    match job.n_failed {
+        0 => state.to_owned(),
+        1 => format!("{state}, 1 span failed"),
+        n_failed => format!("{state}, {n_failed} spans failed"),
+    }
+}
+
+/// What failed of a job, and why.
+pub(crate) fn describe_failure(job: &JobStatus) -> String {
+    let JobStatus { n_failed, n_given_up, failure, .. } = job;
+    let spans = if *n_failed == 1 { "span" } else { "spans" };
+    let given_up = match n_given_up {
+        0 => String::new(),
+        _ => format!(", {n_given_up} of them on three workers"),
+    };
+    let reason = failure.as_deref().map(|reason| format!("; last, {reason}")).unwrap_or_default();
+    format!("{n_failed} {spans} failed{given_up}{reason}")
+}
+
+/// How a count that is done lies to the published one.
+pub(crate) fn comparison(job: &JobStatus) -> String {
+    match published(job.n) {
+        None => "no count has been published to compare with".to_owned(),
+        Some(_) if job.agrees() == Some(true) => "agrees with the published count".to_owned(),
+        Some(counts) => format!(
+            "CONTRADICTS the published count {} ({} fundamental)",
+            counts.solutions, counts.fundamental
+        ),
+    }
+}
+
+/// The number of fundamental solutions, as computed from what was counted.
+fn fundamental(job: &JobStatus) -> String {
+    job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
+}
+
+/// What `queens status` shows.
+pub(crate) fn describe(job: &JobStatus) -> String {
+    let progress = &job.progress;
+    let found = if job.state == JobState::Done { "solutions" } else { "found so far" };
+    let disputed = match job.n_disputed {
+        0 => String::new(),
+        disputed => format!("\ndisputed      {disputed} spans: a second count differs from the recorded one"),
+    };
+    let failed = match job.n_failed {
+        0 => String::new(),
+        _ => {
+            format!("\nfailed        {}; 'queens resume {}' has all try again", describe_failure(job), job.id)
+        }
+    };
+    let compared = match job.state {
+        JobState::Done => format!("\n              {}\nfundamental   {}", comparison(job), fundamental(job)),
+        _ => String::new(),
+    };
+    let share = match progress.n_subproblems {
+        0 if job.state != JobState::Done => plan(job),
+        all => format!("{} ({} of {all} subproblems)", percent(job.fraction()), progress.n_recorded),
+    };
+    let times = [
+        ("submitted", (job.created_ms > 0).then_some(job.created_ms)),
+        ("begun", job.started_ms),
+        (if job.state == JobState::Done { "finished" } else { "given up" }, job.finished_ms),
+    ];
+    let times: String =
+        times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
+    format!(
+        "job           {}\nn             {}\nstate         {}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
+         counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}",
+        job.id,
+        job.n,
+        job.state.name(),
+        job.priority,
+        progress.solutions,
+        duration(job.active.as_secs_f64()),
+        time_left_and_end(job),
+        job.n_workers,
+    )
+}
+
+/// Millions of nodes per second, or a dash for what nobody has measured.
+pub(crate) fn speed(nodes_per_second: Option<f64>) -> String {
+    nodes_per_second.map_or_else(|| "–".to_owned(), |rate| grouped(rate / 1e6))
+}
+
+/// The time a job should still take, as a range, as far as that is known.
+pub(crate) fn time_left(job: &JobStatus) -> String {
+    match range_left(job) {
+        _ if job.state.is_over() => "-".to_owned(),
+        Some(range) => range,
+        None => "unknown".to_owned(),
+    }
+}
+
+/// The same with the date it ends, if that takes long.
+pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
+    let ends = ends(job).map(|at| format!(" ({at})")).unwrap_or_default();
+    time_left(job) + &ends
+}
+
+/// When a job should be done, if that takes long: "done 2026-11-22 01:00 to 03:00 UTC".
+pub(crate) fn ends(job: &JobStatus) -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let running = !job.state.is_over();
+    done_at(now, job.seconds_left_low?, job.seconds_left_high?)
+        .filter(|_| running)
+        .map(|at| format!("done {at}"))
+}
+
+/// The range of the time a job should still take: "4 to 6 min".
+pub(crate) fn range_left(job: &JobStatus) -> Option<String> {
+    Some(range(job.seconds_left_low?, job.seconds_left_high?))
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_proto::pb;
+
+    use super::*;
+
+    /// A job that is done, with counts that nobody has counted.
+    fn done(n: u32, solutions: &str, fundamental: &str) -> JobStatus {
+        let zero = || "0".to_owned();
+        let job = pb::Job {
+            job: 1,
+            n,
+            state: pb::JobState::Done.into(),
+            solutions: solutions.to_owned(),
+            fundamental: fundamental.to_owned(),
+            nodes: zero(),
+            subproblems: zero(),
+            recorded: zero(),
+            work: zero(),
+            work_recorded: zero(),
+            ..pb::Job::default()
+        };
+        job.try_into().expect("in order")
+    }
+
+    #[track_caller]
+    fn check(n: u32, (solutions, fundamental): (&str, &str), shown: &str, compared: &str) {
+        let job = done(n, solutions, fundamental);
+        assert!(describe(&job).contains(&format!("\nfundamental   {shown}\n")), "{}", describe(&job));
+        assert!(line(&job).ends_with(&format!("  fundamental: {shown}  {compared}")), "{}", line(&job));
+    }
+
+    #[test]
+    fn the_fundamental_number_is_the_one_of_this_count() {
+        check(28, ("80000", "10007"), "10007", "no count has been published to compare with");
+        check(28, ("80000", ""), "being computed", "no count has been published to compare with");
+        check(8, ("92", "12"), "12", "agrees with the published count");
+        check(8, ("92", ""), "being computed", "agrees with the published count");
+        check(8, ("92", "13"), "13", "CONTRADICTS the published count 92 (12 fundamental)");
+        check(8, ("100", "13"), "13", "CONTRADICTS the published count 92 (12 fundamental)");
+    }
+}

@@ -1,0 +1,276 @@
+//! Numbers, times and dates for people.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 24.0 * HOUR;
+const YEAR: f64 = 365.25 * DAY;
+
+/// Seconds for people, in the two largest units.
+pub(crate) fn duration(seconds: f64) -> String {
+    const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
+    let whole = seconds.round();
+    let Some(largest) = UNITS.iter().position(|(_, unit)| whole >= *unit) else {
+        return format!("{seconds:.1} s");
+    };
+    let (name, unit) = UNITS[largest];
+    let first = format!("{:.0} {name}", (whole / unit).floor());
+    match UNITS.get(largest + 1) {
+        Some((name, smaller)) => format!("{first} {:.0} {name}", (whole % unit / smaller).floor()),
+        None => first,
+    }
+}
+
+/// A share for people: "0.0031 %", "14.1 %". Rounded down, so that only all of it is 100 %.
+pub(crate) fn percent(share: f64) -> String {
+    const LEAST: f64 = 0.0001;
+    // A little more, so that 0.07 is 7 %.
+    let percent = share * 100.0 * (1.0 + 1e-12);
+    let n_decimals = match percent {
+        _ if share >= 1.0 => return "100 %".to_owned(),
+        ..=0.0 => return "0 %".to_owned(),
+        ..LEAST => return format!("<{LEAST} %"),
+        ..0.001 => 5,
+        ..0.01 => 4,
+        ..0.1 => 3,
+        ..10.0 => 2,
+        _ => 1,
+    };
+    let parts = 10_f64.powi(n_decimals);
+    let down = ((percent * parts).floor() / parts).min(99.9);
+    format!("{down:.0$} %", n_decimals.unsigned_abs() as usize)
+}
+
+/// A range of seconds for people, no narrower than it is and with no more digits than are known: "45 to 60 min".
+pub(crate) fn range(low: f64, high: f64) -> String {
+    const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
+    const MOST: f64 = 1000.0;
+    // The largest unit that says both ends, or else the upper.
+    let both = UNITS
+        .iter()
+        .find(|(_, unit)| high >= 2.0 * unit && low >= *unit && (*unit == YEAR || high < MOST * unit));
+    let upper = || UNITS.iter().find(|(_, unit)| high >= 2.0 * unit);
+    let (name, unit) = both.or_else(upper).copied().unwrap_or(("s", 1.0));
+    let (low, high) = (low / unit, high / unit);
+    // Two digits, and whole numbers.
+    let digits = |number: f64| 10_f64.powf((number.max(1.0).log10().floor() - 1.0).max(0.0));
+    let low = (low / digits(low)).floor() * digits(low);
+    let high = ((high / digits(high)).ceil() * digits(high)).max(1.0);
+    if low < 1.0 {
+        format!("at most {high:.0} {name}")
+    } else if low < high {
+        format!("{low:.0} to {high:.0} {name}")
+    } else {
+        format!("about {high:.0} {name}")
+    }
+}
+
+/// When what takes from `low` to `high` seconds from `now` on (seconds since 1970) is done, if that is worth a date:
+/// "2026-11-22 01:00 to 03:00 UTC".
+pub(crate) fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
+    const LONGEST: f64 = 1000.0 * YEAR;
+    if !(HOUR..LONGEST).contains(&high) {
+        return None;
+    }
+    let spread = high - low;
+    // No more exact than the range is.
+    let step = if spread < 2.0 * DAY { 600 } else { 86400 };
+    let seconds =
+        |after: f64| now.saturating_add(Duration::from_secs_f64(after.clamp(0.0, LONGEST)).as_secs());
+    let (first, last) = (date(seconds(low) / step * step), date(seconds(high).div_ceil(step) * step));
+    // "YYYY-MM-DD HH:MM UTC"
+    let (day, time) = (|date: &str| date[..10].to_owned(), |date: &str| date[11..].to_owned());
+    Some(match () {
+        () if high >= 2.0 * YEAR => format!("{} to {}", &first[..4], &last[..4]),
+        () if step > 600 => format!("{} to {}", day(&first), day(&last)),
+        () if first == last => first,
+        () if day(&first) == day(&last) => format!("{} to {}", &first[..16], time(&last)),
+        () => format!("{} to {last}", &first[..16]),
+    })
+}
+
+/// A unit for times that are not known better than to a few per cent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeUnit {
+    /// In the plural.
+    pub(crate) name: &'static str,
+    seconds: f64,
+}
+
+impl TimeUnit {
+    /// The largest unit of which there are two.
+    pub(crate) fn of(seconds: f64) -> Self {
+        const UNITS: [(&str, f64); 4] = [("years", YEAR), ("days", DAY), ("hours", HOUR), ("minutes", 60.0)];
+        let (name, unit) =
+            UNITS.into_iter().find(|(_, unit)| seconds >= 2.0 * unit).unwrap_or(("seconds", 1.0));
+        Self { name, seconds: unit }
+    }
+
+    /// A time in this unit, to two digits.
+    pub(crate) fn rounded(self, seconds: f64) -> String {
+        two_digits(seconds / self.seconds)
+    }
+}
+
+/// A number to two digits, in thousands.
+pub(crate) fn two_digits(number: f64) -> String {
+    if number <= 0.0 {
+        return "0".to_owned();
+    }
+    // By way of text, which rounds once: "9.96" has to become "10", not "10.0".
+    let scientific = format!("{number:.1e}");
+    let exponent: i32 =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let rounded: f64 = scientific.parse().unwrap_or(number);
+    match usize::try_from(1 - exponent) {
+        Ok(n_decimals) => format!("{rounded:.n_decimals$}"),
+        Err(_) => grouped(rounded),
+    }
+}
+
+/// A whole number with its digits in thousands.
+pub(crate) fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut grouped = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// "1 thread", "2 threads"
+pub(crate) fn plural(number: impl Display, word: &str) -> String {
+    let number = number.to_string();
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {word}{ending}")
+}
+
+/// A time so many seconds after the beginning of 1970: "2026-11-21 22:14 UTC".
+pub(crate) fn date(seconds: u64) -> String {
+    let (days, minutes) = (seconds / 86400, seconds % 86400 / 60);
+    // Howard Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so that leap days come last.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = year + era * 400 + next;
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(seconds: f64, expected: &str) {
+        assert_eq!(duration(seconds), expected);
+    }
+
+    #[test]
+    fn durations_have_two_units() {
+        check(0.0, "0.0 s");
+        check(0.25, "0.2 s");
+        check(59.4, "59 s");
+        check(59.6, "1 min 0 s");
+        check(3600.0, "1 h 0 min");
+        check(86399.0, "23 h 59 min");
+        check(2_500_000.0, "28 d 22 h");
+        check(1e10, "316 y 321 d");
+    }
+
+    #[track_caller]
+    fn check_range(low: f64, high: f64, expected: &str) {
+        assert_eq!(range(low, high), expected);
+    }
+
+    #[test]
+    fn ranges_are_rounded_outwards() {
+        check_range(0.0, 0.0, "at most 1 s");
+        check_range(0.4, 2.1, "at most 3 s");
+        check_range(3.9, 5.1, "3 to 6 s");
+        check_range(104.0, 119.0, "100 to 120 s");
+        check_range(14.2 * HOUR, 53.2 * HOUR, "14 to 54 h");
+        check_range(2.0, 3.0 * HOUR, "at most 3 h");
+        check_range(45.1 * 60.0, 59.2 * 60.0, "45 to 60 min");
+        check_range(3120.0, 3120.0, "about 52 min");
+        check_range(316.2 * YEAR, 374.0 * YEAR, "310 to 380 y");
+        check_range(110.0, 121.0, "1 to 3 min");
+        check_range(250.0, 350.0, "4 to 6 min");
+        check_range(14400.0, 14400.0, "about 4 h");
+        check_range(20.0 * 86400.0, 29.5 * 86400.0, "20 to 30 d");
+    }
+
+    #[test]
+    fn shares_have_digits_that_say_something_and_are_rounded_down() {
+        for (share, expected) in [
+            (0.0, "0 %"),
+            (1e-9, "<0.0001 %"),
+            (2.399e-6, "0.00023 %"),
+            (0.000_031, "0.0031 %"),
+            (0.000_999, "0.099 %"),
+            (0.003_19, "0.31 %"),
+            (0.07, "7.00 %"),
+            (0.141_59, "14.1 %"),
+            (0.25, "25.0 %"),
+            (0.999_999_9, "99.9 %"),
+            (1.0f64.next_down(), "99.9 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(share), expected, "{share}");
+        }
+    }
+
+    #[test]
+    fn what_takes_long_is_done_at_a_date_no_more_exact_than_it_is_known() {
+        // 2026-11-21 22:14:59
+        let check = |low: f64, high: f64, expected: Option<&str>| {
+            assert_eq!(done_at(1_795_299_299, low, high).as_deref(), expected);
+        };
+        check(50.0 * 60.0, 59.0 * 60.0, None);
+        check(HOUR, 1.2 * HOUR, Some("2026-11-21 23:10 to 23:30 UTC"));
+        check(1.5 * HOUR, 3.0 * HOUR, Some("2026-11-21 23:40 to 2026-11-22 01:20 UTC"));
+        check(2.0 * DAY, 8.0 * DAY, Some("2026-11-23 to 2026-11-30"));
+        check(5.0 * YEAR, 8.0 * YEAR, Some("2031 to 2034"));
+        check(5.0 * YEAR, 1e300, None);
+        check(0.0, f64::NAN, None);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_795_299_299, "2026-11-21 22:14 UTC"),
+            (4_107_542_399, "2100-02-28 23:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ] {
+            assert_eq!(date(seconds), expected);
+        }
+    }
+
+    #[track_caller]
+    fn check_rounded(seconds: f64, expected: &str) {
+        let unit = TimeUnit::of(seconds);
+        assert_eq!(format!("{} {}", unit.rounded(seconds), unit.name), expected);
+    }
+
+    #[test]
+    fn rough_times_have_two_digits() {
+        check_rounded(0.0, "0 seconds");
+        check_rounded(0.004_56, "0.0046 seconds");
+        check_rounded(1.0, "1.0 seconds");
+        check_rounded(9.96, "10 seconds");
+        check_rounded(119.0, "120 seconds");
+        check_rounded(121.0, "2.0 minutes");
+        check_rounded(7200.0, "2.0 hours");
+        check_rounded(1e9, "32 years");
+        check_rounded(1e14, "3,200,000 years");
+    }
+}
