@@ -11,4 +11,4 @@ mod session;
 mod worker;
 
 pub use check::{InvalidMessage, worker_name};
-pub use job::store_error_of;
+pub(crate) use job::store_error_of;

@@ -113,8 +113,7 @@ impl TryFrom<pb::Job> for JobStatus {
 }
 
 /// What a job says of its coordinator's store. That is for coordinators that can't tell of themselves.
-#[must_use]
-pub fn store_error_of(job: &pb::Job) -> Option<String> {
+pub(crate) fn store_error_of(job: &pb::Job) -> Option<String> {
     some_line(&job.store_error)
 }
 
