@@ -75,15 +75,11 @@ impl RemoteArgs {
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
     /// Id of the job, as 'queens submit' and 'queens jobs' print it
-    #[arg(value_name = "JOB", value_parser = job, allow_negative_numbers = true)]
+    #[arg(value_name = "JOB", allow_negative_numbers = true)]
     pub(crate) job: JobId,
 
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
-}
-
-fn job(text: &str) -> Result<JobId, String> {
-    text.parse().map_err(|_| "expected a job's id, a whole number from 1".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use queens_coordinator::store::sqlite::{
     JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, recover,
 };
 use queens_coordinator::{Coordinator, grpc, http};
+use queens_messages::ListenAddress;
 use queens_process::logs::LogArgs;
 use queens_process::{VERSION, allow_many_files, arguments, cancel_on_signal, complain, default_threads};
 use tokio::net::TcpListener;
@@ -29,16 +30,15 @@ struct Args {
     command: Option<Command>,
 
     /// Address and port to serve workers and operators on; port 0 takes a free one
-    #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", value_parser = address,
-          default_value = "127.0.0.1:50051")]
-    listen: String,
+    #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
+    listen: ListenAddress,
 
     /// Address and port to serve the web page, /metrics and the JSON API on, such as 127.0.0.1:8080; if not given, they
     /// are not served
     ///
     /// There are no passwords: whoever reaches it can submit and cancel jobs.
-    #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS", value_parser = address)]
-    http: Option<String>,
+    #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS")]
+    http: Option<ListenAddress>,
 
     /// Directory to keep jobs in; made if it is not there
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
@@ -129,15 +129,6 @@ fn start(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// An address and a port; whether there is such a host is found out when it is listened on.
-fn address(text: &str) -> Result<String, String> {
-    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-    match parts {
-        Some((host, _)) if !host.contains('/') => Ok(text.to_owned()),
-        _ => Err("expected an address and a port and nothing else, such as 127.0.0.1:8000".to_owned()),
-    }
-}
-
 fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
     let n_bytes = backup(&data.data_dir, file)?;
     print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
@@ -203,9 +194,9 @@ fn print(line: &str) -> anyhow::Result<()> {
 fn run(args: &Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let listener = runtime
-        .block_on(TcpListener::bind(&args.listen))
+        .block_on(TcpListener::bind(args.listen.as_str()))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
-    let site = args.http.as_deref().map(|address| {
+    let site = args.http.as_ref().map(|address| {
         let bound = runtime.block_on(http::Site::bind(address));
         bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
     });

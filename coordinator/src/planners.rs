@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use queens_messages::JobId;
+use queens_messages::{Fraction, JobId};
 use queens_solver::{BoardSize, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -140,10 +140,11 @@ impl Planners {
 
     /// The share of this board's plan that is made, less than 1 as long as that is not whole; `None` unless it is being
     /// made.
-    pub(crate) fn share_made(&self, n: BoardSize) -> Option<f64> {
+    pub(crate) fn share_made(&self, n: BoardSize) -> Option<Fraction> {
         let progress = &self.making.get(&n)?.progress;
         // When all crosses are looked at, their work is still to be estimated.
-        Some((progress.n_planned() as f64 / progress.n_crosses().max(1) as f64).min(0.999))
+        let share = progress.n_planned() as f64 / progress.n_crosses().max(1) as f64;
+        Fraction::try_from(share.min(0.999)).ok()
     }
 
     /// Starts threads for the boards that are next.

@@ -107,10 +107,10 @@ async fn how_far_a_plan_is_is_told_while_it_is_made() {
     let mut last = 0.0;
     for _ in 0..3 {
         let above = last;
-        wait_for(&handle, job, |job| job.plan_fraction.is_some_and(|share| share > above)).await;
+        wait_for(&handle, job, |job| job.plan_fraction.is_some_and(|share| share.get() > above)).await;
         let snapshot = handle.snapshot();
         let status = snapshot.job(job).expect("a job");
-        last = status.plan_fraction.expect("it is being made");
+        last = status.plan_fraction.expect("it is being made").get();
         assert!(above < last && last < 1.0, "{last} after {above}");
         assert_eq!((status.fraction(), status.seconds_left), (0.0, None), "nothing is counted");
         assert_eq!(snapshot.job(second).expect("a job").plan_fraction, None, "it is not begun");

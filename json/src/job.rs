@@ -1,6 +1,6 @@
 //! Jobs.
 
-use queens_messages::{JobState, JobStatus};
+use queens_messages::{Fraction, JobState, JobStatus};
 use queens_solver::published;
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ impl Job {
             failure: job.failure.clone(),
             store_error: store_error.map(str::to_owned),
             plans_before: job.n_plans_before,
-            plan_fraction: job.plan_fraction,
+            plan_fraction: job.plan_fraction.map(Fraction::get),
             fundamental: job.fundamental.map(|count| count.to_string()),
             published: published.map(|counts| counts.solutions.to_string()),
             agrees: job.agrees(),

@@ -1,8 +1,9 @@
 //! Names of jobs, leases and workers.
 
 use std::fmt;
-use std::num::ParseIntError;
 use std::str::FromStr;
+
+use thiserror::Error;
 
 /// A job of one coordinator, numbered from 1 in the order of submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,11 +23,18 @@ impl fmt::Display for JobId {
     }
 }
 
-impl FromStr for JobId {
-    type Err = ParseIntError;
+/// A text that is no job's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected a job's id, a whole number from 1")]
+pub struct InvalidJobId;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+impl FromStr for JobId {
+    type Err = InvalidJobId;
+
+    /// Reads what [`Display`](fmt::Display) writes, and nothing else: a job has one name.
+    fn from_str(text: &str) -> Result<Self, InvalidJobId> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        text.parse().ok().filter(|_| is_plain).map(Self).ok_or(InvalidJobId)
     }
 }
 
@@ -39,5 +47,22 @@ impl fmt::Display for LeaseId {
 impl fmt::Display for WorkerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_named_in_one_way() {
+        for job in [1, 7, 10, u64::MAX] {
+            assert_eq!(job.to_string().parse(), Ok(JobId(job)));
+        }
+        for text in
+            ["", "0", "00", "01", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x1", "١", "18446744073709551616"]
+        {
+            assert_eq!(text.parse::<JobId>(), Err(InvalidJobId), "{text:?}");
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! Each value that crosses a border is checked when it is made, once: whoever holds one need not check it again. How
 //! the messages look on the wire is none of this crate's business.
 
+mod address;
+mod fraction;
 mod id;
 mod message;
 mod name;
@@ -10,7 +12,9 @@ pub mod plain;
 mod priority;
 mod status;
 
-pub use id::{JobId, LeaseId, WorkerId};
+pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
+pub use fraction::{Fraction, InvalidFraction};
+pub use id::{InvalidJobId, JobId, LeaseId, WorkerId};
 pub use message::{
     Delta, Failure, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator, ToWorker,
 };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Span, published};
 
+use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
@@ -137,8 +138,8 @@ pub struct JobStatus {
     pub failure: Option<String>,
     /// How many other plans are made before this job's; `None` if that is made, or being made.
     pub n_plans_before: Option<u32>,
-    /// The share of its plan that is made, 0 to 1, while that is being made.
-    pub plan_fraction: Option<f64>,
+    /// The share of its plan that is made, while that is being made.
+    pub plan_fraction: Option<Fraction>,
     /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
     pub fundamental: Option<u128>,
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use prost::Message;
 use thiserror::Error;
 
-use queens_messages::{JobId, WorkerId};
+use queens_messages::{JobId, Name, WorkerId};
 
 /// The most that the entries of a page take: a message holds 4 MiB at most, if nobody has said otherwise.
 pub const MOST_BYTES: usize = 3 << 20;
@@ -55,7 +55,7 @@ impl FromStr for JobsPage {
             return Ok(Self::default());
         }
         let after = name.parse().map_err(|_| UnknownPage)?;
-        Ok(Self { after: Some(JobId(after)) })
+        Ok(Self { after: Some(after) })
     }
 }
 
@@ -67,7 +67,7 @@ pub enum WorkersPage {
     /// It begins after this worker.
     AfterWorker(WorkerId),
     /// It begins after this blocked name, and holds no workers.
-    AfterBlocked(String),
+    AfterBlocked(Name),
 }
 
 impl fmt::Display for WorkersPage {
@@ -89,7 +89,7 @@ impl FromStr for WorkersPage {
         }
         match name.split_once(':').ok_or(UnknownPage)? {
             ("worker", id) => id.parse().map(|id| Self::AfterWorker(WorkerId(id))).map_err(|_| UnknownPage),
-            ("blocked", name) => Ok(Self::AfterBlocked(name.to_owned())),
+            ("blocked", name) => name.parse().map(Self::AfterBlocked).map_err(|_| UnknownPage),
             _ => Err(UnknownPage),
         }
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_names_of_pages_lead_back_to_them() {
-        for after in [None, Some(JobId(0)), Some(JobId(u64::MAX))] {
+        for after in [None, Some(JobId(1)), Some(JobId(u64::MAX))] {
             let page = JobsPage { after };
             assert_eq!(page.to_string().parse(), Ok(page));
         }
@@ -124,12 +124,21 @@ mod tests {
             WorkersPage::First,
             WorkersPage::AfterWorker(WorkerId(0)),
             WorkersPage::AfterWorker(WorkerId(u64::MAX)),
-            WorkersPage::AfterBlocked(String::new()),
-            WorkersPage::AfterBlocked("a: b".to_owned()),
+            WorkersPage::AfterBlocked(Name::of_any("a: b")),
         ] {
             assert_eq!(page.to_string().parse(), Ok(page));
         }
-        for name in ["x", "-1", "18446744073709551616", "worker:", "worker:x", "job:1"] {
+        for name in [
+            "x",
+            "0",
+            "-1",
+            "18446744073709551616",
+            "worker:",
+            "worker:x",
+            "job:1",
+            "blocked:",
+            "blocked:\u{1b}",
+        ] {
             assert_eq!(
                 (name.parse::<JobsPage>(), name.parse::<WorkersPage>()),
                 (Err(UnknownPage), Err(UnknownPage))

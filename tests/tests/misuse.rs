@@ -13,7 +13,7 @@ use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::binary;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
-use queens_tests::process::{clean, run};
+use queens_tests::process::{clean, queens, run};
 use tempfile::TempDir;
 use tonic::{Code, Status};
 
@@ -72,6 +72,26 @@ fn bad_arguments_are_refused_in_one_line() {
             outcome.complaint(2).contains("expected a URL such as http://127.0.0.1:50051"),
             "{outcome:?}"
         );
+    }
+    // Nothing in a URL is passed over in silence.
+    for behind in ["50051/jobs", "50051?n=8", "50051#1", "0"] {
+        let outcome = run(queens(["jobs", "--coordinator", &format!("http://127.0.0.1:{behind}")]));
+        assert!(outcome.complaint(2).contains("expected a URL such as"), "{outcome:?}");
+    }
+    let outcome = run(queens(["jobs", "--coordinator", "http://anna:secret@127.0.0.1:50051"]));
+    assert!(outcome.complaint(2).contains("expected a URL such as"), "{outcome:?}");
+    // A worker takes for an address what a coordinator does.
+    for address in ["http://127.0.0.1:80", "a/b:80", "a b:80", ":80", "a"] {
+        let outcome = worker(&["--http", address]);
+        assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
+        let mut coordinator = coordinator_command("127.0.0.1:0", TempDir::new().expect("a directory").path());
+        coordinator.args(["--http", address]);
+        let outcome = run(coordinator);
+        assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
+    }
+    for job in ["0", "+1", "01", "-1", "1.0", "18446744073709551616"] {
+        let outcome = run(queens(["status", job]));
+        assert!(outcome.complaint(2).contains("a whole number from 1"), "{outcome:?}");
     }
     assert!(worker(&["--threads", "0"]).complaint(2).contains("from 1 to 4096"));
     assert!(worker(&["--kernel", "abacus"]).complaint(2).contains("expected auto, avx512, avx2 or portable"));

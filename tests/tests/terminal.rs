@@ -73,6 +73,8 @@ impl Terminal {
     /// Waits until the shell is back on the usual screen, with nothing of a program below its last line.
     #[track_caller]
     fn wait_for_shell(&self) {
+        // What is typed while a program still ends may be read by that.
+        wait_until("the usual screen", || (!self.screen().contains("events ─")).then_some(()));
         self.enter("stty -a | grep -o ' .\\?icanon'; echo sh''ell");
         let screen = self.wait_for("shell");
         assert!(screen.contains(" icanon"), "the terminal is not as it was:\n{screen}");

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use queens_messages::Name;
+use queens_messages::{ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{VERSION, arguments, cancel_on_signal, complain, default_threads, threads};
 use queens_proto::client::endpoint;
@@ -44,8 +44,8 @@ struct Args {
     name: Option<Name>,
 
     /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none, they are not served]
-    #[arg(long, env = "QUEENS_WORKER_HTTP", value_name = "ADDRESS", value_parser = address)]
-    http: Option<String>,
+    #[arg(long, env = "QUEENS_WORKER_HTTP", value_name = "ADDRESS")]
+    http: Option<ListenAddress>,
 
     #[command(flatten)]
     log: LogArgs,
@@ -71,8 +71,8 @@ fn run(args: Args) -> anyhow::Result<()> {
     let kernel = args.kernel.kernel();
     info!(%name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let listener = args.http.as_deref().map(|address| {
-        let bound = runtime.block_on(TcpListener::bind(address));
+    let listener = args.http.as_ref().map(|address| {
+        let bound = runtime.block_on(TcpListener::bind(address.as_str()));
         bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
     });
     let listener = listener.transpose()?;
@@ -97,13 +97,4 @@ fn run(args: Args) -> anyhow::Result<()> {
 fn machine_name() -> Name {
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Name::of_any(Some(hostname.trim()).filter(|name| !name.is_empty()).unwrap_or("worker"))
-}
-
-/// An address and a port; whether there is such a host is found out when it is listened on.
-fn address(text: &str) -> Result<String, String> {
-    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-    match parts {
-        Some(_) => Ok(text.to_owned()),
-        None => Err("expected an address and a port, such as 127.0.0.1:8081".to_owned()),
-    }
 }

@@ -66,7 +66,7 @@ impl LocalCount {
         let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
         if job.state != JobState::Done {
             if job.state == JobState::Planning {
-                let share = percent(job.plan_fraction.unwrap_or(0.0));
+                let share = percent(job.plan_fraction.unwrap_or_default().get());
                 let hint = match &self.data_dir {
                     Some(_) => "nothing of it is kept, and the same command begins it again",
                     None => "nothing is kept",

@@ -24,7 +24,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
 /// How far the plan of a job is that has none.
 fn plan(job: &JobStatus) -> String {
     if let Some(share) = job.plan_fraction {
-        return format!("{} of the plan is made", percent(share));
+        return format!("{} of the plan is made", percent(share.get()));
     }
     match job.n_plans_before {
         None => "the plan is not made yet".to_owned(),
@@ -40,7 +40,7 @@ pub(crate) fn state(job: &JobStatus) -> String {
         return format!("{state}, {n_before} before it");
     }
     if let Some(share) = job.plan_fraction {
-        return format!("{state} {}", percent(share));
+        return format!("{state} {}", percent(share.get()));
     }
     match job.n_failed {
         0 => state.to_owned(),

@@ -255,7 +255,7 @@ impl MakeWriter<'_> for AboveBar {
 mod tests {
     use std::time::Duration;
 
-    use queens_messages::{JobId, Progress};
+    use queens_messages::{Fraction, JobId, Progress};
     use queens_solver::BoardSize;
 
     use super::*;
@@ -294,7 +294,8 @@ mod tests {
         }
         (job.state, job.seconds_left_low) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
-        (job.state, job.progress, job.plan_fraction) = (JobState::Planning, Progress::default(), Some(0.416));
+        (job.state, job.progress, job.plan_fraction) =
+            (JobState::Planning, Progress::default(), Fraction::try_from(0.416).ok());
         assert_eq!(describe(&job, 0.0, 100), "n = 19  0 %  planning 41.6 %  0 found");
     }
 }

@@ -157,7 +157,7 @@ fn job_texts(job: &JobStatus, bar: usize) -> [String; 8] {
         format!("{}{disputed}", job.state.name()),
         job.priority.to_string(),
         self::bar(job.fraction(), bar),
-        job.plan_fraction.map_or_else(|| time_left(job), |share| format!("{} planned", percent(share))),
+        job.plan_fraction.map_or_else(|| time_left(job), |share| format!("{} planned", percent(share.get()))),
         job.n_workers.to_string(),
         job.progress.solutions.to_string(),
     ]

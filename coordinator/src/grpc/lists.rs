@@ -24,9 +24,9 @@ pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
 /// A page of all workers, and after them of all blocked names.
 pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkersResponse {
     let mut room = MOST_BYTES;
-    let (mut workers, mut after_name) = (Vec::new(), String::new());
+    let (mut workers, mut after_name) = (Vec::new(), None);
     match page {
-        WorkersPage::AfterBlocked(name) => after_name = name,
+        WorkersPage::AfterBlocked(name) => after_name = Some(name),
         WorkersPage::AfterWorker(after) => {
             workers.extend(snapshot.workers.iter().filter(|worker| worker.id > after));
         }
@@ -38,13 +38,15 @@ pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkers
         let next_page = WorkersPage::AfterWorker(WorkerId(last.worker)).to_string();
         return pb::ListWorkersResponse { workers, blocked: Vec::new(), next_page };
     }
-    let blocked = snapshot.blocked.iter().map(Name::as_str);
-    let mut blocked: Vec<&str> = blocked.filter(|name| *name > after_name.as_str()).collect();
-    blocked.sort_unstable();
-    let (blocked, more) = fill(&mut room, blocked.into_iter().map(str::to_owned));
-    let next_page = match more {
-        true => WorkersPage::AfterBlocked(blocked.last().cloned().unwrap_or(after_name)),
-        false => WorkersPage::First,
+    let is_after = |name: &&Name| after_name.as_ref().is_none_or(|after| *name > after);
+    let mut names: Vec<&Name> = snapshot.blocked.iter().filter(is_after).collect();
+    names.sort_unstable();
+    let (blocked, more) = fill(&mut room, names.iter().map(ToString::to_string));
+    // Nothing of this page may have had room after the workers.
+    let last = blocked.len().checked_sub(1).map(|last| names[last].clone()).or(after_name);
+    let next_page = match last {
+        Some(last) if more => WorkersPage::AfterBlocked(last),
+        _ => WorkersPage::First,
     };
     pb::ListWorkersResponse { workers, blocked, next_page: next_page.to_string() }
 }

@@ -18,6 +18,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use queens_messages::ListenAddress;
 
 use super::refusal::Refusal;
 
@@ -36,9 +37,8 @@ pub(super) struct Hosts {
 
 impl Hosts {
     /// Those of a site that listens on this address.
-    pub(super) fn reached_at(address: &str) -> Self {
-        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-        Self { named: host.into() }
+    pub(super) fn reached_at(address: &ListenAddress) -> Self {
+        Self { named: address.host().into() }
     }
 
     /// Whether no stranger can have a name lead here: addresses, names without dots, which the public DNS does not
@@ -143,7 +143,7 @@ mod tests {
 
     #[track_caller]
     fn check_host(host: &str, expected: bool) {
-        let hosts = Hosts::reached_at("queens.example.org:8080");
+        let hosts = Hosts::reached_at(&"queens.example.org:8080".parse().expect("an address"));
         assert_eq!(hosts.include(host), expected, "{host}");
     }
 

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
+use queens_messages::ListenAddress;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -30,8 +31,8 @@ impl Site {
     ///
     /// # Errors
     /// If that can't be listened on.
-    pub async fn bind(address: &str) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+    pub async fn bind(address: &ListenAddress) -> io::Result<Self> {
+        let listener = TcpListener::bind(address.as_str()).await?;
         info!(url = format!("http://{}/", listener.local_addr()?), "dashboard");
         Ok(Self { listener, hosts: Hosts::reached_at(address) })
     }

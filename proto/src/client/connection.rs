@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use queens_messages::{CoordinatorUrl, InvalidCoordinatorUrl};
 use tonic::body::Body;
 use tonic::codegen::http::header::{CONTENT_TYPE, HeaderMap};
 use tonic::codegen::http::{Request, Response};
@@ -26,14 +27,12 @@ const GRPC: &str = "application/grpc";
 /// The settings of every connection to a coordinator.
 ///
 /// # Errors
-/// If the text is no URL of the form `http://host:port`.
-pub fn endpoint(url: &str) -> Result<Endpoint, String> {
-    let expected = || format!("expected a URL such as http://127.0.0.1:50051, not '{url}'");
-    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| expected())?;
-    if endpoint.uri().scheme_str() != Some("http") || endpoint.uri().port().is_none() {
-        return Err(expected());
-    }
+/// If the text is no [`CoordinatorUrl`].
+pub fn endpoint(url: &str) -> Result<Endpoint, InvalidCoordinatorUrl> {
+    let url: CoordinatorUrl = url.parse()?;
+    let endpoint = Endpoint::from_shared(url.as_str().to_owned());
     Ok(endpoint
+        .map_err(|_| InvalidCoordinatorUrl::from(url))?
         .connect_timeout(PATIENCE)
         .tcp_nodelay(true)
         .http2_keep_alive_interval(KEEP_ALIVE)

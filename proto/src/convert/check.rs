@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{InvalidName, InvalidPriority, Name, plain};
+use queens_messages::{InvalidFraction, InvalidName, InvalidPriority, Name, plain};
 use queens_solver::{EmptySpan, InvalidBoardSize, Span};
 use thiserror::Error;
 
@@ -40,6 +40,9 @@ pub enum InvalidMessage {
     /// A number is no priority.
     #[error(transparent)]
     Priority(#[from] InvalidPriority),
+    /// A number is no share of a whole.
+    #[error("the share of the plan: {0}")]
+    Fraction(#[from] InvalidFraction),
     /// A number is outside its range.
     #[error("{what} is {found}, expected {expected}")]
     OutOfRange {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Name, Priority, Progress};
+use queens_messages::{Contribution, Fraction, JobId, JobState, JobStatus, Name, Priority, Progress};
 use queens_solver::BoardSize;
 
 use super::check::{InvalidMessage, amount, decimal, millis, some_line};
@@ -20,15 +20,6 @@ impl From<JobState> for pb::JobState {
             JobState::Failed => Self::Failed,
         }
     }
-}
-
-/// The share of a plan that is made.
-fn share_of_plan(share: f64) -> Result<f64, InvalidMessage> {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(share);
-    }
-    let expected = "a number from 0 to 1".to_owned();
-    Err(InvalidMessage::OutOfRange { what: "the share of the plan", found: share.to_string(), expected })
 }
 
 fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
@@ -70,7 +61,7 @@ impl From<JobStatus> for pb::Job {
             failure: job.failure.unwrap_or_default(),
             store_error: String::new(),
             plans_before: job.n_plans_before,
-            plan_fraction: job.plan_fraction,
+            plan_fraction: job.plan_fraction.map(Fraction::get),
             fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
             seconds_left_low: job.seconds_left_low,
             seconds_left_high: job.seconds_left_high,
@@ -112,7 +103,7 @@ impl TryFrom<pb::Job> for JobStatus {
             n_given_up: job.given_up_spans,
             failure: some_line(&job.failure),
             n_plans_before: job.plans_before,
-            plan_fraction: job.plan_fraction.map(share_of_plan).transpose()?,
+            plan_fraction: job.plan_fraction.map(Fraction::try_from).transpose()?,
             fundamental: match job.fundamental.as_str() {
                 "" => None,
                 count => Some(decimal("the number of fundamental solutions", count)?),
