@@ -19,7 +19,7 @@ const SMALLEST: u8 = 24;
 /// Files that are larger are asked about.
 const LARGE: usize = 20_000_000;
 
-/// Whether a count may begin: it takes less than a year of core time with this kernel, or somebody says that it is meant.
+/// Whether a count may begin: it takes less than a year of core time with this kernel, or somebody says so.
 ///
 /// # Errors
 /// If nobody can be asked.
@@ -34,7 +34,7 @@ pub(crate) fn confirm_count(n: BoardSize, kernel: Kernel, yes: bool) -> Result<b
     confirm(&format!("n = {n} takes some {time} core-{} with the {kernel} kernel", unit.name), yes)
 }
 
-/// Whether a file of about so many bytes may be written: it is not large, or somebody says that it is meant.
+/// Whether a file of about so many bytes may be written: it is not large, or somebody says so.
 ///
 /// # Errors
 /// If nobody can be asked.
@@ -45,13 +45,13 @@ pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<bool, WrongUsage
     confirm(&format!("the file would have some {} MB", n_bytes / 1_000_000), yes)
 }
 
-/// Asks on a terminal; elsewhere only `--yes` says that it is meant.
+/// Asks on a terminal; elsewhere it takes `--yes`.
 fn confirm(what: &str, yes: bool) -> Result<bool, WrongUsage> {
     if yes {
         return Ok(true);
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(WrongUsage(format!("{what}: --yes says that it is meant")));
+        return Err(WrongUsage(format!("{what}; if you mean it, add --yes")));
     }
     _ = write!(io::stderr(), "{what}. Go on? [y/N] ");
     const LONGEST: u64 = 100;

@@ -13,8 +13,8 @@ const RETRY: Duration = Duration::from_millis(500);
 /// How often to ask whether the coordinator can record anything, while a job is watched.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Calls `show` with the job, and why nothing is recorded if so, now and at every change, until the job is over. If the
-/// coordinator goes away, the job does not: says so once and waits for it to come back.
+/// Calls `show` with the job now and at every change, until the job is over; and with the reason if the coordinator
+/// records nothing. When the coordinator goes away, the job does not: says so once and waits for it to come back.
 pub(crate) async fn watch_job(
     operator: &Operator,
     job: JobId,
@@ -67,7 +67,7 @@ async fn watch_once(
     }
 }
 
-/// Nothing else that is shown means much while a coordinator can't write.
+/// Warns that the coordinator can't write: nothing else that is shown means much meanwhile.
 pub(crate) fn warn_if_nothing_is_recorded(store_error: Option<&str>) {
     if let Some(reason) = store_error {
         warn!("the coordinator records nothing at present: {reason}");

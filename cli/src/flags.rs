@@ -84,7 +84,7 @@ pub(crate) struct JobArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LargeFileArgs {
-    /// Write without asking what has more than 20 MB
+    /// Don't ask, even if the file has more than 20 MB
     #[arg(long)]
     pub(crate) yes: bool,
 }

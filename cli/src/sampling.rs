@@ -26,8 +26,8 @@ impl Timed {
     }
 }
 
-/// How long this thread has been on a processor: unlike what passes on a clock, that is nearly the same on a machine
-/// that has other things to do.
+/// How long this thread has been on a processor. Other work on the machine hardly changes it, unlike the time on a
+/// clock.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
@@ -113,7 +113,7 @@ fn per_node(
     Measured::ratio(pairs).times(board_nodes)
 }
 
-/// Whether so many parts are all there is of the board.
+/// Whether so many parts are the whole board.
 pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
     sampler.parts_are_crosses() && n_parts == sampler.n_crosses()
 }

@@ -12,7 +12,7 @@ pub(crate) fn time_limit(text: &str) -> Result<Duration, String> {
     limit.ok_or_else(|| "expected a number of seconds, more than 0".to_owned())
 }
 
-/// Does `work`, whose flag is set when the time is over.
+/// Does `work`. When the time is over, the flag that it was given is set.
 pub(crate) fn within<T>(limit: Duration, work: impl FnOnce(&AtomicBool) -> T) -> T {
     let stop = &AtomicBool::new(false);
     let (done, is_done) = mpsc::channel::<()>();

@@ -1,8 +1,8 @@
-//! Wrong usage that only several arguments taken together show.
+//! Arguments that are right one by one, and wrong together.
 
 use thiserror::Error;
 
-/// What is wrong with the arguments: the command ends like one with a single wrong argument.
+/// What is wrong with the arguments. The command ends as with a single wrong argument: with exit status 2.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub(crate) struct WrongUsage(pub(crate) String);

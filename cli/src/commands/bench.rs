@@ -51,7 +51,7 @@ fn sample(text: &str) -> Result<NonZeroUsize, String> {
 
 /// What was measured, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct BenchAnswer {
     n: u8,
     kernel: &'static str,
     threads: usize,
@@ -166,13 +166,13 @@ fn answer(
     seconds: f64,
     board_nodes: Measured,
     check: Check,
-) -> Answer {
+) -> BenchAnswer {
     let solutions = solutions(sample);
     let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
     let core_seconds: f64 = sample.iter().map(|(_, timed)| timed.core_seconds).fold(0.0, f64::add);
     let projected = board_time(sampler, sample, board_nodes);
     let ns_per = |count: u128| (count > 0).then(|| core_seconds * 1e9 / count as f64);
-    Answer {
+    BenchAnswer {
         n: args.n.get(),
         kernel: args.kernel.kernel().name(),
         threads: args.threads.get(),
@@ -191,8 +191,8 @@ fn answer(
     }
 }
 
-fn text(answer: &Answer) -> String {
-    let Answer { n, kernel, sample, crosses, solutions, nodes, seconds, checked_against, .. } = answer;
+fn text(answer: &BenchAnswer) -> String {
+    let BenchAnswer { n, kernel, sample, crosses, solutions, nodes, seconds, checked_against, .. } = answer;
     let threads = plural(answer.threads, "thread");
     let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
     let (per_solution, per_node) = (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, "node"));

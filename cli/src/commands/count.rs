@@ -20,7 +20,7 @@ use crate::counting::completions::{Completions, count_completions};
 use crate::counting::local::LocalCount;
 use crate::counting::symmetric::Symmetric;
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
-use crate::present::answer::Answer;
+use crate::present::answer::CountAnswer;
 use crate::present::output::{Output, print};
 use crate::present::progress::Showing;
 
@@ -65,7 +65,7 @@ pub(crate) struct CountArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Begin without asking what takes more than a year of core time
+    /// Don't ask, even if it takes more than a year of core time
     #[arg(long)]
     yes: bool,
 
@@ -115,7 +115,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         symmetric = tokio::task::spawn_blocking(move || symmetric.finish()) => symmetric??,
         () = stop.cancelled() => bail!("interrupted in the search for symmetric solutions"),
     };
-    let answer = Answer::new(n, counted, symmetric)?;
+    let answer = CountAnswer::new(n, counted, symmetric)?;
     print(&match output {
         Output::Json => serde_json::to_string(&answer)?,
         Output::Text => answer.text(),

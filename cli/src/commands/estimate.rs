@@ -61,7 +61,7 @@ fn default_cores() -> NonZeroU64 {
 
 /// What is expected, in the form that scripts rely on. The ranges are of 95 %.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct EstimateAnswer {
     n: u8,
     kernel: &'static str,
     cores: u64,
@@ -109,12 +109,12 @@ fn answer(
     sample: &[(Part, Timed)],
     board_nodes: Measured,
     began: Instant,
-) -> Answer {
+) -> EstimateAnswer {
     let core_time = board_time(sampler, sample, board_nodes);
     let solutions = board_solutions(sampler, sample, board_nodes);
     let cores = args.cores.get();
     let core_seconds_range = range(core_time, UNSEEN);
-    Answer {
+    EstimateAnswer {
         n: args.board.n.get(),
         kernel: args.kernel.kernel().name(),
         cores,
@@ -140,8 +140,8 @@ fn range(measured: Measured, unseen: f64) -> [f64; 2] {
     [measured.value / factor, measured.value * factor]
 }
 
-fn text(answer: &Answer) -> String {
-    let Answer { n, kernel, cores, crosses, sample, .. } = answer;
+fn text(answer: &EstimateAnswer) -> String {
+    let EstimateAnswer { n, kernel, cores, crosses, sample, .. } = answer;
     let core_time = time(answer.core_seconds, answer.core_seconds_range, "core-");
     let wall_time = time(answer.wall_seconds, answer.wall_seconds_range, "");
     let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{} cores", grouped(*cores as f64)) };

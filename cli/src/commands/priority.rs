@@ -12,7 +12,7 @@ pub(crate) struct PriorityArgs {
     #[command(flatten)]
     of: JobArgs,
 
-    /// From -1000 to 1000: higher first, and what is equal in the order of submission
+    /// From -1000 to 1000: the highest goes first, equal ones in the order of submission
     #[arg(value_name = "P", allow_negative_numbers = true)]
     priority: Priority,
 }

@@ -36,8 +36,8 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     random: bool,
 
-    /// Where chance begins: the same seed finds the same solution [default: another each time, which is told, for
-    /// --random; 0 for --given]
+    /// Where chance begins: the same seed finds the same solution [default: for --random another each time, which is
+    /// printed; for --given 0]
     #[arg(long, value_name = "SEED", allow_negative_numbers = true, conflicts_with = "method")]
     seed: Option<u64>,
 
@@ -47,7 +47,7 @@ pub(crate) struct SolveArgs {
 
     /// How to find it; the searches tell on stderr what they tried
     #[arg(long, conflicts_with = "random")]
-    method: Option<Method>,
+    method: Option<SearchMethod>,
 
     /// Seconds after which a search is given up
     #[arg(long, value_name = "S", default_value = "60", value_parser = time_limit, allow_negative_numbers = true)]
@@ -59,7 +59,7 @@ pub(crate) struct SolveArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Method {
+enum SearchMethod {
     /// Known solutions, in linear time
     Construction,
     /// Any square for each queen
@@ -79,14 +79,14 @@ fn size(text: &str) -> Result<u32, String> {
 pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let n = args.n;
     let searches =
-        args.random || args.given.is_some() || args.method.is_some_and(|m| m != Method::Construction);
+        args.random || args.given.is_some() || args.method.is_some_and(|m| m != SearchMethod::Construction);
     if searches && n > MOST_SEARCHED {
         return Err(WrongUsage(format!(
             "a search is for boards up to {MOST_SEARCHED}, not {n}: without --random, --given and --method there is a \
              construction"
         )).into());
     }
-    if args.given.is_some() && args.method == Some(Method::Construction) {
+    if args.given.is_some() && args.method == Some(SearchMethod::Construction) {
         return Err(
             WrongUsage("a construction can't hold given queens: take another --method".to_owned()).into()
         );
@@ -130,20 +130,20 @@ fn find(args: &SolveArgs, stop: &AtomicBool) -> Result<SearchEnd, InvalidGiven> 
             let _busy = searching();
             return Ok(complete(n, given, args.seed.unwrap_or(0), stop)?.0);
         }
-        None | Some(Method::Construction) => {
+        None | Some(SearchMethod::Construction) => {
             return Ok(construction(n).map_or(SearchEnd::None, SearchEnd::Found));
         }
-        Some(Method::Naive) => {
+        Some(SearchMethod::Naive) => {
             let _busy = searching();
             let mut search = Naive::new(n);
             ("naive", (search.solve(given, stop)?, search.tried()))
         }
-        Some(Method::Propagation) => {
+        Some(SearchMethod::Propagation) => {
             let _busy = searching();
             let mut search = Completion::new(n, given, None)?;
             ("propagation", (search.solve(stop), search.tried()))
         }
-        Some(Method::Backtracking) => {
+        Some(SearchMethod::Backtracking) => {
             let _busy = searching();
             let mut search = Backtracking::new(n, given)?;
             ("backtracking", (search.solve(stop), search.tried()))

@@ -15,7 +15,7 @@ pub(crate) struct SubmitArgs {
     #[command(flatten)]
     board: BoardArgs,
 
-    /// How urgent the job is, from -1000 to 1000: higher first, and what is equal in the order of submission
+    /// How urgent the job is, from -1000 to 1000: the highest goes first, equal ones in the order of submission
     #[arg(
         long,
         env = "QUEENS_PRIORITY",
@@ -25,7 +25,7 @@ pub(crate) struct SubmitArgs {
     )]
     priority: Priority,
 
-    /// Submit without asking what takes more than a year of core time
+    /// Don't ask, even if it takes more than a year of core time
     #[arg(long)]
     yes: bool,
 

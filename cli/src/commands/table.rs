@@ -40,7 +40,7 @@ pub(crate) struct TableArgs {
 
     /// A method; can be given several times [default: all]
     #[arg(long, value_delimiter = ',')]
-    method: Vec<Method>,
+    method: Vec<CountMethod>,
 
     /// Seconds after which a method is given up
     #[arg(long, value_name = "S", default_value = "10", value_parser = time_limit, allow_negative_numbers = true)]
@@ -56,7 +56,7 @@ pub(crate) struct TableArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Method {
+enum CountMethod {
     /// All permutations of the columns, looked at when complete
     Permutations,
     /// Queen by queen, each against the list of those placed
@@ -116,8 +116,8 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     }
     let target = args.plot.as_deref().map(Target::new).transpose()?;
     let print_table = !matches!(target, Some(Target::Stdout));
-    let mut methods: Vec<Method> = Vec::new();
-    for &method in if args.method.is_empty() { Method::value_variants() } else { &args.method } {
+    let mut methods: Vec<CountMethod> = Vec::new();
+    for &method in if args.method.is_empty() { CountMethod::value_variants() } else { &args.method } {
         if !methods.contains(&method) {
             methods.push(method);
         }
@@ -150,7 +150,12 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
 
 impl Row {
     /// Counts n by each method that came to its end for the board before.
-    fn new(n: BoardSize, methods: &[Method], before: Option<&Self>, limit: Duration) -> anyhow::Result<Self> {
+    fn new(
+        n: BoardSize,
+        methods: &[CountMethod],
+        before: Option<&Self>,
+        limit: Duration,
+    ) -> anyhow::Result<Self> {
         let mut row = Self { n, solutions: None, fundamental: None, cells: Vec::new() };
         let mut counted_by = None;
         for (i, &method) in methods.iter().enumerate() {
@@ -166,7 +171,7 @@ impl Row {
             row.cells.push(Cell::Seconds(seconds));
             match (row.solutions, counted_by) {
                 (Some(other), Some(by)) if other != count => {
-                    let (name, by) = (method.name(), Method::name(by));
+                    let (name, by) = (method.name(), CountMethod::name(by));
                     bail!(
                         "for n = {n} {name} counts {count} solutions, but {by} {other}: one of them is wrong"
                     );
@@ -189,7 +194,7 @@ fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
     found.with_context(|| format!("for n = {n} the solutions contradict the symmetric solutions"))
 }
 
-impl Method {
+impl CountMethod {
     fn name(self) -> &'static str {
         self.classic().map_or("kernel", Classic::name)
     }
@@ -252,7 +257,7 @@ fn count_by_kernel(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
 /// Prints a table row by row, as they come.
 struct Printer<'a> {
     format: TableFormat,
-    methods: &'a [Method],
+    methods: &'a [CountMethod],
     limit: Duration,
 }
 
@@ -340,8 +345,8 @@ fn significant(seconds: f64) -> String {
     format!("{seconds:.*}", usize::try_from(digits).unwrap_or(0))
 }
 
-fn plot(methods: &[Method], rows: &[Row]) -> String {
-    let line = |(i, method): (usize, &Method)| {
+fn plot(methods: &[CountMethod], rows: &[Row]) -> String {
+    let line = |(i, method): (usize, &CountMethod)| {
         let points = rows.iter().filter_map(|row| Some((u32::from(row.n.get()), row.cells[i].seconds()?)));
         Line { name: method.name().to_owned(), points: points.collect() }
     };

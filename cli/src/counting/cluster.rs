@@ -20,7 +20,7 @@ use crate::present::progress::{Progress, Showing};
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 const MOST_ASKED: Duration = Duration::from_secs(5);
 
-/// Counts through a cluster, or `None` if waiting for it was interrupted, which has then been said.
+/// Counts through a cluster. If somebody interrupts the waiting, says that the job goes on and returns `None`.
 pub(crate) async fn count(
     n: BoardSize,
     coordinator: &Endpoint,
@@ -54,7 +54,7 @@ pub(crate) async fn count(
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
 }
 
-/// Who has counted a job that is done: all of them, or none if the coordinator does not tell soon.
+/// Who has counted a job that is done: everybody, or nobody if the coordinator does not tell soon.
 async fn who_counted(operator: &Operator, job: &JobStatus) -> Vec<Contribution> {
     let asked = Instant::now();
     let reason = loop {

@@ -22,7 +22,7 @@ pub(crate) struct Counted {
 #[derive(Debug, Serialize)]
 pub(crate) struct Counter {
     pub(crate) worker: String,
-    /// Only a data directory tells.
+    /// A data directory has it, a coordinator does not tell it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) build: Option<String>,
     pub(crate) kernel: String,

@@ -36,7 +36,7 @@ pub(crate) struct LocalCount {
 }
 
 impl LocalCount {
-    /// Counts until the job is done, or `None` if that was interrupted, which has then been said.
+    /// Counts until the job is done. If it is interrupted, says so and returns `None`.
     pub(crate) async fn run(&self, stop: &CancellationToken) -> anyhow::Result<Option<Counted>> {
         let store: Box<dyn Archive> = match &self.data_dir {
             Some(dir) => Box::new(SqliteStore::open(dir)?),
@@ -94,7 +94,7 @@ impl LocalCount {
         Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
     }
 
-    /// Who counted what is kept. Read while the coordinator has the directory, which it leaves as it should be.
+    /// Who counted what is kept. Read while the coordinator still has the directory: when it stops, it tidies up there.
     async fn who_counted(&self, job: JobId) -> anyhow::Result<Vec<CountedBy>> {
         let Some(dir) = self.data_dir.clone() else { return Ok(Vec::new()) };
         Ok(tokio::task::spawn_blocking(move || counted_by(&dir, job)).await??)
@@ -106,7 +106,7 @@ impl LocalCount {
             .unwrap_or_default()
     }
 
-    /// Counts the job of the data directory, or a new one, until it is done or that is interrupted.
+    /// Counts the job of the data directory, or a new one, until it is done or somebody interrupts.
     async fn count_with(&self, coordinator: &Handle, stop: &CancellationToken) -> anyhow::Result<JobId> {
         let id = self.find_or_submit(coordinator).await?;
         if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {

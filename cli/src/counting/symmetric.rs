@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::Context;
 use queens_solver::{BoardSize, half_turn, quarter_turn};
 
-/// The search for symmetric solutions, which a thread does beside the counting: it is small, but not nothing.
+/// The search for symmetric solutions. It is small, but not nothing: a thread of its own does it beside the counting.
 pub(crate) struct Symmetric(JoinHandle<Option<(u64, u64)>>);
 
 impl Symmetric {
@@ -18,7 +18,7 @@ impl Symmetric {
         Ok(Self(thread.context("failed to start a thread")?))
     }
 
-    /// The solutions that a half turn leaves as they are, and those that a quarter turn does.
+    /// How many solutions a half turn leaves as they are, and how many a quarter turn.
     pub(crate) fn finish(self) -> anyhow::Result<(u64, u64)> {
         self.0.join().ok().flatten().context("the search for symmetric solutions did not end")
     }

@@ -9,13 +9,13 @@ use crate::present::numbers::{date, plural};
 
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct CountAnswer {
     n: u8,
     solutions: String,
     fundamental: String,
     nodes: String,
     seconds: f64,
-    /// Those of this process; of a cluster nobody knows how many counted.
+    /// The threads of this process. How many threads of a cluster counted, nobody knows.
     threads: Option<usize>,
     kernel: String,
     published: Option<String>,
@@ -29,8 +29,8 @@ pub(crate) struct Answer {
     counted_by: Vec<Counter>,
 }
 
-impl Answer {
-    /// The answer to a count of a board with these solutions that a half turn, and a quarter turn, leaves as they are.
+impl CountAnswer {
+    /// The answer. `half` solutions stay as they are under a half turn, `quarter` under a quarter turn.
     pub(crate) fn new(n: BoardSize, counted: Counted, (half, quarter): (u64, u64)) -> anyhow::Result<Self> {
         let Counted { job, n_threads, kernel, counted_now, counted_by } = counted;
         let solutions = job.progress.solutions;
@@ -57,7 +57,7 @@ impl Answer {
 
     /// For people.
     pub(crate) fn text(&self) -> String {
-        let Answer { n, solutions, fundamental, nodes, published, agrees, .. } = self;
+        let CountAnswer { n, solutions, fundamental, nodes, published, agrees, .. } = self;
         let published = match published {
             Some(_) if *agrees => "agrees with the published count".to_owned(),
             Some(published) => format!("CONTRADICTS the published count {published}"),
@@ -71,9 +71,9 @@ impl Answer {
         )
     }
 
-    /// What follows the number of nodes: how long it took and what counted, as far as that was measured.
+    /// What follows the number of nodes: how long it took and what counted, if that was measured.
     fn how_counted(&self) -> String {
-        let Answer { seconds, threads, kernel, nodes, counted_now, begun, .. } = self;
+        let CountAnswer { seconds, threads, kernel, nodes, counted_now, begun, .. } = self;
         let by = counters(&self.counted_by);
         match threads {
             None => return format!(" in {seconds:.3} s{by}"),

@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 /// Where a picture goes.
 pub(crate) enum Target {
     Stdout,
-    /// What is no regular file, such as a device or a pipe: written to as it is, not replaced.
+    /// No regular file but a device, a pipe or the like: written to, not replaced.
     Special(PathBuf),
     /// A file, which may not exist yet.
     File(PathBuf),
 }
 
 impl Target {
-    /// The target at `path`, or stdout for `-`, after a try whether it can be written: better before the work than after.
+    /// The target at `path`, or stdout for `-`. Tries to open it: an error is better before the work than after.
     pub(crate) fn new(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
@@ -80,7 +80,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary file in the directory of `path`, with the permissions of any new file or those of the one to replace.
+/// A temporary file in the directory of `path`, with the permissions of the file that it will replace, or the usual ones.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let made = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir);

@@ -21,7 +21,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
     }
 }
 
-/// How far the plan of a job is that has none.
+/// How far the plan of a job is while it is being made.
 fn plan(job: &JobStatus) -> String {
     if let Some(share) = job.plan_fraction {
         return format!("{} of the plan is made", percent(share.get()));
@@ -33,7 +33,7 @@ fn plan(job: &JobStatus) -> String {
     }
 }
 
-/// The state, how far the plan is if that is being made, and what else keeps a job from its end.
+/// The state of a job, how far its plan is while it is being made, and what failed.
 pub(crate) fn state(job: &JobStatus) -> String {
     let state = job.state.name();
     if let Some(n_before) = job.n_plans_before {
@@ -61,7 +61,7 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
     format!("{n_failed} {spans} failed{given_up}{reason}")
 }
 
-/// How a count that is done lies to the published one.
+/// How a count that is done compares with the published one.
 pub(crate) fn comparison(job: &JobStatus) -> String {
     match published(job.n) {
         None => "no count has been published to compare with".to_owned(),
@@ -123,7 +123,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
 
 /// Millions of nodes per second, or a dash for what nobody has measured.
 pub(crate) fn speed(nodes_per_second: Option<f64>) -> String {
-    nodes_per_second.map_or_else(|| "–".to_owned(), |rate| grouped(rate / 1e6))
+    nodes_per_second.map_or_else(|| "–".to_owned(), |speed| grouped(speed / 1e6))
 }
 
 /// The time a job should still take, as a range, as far as that is known.
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// A job that is done, with counts that nobody has counted.
+    /// A job that is done, with made-up counts.
     fn done(n: u32, solutions: &str, fundamental: &str) -> JobStatus {
         let zero = || "0".to_owned();
         let job = pb::Job {

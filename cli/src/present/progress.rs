@@ -1,4 +1,4 @@
-//! Progress on stderr: of a count a bar, or now and then a line.
+//! Progress of a count on stderr: a bar, or a line now and then.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -79,14 +79,14 @@ impl Progress {
         let nodes = job.progress.nodes;
         let counted = nodes - *self.nodes_before.get_or_insert(nodes);
         let elapsed = self.began.elapsed();
-        let rate = counted as f64 / elapsed.as_secs_f64();
+        let speed = counted as f64 / elapsed.as_secs_f64();
         if self.next_line.is_some_and(|due| elapsed >= due) && !job.state.is_over() {
             self.next_line = Some(next_line(elapsed));
             match store_error {
                 Some(error) => say(&format!("waiting: {error}")),
                 None => {
                     let ends = ends(job).map(|ends| format!("  {ends}")).unwrap_or_default();
-                    say(&(describe(job, rate, usize::MAX) + &ends));
+                    say(&(describe(job, speed, usize::MAX) + &ends));
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Progress {
         self.bar.set_position(u64::try_from(parts).unwrap_or(PARTS));
         let message = match store_error {
             Some(error) => format!("waiting: {}", plain::line(error)),
-            None => describe(job, rate, message_width()),
+            None => describe(job, speed, message_width()),
         };
         self.bar.set_message(message);
     }
@@ -183,20 +183,20 @@ impl TermLike for Narrowed {
     }
 }
 
-/// Where the job stands in so many columns, if it can be said in so few: whatever is said is said whole, as a number
-/// without its last digits looks like a number.
-fn describe(job: &JobStatus, rate: f64, width: usize) -> String {
+/// Where the job stands, in at most so many columns. Parts that don't fit are left out whole: a number without its last
+/// digits would look like another number.
+fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
     let n = format!("n = {}", job.n);
     let share = percent(job.fraction());
     let left = match range_left(job) {
         Some(range) => format!("{range} left"),
         None => state(job),
     };
-    let rate = format!("{:.0} M nodes/s", rate / 1e6);
+    let speed = format!("{:.0} M nodes/s", speed / 1e6);
     let found = format!("{} found", job.progress.solutions);
     let is_running = job.state == JobState::Running;
     let all: &[&str] =
-        if is_running { &[&n, &share, &left, &rate, &found] } else { &[&n, &share, &left, &found] };
+        if is_running { &[&n, &share, &left, &speed, &found] } else { &[&n, &share, &left, &found] };
     let choices = [all, &[&n, &share, &left, &found], &[&n, &share, &left], &[&n, &share]];
     let texts = choices.map(|parts| parts.join("  "));
     texts.iter().find(|text| text.len() <= width).unwrap_or(&share).clone()
@@ -210,7 +210,7 @@ fn message_width() -> usize {
 /// Whether something else has the whole screen.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// As long as it lives, no log lines go to a terminal: they would tear what is on it.
+/// While it lives, no log lines go to a terminal: they would tear what is on it.
 pub(crate) struct TakenScreen(());
 
 impl TakenScreen {

@@ -1,4 +1,4 @@
-//! What is asked of the coordinator, again and again and at a key.
+//! What is asked of the coordinator: how it stands, once a second, and what operators want at a key.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use queens_proto::client::{ClientError, Operator};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
-use crate::top::screen::{Action, Answer, State};
+use crate::top::screen::{ClusterState, FromCoordinator, OperatorAction};
 
 /// How often the coordinator is asked.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -14,8 +14,8 @@ const REFRESH: Duration = Duration::from_secs(1);
 /// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself.
 pub(crate) async fn ask(
     operator: Operator,
-    mut actions: mpsc::Receiver<Action>,
-    to_screen: mpsc::Sender<Answer>,
+    mut actions: mpsc::Receiver<OperatorAction>,
+    to_screen: mpsc::Sender<FromCoordinator>,
 ) {
     let mut refresh = tokio::time::interval(REFRESH);
     refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -29,18 +29,20 @@ pub(crate) async fn ask(
         };
         if let Some(action) = action {
             let done = carry_out(&operator, &action).await;
-            if to_screen.send(Answer::Done(done)).await.is_err() {
+            if to_screen.send(FromCoordinator::Done(done)).await.is_err() {
                 return;
             }
         }
-        let answer = state(&operator).await.map_or_else(|error| Answer::Away(error.problem), Answer::State);
+        let answer = cluster_state(&operator)
+            .await
+            .map_or_else(|error| FromCoordinator::Away(error.problem), FromCoordinator::Cluster);
         if to_screen.send(answer).await.is_err() {
             return;
         }
     }
 }
 
-async fn state(operator: &Operator) -> Result<State, ClientError> {
+async fn cluster_state(operator: &Operator) -> Result<ClusterState, ClientError> {
     let mut jobs = operator.jobs().await?;
     // As they are served; below, what is over, the latest first.
     jobs.sort_by_key(|job| match job.state.is_over() {
@@ -52,20 +54,20 @@ async fn state(operator: &Operator) -> Result<State, ClientError> {
     let events = operator.events().await?;
     let coordinator = operator.coordinator_status().await?;
     let store_error = operator.store_error_in(coordinator.as_ref());
-    Ok(State { jobs, workers, blocked, events, coordinator, store_error })
+    Ok(ClusterState { jobs, workers, blocked, events, coordinator, store_error })
 }
 
-async fn carry_out(operator: &Operator, action: &Action) -> Result<String, ClientError> {
+async fn carry_out(operator: &Operator, action: &OperatorAction) -> Result<String, ClientError> {
     Ok(match action {
-        Action::Pause(job) => {
+        OperatorAction::Pause(job) => {
             operator.pause(*job).await?;
             format!("job {job} is paused")
         }
-        Action::Resume(job) => {
+        OperatorAction::Resume(job) => {
             operator.resume(*job).await?;
             format!("job {job} goes on")
         }
-        Action::Workers(action, name) => {
+        OperatorAction::Workers(action, name) => {
             let n_workers = action.carry_out(operator, name).await?;
             action.describe(n_workers, name)
         }

@@ -12,9 +12,9 @@ use crate::worker_action::WorkerAction;
 /// How long the answer to a key stays on the screen.
 const MESSAGE: Duration = Duration::from_secs(6);
 
-/// What is known of the coordinator.
+/// What is known of a coordinator and its cluster.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ClusterState {
     pub(super) jobs: Vec<JobStatus>,
     pub(super) workers: Vec<WorkerStatus>,
     /// Blocked names.
@@ -29,8 +29,8 @@ pub(crate) struct State {
 
 /// What comes from the coordinator.
 #[derive(Debug)]
-pub(crate) enum Answer {
-    State(State),
+pub(crate) enum FromCoordinator {
+    Cluster(ClusterState),
     /// It can't be reached, and why.
     Away(Problem),
     /// What became of an action.
@@ -39,7 +39,7 @@ pub(crate) enum Answer {
 
 /// What an operator wants done.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Action {
+pub(crate) enum OperatorAction {
     Pause(JobId),
     Resume(JobId),
     Workers(WorkerAction, Name),
@@ -52,25 +52,25 @@ pub(crate) enum Pane {
     Workers,
 }
 
-/// What a key wants beyond the screen.
+/// What a key asks for that the screen can't do itself.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Pressed {
     Quit,
-    Do(Action),
+    Do(OperatorAction),
 }
 
 /// What is on the screen.
 #[derive(Debug)]
 pub(crate) struct Screen {
     pub(super) url: String,
-    pub(super) state: Option<State>,
+    pub(super) cluster: Option<ClusterState>,
     /// Why the coordinator can't be reached, and since when.
     pub(super) away: Option<(Problem, Instant)>,
     pub(super) pane: Pane,
     pub(super) job_table: TableState,
     pub(super) worker_table: TableState,
     /// What is done if the next key is 'y'.
-    pub(super) question: Option<Action>,
+    pub(super) question: Option<OperatorAction>,
     /// Whether the coordinator was asked to do something and has not answered.
     pub(crate) asking: bool,
     pub(super) help: bool,
@@ -82,7 +82,7 @@ impl Screen {
     pub(crate) fn new(url: String) -> Self {
         Self {
             url,
-            state: None,
+            cluster: None,
             away: None,
             pane: Pane::Jobs,
             job_table: TableState::new().with_selected(0),
@@ -94,18 +94,18 @@ impl Screen {
         }
     }
 
-    pub(crate) fn hear(&mut self, answer: Answer) {
+    pub(crate) fn hear(&mut self, answer: FromCoordinator) {
         match answer {
-            Answer::State(state) => {
+            FromCoordinator::Cluster(cluster) => {
                 self.away = None;
-                let before = self.state.replace(state);
+                let before = self.cluster.replace(cluster);
                 self.keep_selection(before);
             }
-            Answer::Away(problem) => {
+            FromCoordinator::Away(problem) => {
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
                 self.away = Some((problem, since));
             }
-            Answer::Done(done) => {
+            FromCoordinator::Done(done) => {
                 self.asking = false;
                 let good = done.is_ok();
                 let message = done.unwrap_or_else(|error| plain::line(&error.to_string()).into_owned());
@@ -115,16 +115,16 @@ impl Screen {
     }
 
     /// Selects what was selected before, wherever it is now.
-    fn keep_selection(&mut self, before: Option<State>) {
-        let Some(state) = &self.state else { return };
+    fn keep_selection(&mut self, before: Option<ClusterState>) {
+        let Some(cluster) = &self.cluster else { return };
         let place = |table: &TableState, n: usize| table.selected().unwrap_or(0).min(n.saturating_sub(1));
         let job =
             before.as_ref().and_then(|before| before.jobs.get(self.job_table.selected()?)).map(|job| job.id);
-        let job = job.and_then(|id| state.jobs.iter().position(|job| job.id == id));
-        self.job_table.select(Some(job.unwrap_or_else(|| place(&self.job_table, state.jobs.len()))));
+        let job = job.and_then(|id| cluster.jobs.iter().position(|job| job.id == id));
+        self.job_table.select(Some(job.unwrap_or_else(|| place(&self.job_table, cluster.jobs.len()))));
         let worker = before.as_ref().and_then(|before| before.workers.get(self.worker_table.selected()?));
-        let worker = worker.and_then(|worker| state.workers.iter().position(|now| now.id == worker.id));
-        let place = place(&self.worker_table, state.workers.len());
+        let worker = worker.and_then(|worker| cluster.workers.iter().position(|now| now.id == worker.id));
+        let place = place(&self.worker_table, cluster.workers.len());
         self.worker_table.select(Some(worker.unwrap_or(place)));
     }
 
@@ -166,50 +166,54 @@ impl Screen {
     }
 
     fn move_by(&mut self, steps: isize) {
-        let Some(state) = &self.state else { return };
+        let Some(cluster) = &self.cluster else { return };
         let (table, n) = match self.pane {
-            Pane::Jobs => (&mut self.job_table, state.jobs.len()),
-            Pane::Workers => (&mut self.worker_table, state.workers.len()),
+            Pane::Jobs => (&mut self.job_table, cluster.jobs.len()),
+            Pane::Workers => (&mut self.worker_table, cluster.workers.len()),
         };
         let place = table.selected().unwrap_or(0).saturating_add_signed(steps);
         table.select(Some(place.min(n.saturating_sub(1))));
     }
 
     /// Pauses the selected job, or lets it go on.
-    fn pause_or_resume(&self) -> Option<Action> {
-        let job =
-            self.state.as_ref()?.jobs.get(self.job_table.selected()?).filter(|_| self.pane == Pane::Jobs)?;
+    fn pause_or_resume(&self) -> Option<OperatorAction> {
+        let job = self
+            .cluster
+            .as_ref()?
+            .jobs
+            .get(self.job_table.selected()?)
+            .filter(|_| self.pane == Pane::Jobs)?;
         match job.state {
-            JobState::Paused | JobState::Failed => Some(Action::Resume(job.id)),
+            JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
             JobState::Done | JobState::Cancelled => None,
-            JobState::Planning | JobState::Queued | JobState::Running => Some(Action::Pause(job.id)),
+            JobState::Planning | JobState::Queued | JobState::Running => Some(OperatorAction::Pause(job.id)),
         }
     }
 
     /// Drains the workers of the selected one's name, or blocks or unblocks them.
-    fn worker_action(&self, block: bool) -> Option<Action> {
-        let state = self.state.as_ref().filter(|_| self.pane == Pane::Workers)?;
-        let name = state.workers.get(self.worker_table.selected()?)?.name.clone();
+    fn worker_action(&self, block: bool) -> Option<OperatorAction> {
+        let cluster = self.cluster.as_ref().filter(|_| self.pane == Pane::Workers)?;
+        let name = cluster.workers.get(self.worker_table.selected()?)?.name.clone();
         let action = match block {
             false => WorkerAction::Drain,
-            true if state.blocked.contains(&name) => WorkerAction::Unblock,
+            true if cluster.blocked.contains(&name) => WorkerAction::Unblock,
             true => WorkerAction::Block,
         };
-        Some(Action::Workers(action, name))
+        Some(OperatorAction::Workers(action, name))
     }
 
     /// What the operator is asked before something is done.
     pub(super) fn question(&self) -> Option<String> {
         let what = match self.question.as_ref()? {
-            Action::Pause(job) => format!("Pause job {job}"),
-            Action::Resume(job) => format!("Let job {job} go on"),
-            Action::Workers(action, name) => self.workers_question(*action, name),
+            OperatorAction::Pause(job) => format!("Pause job {job}"),
+            OperatorAction::Resume(job) => format!("Let job {job} go on"),
+            OperatorAction::Workers(action, name) => self.workers_question(*action, name),
         };
         Some(format!("{what}? y: yes, any other key: no"))
     }
 
     fn workers_question(&self, action: WorkerAction, name: &Name) -> String {
-        let workers = self.state.iter().flat_map(|state| &state.workers);
+        let workers = self.cluster.iter().flat_map(|cluster| &cluster.workers);
         let n_workers = workers.filter(|worker| worker.name == *name).count();
         let workers =
             if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };

@@ -36,8 +36,8 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     // what is left.
     let height = frame.area().height;
     let rows = |n: Option<usize>| u16::try_from(n.unwrap_or(0)).unwrap_or(u16::MAX).saturating_add(2).max(4);
-    let jobs = rows(screen.state.as_ref().map(|state| state.jobs.len()));
-    let workers = rows(screen.state.as_ref().map(|state| state.workers.len()));
+    let jobs = rows(screen.cluster.as_ref().map(|cluster| cluster.jobs.len()));
+    let workers = rows(screen.cluster.as_ref().map(|cluster| cluster.workers.len()));
     let events = if height < 16 { 0 } else { height / 4 };
     let tables = height.saturating_sub(events + 3);
     let jobs = jobs.min(tables.saturating_sub(workers).max(tables / 2));
@@ -67,17 +67,17 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
         let text = format!(" no state from the coordinator for {}: {reason}", ago(*since));
         return frame.render_widget(Line::from(text).style(alarm()), area);
     }
-    let Some(state) = &screen.state else {
+    let Some(cluster) = &screen.cluster else {
         return frame.render_widget(Line::from(format!(" asking {}", screen.url)), area);
     };
-    let threads: u64 = state.workers.iter().map(|worker| u64::from(worker.n_threads)).sum();
-    let together = FleetSpeed::of(&state.workers);
+    let threads: u64 = cluster.workers.iter().map(|worker| u64::from(worker.n_threads)).sum();
+    let together = FleetSpeed::of(&cluster.workers);
     let gap = together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
     let text = format!(
         " {}   jobs: {}   workers: {}   threads: {threads}   {} M nodes/s{gap}",
         screen.url,
-        state.jobs.len(),
-        state.workers.len(),
+        cluster.jobs.len(),
+        cluster.workers.len(),
         speed(together.nodes_per_second),
     );
     frame.render_widget(Line::from(text).style(Modifier::BOLD), area);
@@ -85,12 +85,12 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
 
 /// The coordinator itself.
 fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
-    let Some(state) = screen.state.as_ref().filter(|_| screen.away.is_none()) else { return };
-    if let Some(error) = &state.store_error {
+    let Some(cluster) = screen.cluster.as_ref().filter(|_| screen.away.is_none()) else { return };
+    if let Some(error) = &cluster.store_error {
         let text = format!(" nothing is recorded at present: {error}");
         return frame.render_widget(Line::from(text).style(alarm()), area);
     }
-    let Some(coordinator) = &state.coordinator else {
+    let Some(coordinator) = &cluster.coordinator else {
         return frame.render_widget(Line::from(" coordinator: of an older version"), area);
     };
     if !coordinator.refuses.is_empty() {
@@ -108,7 +108,7 @@ fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
 }
 
 fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
-    let jobs = screen.state.as_ref().map_or(&[][..], |state| &state.jobs);
+    let jobs = screen.cluster.as_ref().map_or(&[][..], |cluster| &cluster.jobs);
     let longest = jobs.iter().map(|job| job.progress.solutions.to_string().len()).max().unwrap_or(0).max(9);
     let mut columns = fitting(
         [
@@ -130,7 +130,7 @@ fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
     );
     let bar = columns.spare.min(WIDEST_BAR);
     columns.widen("DONE", bar);
-    let empty = match screen.state {
+    let empty = match screen.cluster {
         Some(_) => "no jobs: 'queens submit N' makes one",
         None => "",
     };
@@ -172,7 +172,7 @@ fn bar(fraction: f64, width: usize) -> String {
 }
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
-    let workers = screen.state.as_ref().map_or(&[][..], |state| &state.workers);
+    let workers = screen.cluster.as_ref().map_or(&[][..], |cluster| &cluster.workers);
     let mut columns = fitting(
         [
             Column { title: "NAME", width: 8, right: false, rank: 0 },
@@ -189,7 +189,7 @@ fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
     );
     // No wider than a name may be expected to be.
     columns.widen("NAME", columns.spare.min(24));
-    let empty = match screen.state {
+    let empty = match screen.cluster {
         Some(_) => "no workers: 'queens-worker' makes one",
         None => "",
     };
@@ -229,7 +229,7 @@ fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
 fn draw_events(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let block = Block::new().borders(Borders::TOP).title(" events ");
     let shown = usize::from(block.inner(area).height);
-    let newest_first = screen.state.iter().flat_map(|state| state.events.iter().rev());
+    let newest_first = screen.cluster.iter().flat_map(|cluster| cluster.events.iter().rev());
     let lines: Vec<Line<'_>> = newest_first
         .take(shown)
         .map(|event| {
@@ -275,18 +275,18 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     frame.render_widget(line, area);
 }
 
-/// What the selected row has to say that its columns can't.
+/// What is wrong with the selected job or worker: the columns have no room for it.
 fn what_is_wrong(screen: &Screen) -> Option<Span<'static>> {
-    let state_shown = screen.state.as_ref()?;
+    let cluster = screen.cluster.as_ref()?;
     let wrong = match screen.pane {
         Pane::Jobs => {
-            let job = state_shown.jobs.get(screen.job_table.selected()?)?;
+            let job = cluster.jobs.get(screen.job_table.selected()?)?;
             match job.n_failed {
                 0 => None,
                 _ => Some(format!("{}: {}", state(job), describe_failure(job))),
             }
         }
-        Pane::Workers => state_shown.workers.get(screen.worker_table.selected()?)?.failure.clone(),
+        Pane::Workers => cluster.workers.get(screen.worker_table.selected()?)?.failure.clone(),
     };
     wrong.map(|wrong| Span::styled(wrong, Color::Red))
 }
@@ -311,8 +311,8 @@ struct Column {
     rank: u8,
 }
 
-/// The columns that there is room for. None is narrower than what is in it: a number without all its digits looks like
-/// a number.
+/// The columns that there is room for. None is narrower than what is in it: a number without its last digits would look
+/// like another number.
 struct Columns<const N: usize> {
     all: [Column; N],
     shown: [bool; N],
