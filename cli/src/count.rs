@@ -162,7 +162,7 @@ fn answer(n: BoardSize, counted: Counted, symmetric: (u64, u64)) -> anyhow::Resu
 impl Counter {
     fn new(by: &CountedBy) -> Self {
         Self {
-            worker: by.source.worker.to_string(),
+            worker: by.source.name.to_string(),
             build: by.source.build.to_string(),
             kernel: by.source.kernel.to_string(),
             nodes: by.nodes.to_string(),
