@@ -1,13 +1,12 @@
 //! What costs much is asked about first.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
-use std::process::ExitCode;
 
-use queens_process::{say, wrong_usage};
+use queens_process::say;
 use queens_solver::{BoardSize, Kernel};
 
-use crate::args::Args;
-use crate::output::TimeUnit;
+use crate::present::numbers::TimeUnit;
+use crate::usage::WrongUsage;
 
 const YEAR: f64 = 365.25 * 86400.0;
 
@@ -20,47 +19,47 @@ const SMALLEST: u8 = 24;
 /// Files that are larger are asked about.
 const LARGE: usize = 20_000_000;
 
-/// Lets a count go on if it takes less than a year of core time with this kernel, or somebody says that it is meant.
+/// Whether a count may begin: it takes less than a year of core time with this kernel, or somebody says that it is meant.
 ///
 /// # Errors
-/// With the exit status, if it is not to go on.
-pub(crate) fn confirm_count(n: BoardSize, kernel: Kernel, yes: bool) -> Result<(), ExitCode> {
+/// If nobody can be asked.
+pub(crate) fn confirm_count(n: BoardSize, kernel: Kernel, yes: bool) -> Result<bool, WrongUsage> {
     let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).unwrap_or(&0.0);
     let seconds = nodes / kernel.typical_rate();
     if seconds < YEAR {
-        return Ok(());
+        return Ok(true);
     }
     let unit = TimeUnit::of(seconds);
     let time = unit.rounded(seconds);
     confirm(&format!("n = {n} takes some {time} core-{} with the {kernel} kernel", unit.name), yes)
 }
 
-/// Lets a file of about so many bytes be written if it is not large, or somebody says that it is meant.
+/// Whether a file of about so many bytes may be written: it is not large, or somebody says that it is meant.
 ///
 /// # Errors
-/// With the exit status, if it is not to be written.
-pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<(), ExitCode> {
+/// If nobody can be asked.
+pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<bool, WrongUsage> {
     if n_bytes <= LARGE {
-        return Ok(());
+        return Ok(true);
     }
     confirm(&format!("the file would have some {} MB", n_bytes / 1_000_000), yes)
 }
 
 /// Asks on a terminal; elsewhere only `--yes` says that it is meant.
-fn confirm(what: &str, yes: bool) -> Result<(), ExitCode> {
+fn confirm(what: &str, yes: bool) -> Result<bool, WrongUsage> {
     if yes {
-        return Ok(());
+        return Ok(true);
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(wrong_usage::<Args>(&format!("{what}: --yes says that it is meant")));
+        return Err(WrongUsage(format!("{what}: --yes says that it is meant")));
     }
     _ = write!(io::stderr(), "{what}. Go on? [y/N] ");
     const LONGEST: u64 = 100;
     let mut answer = String::new();
     _ = io::stdin().lock().take(LONGEST).read_line(&mut answer);
     if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-        return Ok(());
+        return Ok(true);
     }
     say("not done");
-    Err(ExitCode::FAILURE)
+    Ok(false)
 }

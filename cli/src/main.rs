@@ -1,37 +1,41 @@
 //! `queens`: counts n-queens placements.
 
 mod args;
-mod bench;
-mod boards;
+mod changed_job;
+mod commands;
 mod confirm;
-mod contributions;
-mod count;
-mod describe;
-mod estimate;
-mod local;
-mod output;
-mod progress;
-mod remote;
+mod connect;
+mod counting;
+mod flags;
+mod present;
 mod sampling;
+mod time_limit;
 mod top;
+mod usage;
+mod worker_action;
 
 use std::process::ExitCode;
 
 use queens_process::logs::log;
-use queens_process::{arguments, complain};
+use queens_process::{arguments, complain, wrong_usage};
 use tracing::level_filters::LevelFilter;
 
-use args::{Args, Command};
+use crate::args::{Args, Command};
+use crate::present::progress::AboveBar;
+use crate::usage::WrongUsage;
 
 fn main() -> ExitCode {
     let args = match arguments::<Args>() {
         Ok(args) => args,
         Err(code) => return code,
     };
-    log(LevelFilter::WARN, progress::AboveBar);
-    run(args).unwrap_or_else(|error| {
-        complain(&format!("{error:#}"));
-        ExitCode::FAILURE
+    log(LevelFilter::WARN, AboveBar);
+    run(args).unwrap_or_else(|error| match error.downcast_ref() {
+        Some(WrongUsage(what)) => wrong_usage::<Args>(what),
+        None => {
+            complain(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
     })
 }
 
@@ -39,25 +43,25 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match args.command {
-            Command::Count(args) => count::run(&args).await,
-            Command::Solve(args) => boards::solve(&args),
-            Command::List(args) => boards::list(&args),
-            Command::Render(args) => boards::render(&args),
-            Command::Animate(args) => boards::animate(&args).await,
-            Command::Table(args) => boards::table(&args),
-            Command::Submit(args) => remote::submit(&args).await,
-            Command::Jobs(args) => remote::jobs(&args).await,
-            Command::Status(args) => remote::status(&args).await,
-            Command::Contributions(args) => remote::contributions(&args).await,
-            Command::Watch(args) => remote::watch(&args).await,
-            Command::Top(args) => top::run(&args).await,
-            Command::Pause(args) => remote::pause(&args).await,
-            Command::Resume(args) => remote::resume(&args).await,
-            Command::Priority(args) => remote::priority(&args).await,
-            Command::Cancel(args) => remote::cancel(&args).await,
-            Command::Workers(args) => remote::workers(&args).await,
-            Command::Bench(args) => bench::run(&args),
-            Command::Estimate(args) => estimate::run(&args),
+            Command::Count(args) => commands::count::run(&args).await,
+            Command::Solve(args) => commands::solve::run(&args),
+            Command::List(args) => commands::list::run(&args),
+            Command::Render(args) => commands::render::run(&args),
+            Command::Animate(args) => commands::animate::run(&args).await,
+            Command::Table(args) => commands::table::run(&args),
+            Command::Submit(args) => commands::submit::run(&args).await,
+            Command::Jobs(args) => commands::jobs::run(&args).await,
+            Command::Status(args) => commands::status::run(&args).await,
+            Command::Contributions(args) => commands::contributions::run(&args).await,
+            Command::Watch(args) => commands::watch::run(&args).await,
+            Command::Top(args) => commands::top::run(&args).await,
+            Command::Pause(args) => commands::pause::run(&args).await,
+            Command::Resume(args) => commands::resume::run(&args).await,
+            Command::Priority(args) => commands::priority::run(&args).await,
+            Command::Cancel(args) => commands::cancel::run(&args).await,
+            Command::Workers(args) => commands::workers::run(&args).await,
+            Command::Bench(args) => commands::bench::run(&args),
+            Command::Estimate(args) => commands::estimate::run(&args),
         }
     })
 }

@@ -27,7 +27,7 @@ use crate::store::Archive;
 
 use crate::store::history::{Change, History, NotKept, Past};
 
-pub(crate) use self::curves::{Curves, Pace, mean};
+pub(crate) use self::curves::{Curves, Speeds, mean};
 
 /// For how long what is new may wait to be stored.
 const INTERVAL: Duration = Duration::from_secs(10);

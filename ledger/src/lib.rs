@@ -32,7 +32,7 @@ pub use core::{Batch, Core, Due, Durable, MOST_OPEN_JOBS, Sealed, TooManyJobs};
 pub use effects::{Comparison, Effects, Loss};
 pub use events::jobs::UnknownJob;
 pub use events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
-pub use events::refusal::{MOST_THREADS_IN_ALL, Refusal};
+pub use events::refusal::Refusal;
 pub use events::reports::Outcome;
 pub use jobs::restore::RestoreError;
 pub use leases::former::REMEMBERED;

@@ -18,7 +18,7 @@ pub fn of_delta(delta: &pb::Delta) -> u32 {
 
 /// The same over lease, job and n of a lease, and over cross, first and last subproblem and image of each of its spans.
 #[must_use]
-pub fn of_lease(lease: &pb::Lease) -> u32 {
+pub(crate) fn of_lease(lease: &pb::Lease) -> u32 {
     let spans = lease.spans.iter().flat_map(|leased| {
         let pb::Span { cross, from, to } = leased.span.unwrap_or_default();
         [cross.into(), from, to, leased.image.into()]

@@ -10,5 +10,5 @@ mod job;
 mod session;
 mod worker;
 
-pub use check::{InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, worker_name};
+pub use check::{InvalidMessage, worker_name};
 pub use job::store_error_of;

@@ -4,6 +4,7 @@
 //! messages travel by gRPC as [`pb`] types, and [`convert`] is where the one becomes the other.
 
 pub mod checksum;
+pub mod client;
 pub mod convert;
 mod link;
 pub mod page;

@@ -13,7 +13,7 @@ use thiserror::Error;
 #[error("failed to start a thread")]
 pub struct ThreadError(#[from] io::Error);
 
-/// `map` over the numbers below `len`, in order, on several threads, as long as `go_on` says so.
+/// `map` over the numbers below `len`, in order, on several threads, while `go_on` returns true.
 ///
 /// Each thread takes the next number as soon as it is done with one, so that none waits for another while there is
 /// work. A panic of `map` goes on in the caller.
@@ -40,7 +40,7 @@ pub fn parallel<T: Send>(
     let mut mapped = thread::scope(|scope| {
         let mut helpers = Vec::new();
         for _ in 1..n_threads.get().min(len) {
-            // Those that were started before one that can't be have nothing more to do.
+            // A thread could not be started: those that were have nothing more to do.
             let stop = |_: &io::Error| next.store(len, Ordering::Relaxed);
             helpers.push(thread::Builder::new().spawn_scoped(scope, run).inspect_err(stop)?);
         }

@@ -1,4 +1,4 @@
-//! How many ways there are to place queens in some rows that don't attack each other, without going to each of them.
+//! How many ways there are to place queens in some rows so that none attacks another, without visiting each way.
 //!
 //! A plan needs this number for tens of thousands of crosses, and it is some ten millions for each of them at n = 28:
 //! 2.6 · 10^11 prefixes in all. Only the rows above the last three are walked through, which leaves 2 · 10^8 states.
@@ -122,7 +122,8 @@ fn below_all_avx2(free: [&[u32]; 3], steps: Steps) -> u32 {
 
 #[inline(always)]
 fn below_all_inlined([a, b, c]: [&[u32]; 3], steps: Steps) -> u32 {
-    // Not an iterator's sum: its closures would be compiled without the features of the function this is inlined into.
+    // A loop and no sum of an iterator: its closures would be compiled without the features of the function that this
+    // is inlined into.
     let mut sum = 0;
     for ((&a, &b), &c) in a.iter().zip(b).zip(c) {
         sum += three_rows(a, b, c, steps);
@@ -188,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// By going to each placement, but for its last queen.
+    /// By visiting each placement, all but its last queen.
     fn walked(rows: &[FreeRow], state: RowState) -> u64 {
         let [row, below @ ..] = rows else { return 1 };
         if below.is_empty() {

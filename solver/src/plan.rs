@@ -24,7 +24,7 @@ const THREADED_FROM: u8 = 21;
 
 /// What is to be counted for one n, and in which pieces.
 ///
-/// It depends on n alone: whoever makes it again gets the same plan.
+/// It depends on n alone: made again, it is the same plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     n: BoardSize,
@@ -38,7 +38,7 @@ pub struct PlannedCross {
     choice: Choice,
 }
 
-/// What planning decides about a cross: what has to be stored to have the plan again.
+/// What planning decides about a cross. With this stored, the plan can be had again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// The image the cross is counted on.
@@ -49,7 +49,7 @@ pub struct Choice {
     pub work: u128,
 }
 
-/// How far a plan is that is being made: for other threads to look at.
+/// How far a plan is while it is being made. Other threads may look at it.
 #[derive(Debug, Default)]
 pub struct PlanProgress {
     n_crosses: AtomicUsize,
@@ -90,7 +90,7 @@ impl Plan {
         Self::with_progress(n, n_threads, stop, &PlanProgress::default())
     }
 
-    /// The same, and says all the time in `progress` how far it is.
+    /// The same. `progress` tells all the time how far it is.
     #[must_use]
     pub fn with_progress(
         n: BoardSize,
@@ -248,7 +248,7 @@ fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
 /// Crosses of three queens leave one more row than crosses of four and are several times as large, so that the two
 /// classes are scaled apart.
 fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
-    // As many as take next to no time beside the count.
+    // So few that they take next to no time beside the count.
     let n_descents = 256 << n.get().saturating_sub(16).min(6);
     let mut random = SplitMix::new(u64::from(n.get()));
     let mut works = vec![0; crosses.len()];

@@ -20,7 +20,8 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, 0 if that is 0; it must be below 2^32, of which it makes the bias.
+    /// A number below `bound`, or 0 if that is 0. `bound` must be below 2^32. The smaller it is, the smaller is the
+    /// bias.
     pub const fn below(&mut self, bound: usize) -> usize {
         ((self.next() >> 32) as usize * bound) >> 32
     }

@@ -29,8 +29,8 @@ pub(crate) const fn depth(n: BoardSize) -> u8 {
 ///
 /// A subproblem is a prefix: queens in the first free rows below the cross, none attacking another. They are numbered
 /// in lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone,
-/// never on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems), and what remains to be
-/// said is which numbers to count.
+/// never on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems). Callers only say which
+/// numbers to count.
 ///
 /// ```
 /// # use queens_solver::{BoardSize, Cross, Kernel, Symmetry};
@@ -47,7 +47,7 @@ pub(crate) const fn depth(n: BoardSize) -> u8 {
 pub struct Subproblems {
     free: FreeRows,
     depth: u8,
-    /// Where the last count ended: the next one mostly begins there, and then need not look for its first prefix.
+    /// Where the last count ended. The next one mostly begins there, and need not look for its first prefix then.
     walk: Option<Walk>,
 }
 
@@ -59,7 +59,7 @@ impl Subproblems {
         Self { free: FreeRows::new(n, queens), depth, walk: None }
     }
 
-    /// How many there are. They are not gone to one by one.
+    /// How many there are, found without visiting each.
     #[must_use]
     pub fn n_subproblems(&self) -> u64 {
         Prefixes::count(&self.free, self.depth)
@@ -116,7 +116,7 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    /// Whatever was counted before, or stopped.
+    /// It does not matter what was counted before, or stopped.
     #[test]
     fn counts_do_not_depend_on_what_was_asked_for_before() {
         let n = BoardSize::new(14).expect("a board size");

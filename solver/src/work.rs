@@ -6,8 +6,8 @@
 //! efficiency of backtrack programs"): at each level go to a random surviving child and multiply by how many there
 //! were. One descent scatters widely, so they are averaged over many crosses.
 //!
-//! Only additions, multiplications and square roots are used, which IEEE 754 rounds alike everywhere: whoever makes
-//! the same plan gets the same estimates.
+//! Only additions, multiplications and square roots are used. IEEE 754 rounds these alike everywhere, so the same plan
+//! has the same estimates on any machine.
 
 use crate::free_rows::{FreeRows, RowState, bits};
 use crate::pruning::surviving;

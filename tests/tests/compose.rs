@@ -189,7 +189,7 @@ fn what_compiles_an_image_is_what_compiles_the_workspace() {
 
     let ignored = read(".dockerignore");
     for member in line(&read("Cargo.toml"), "members = ") {
-        // One that lies in another's directory comes with that.
+        // A member inside another member's directory comes with that.
         let dir = member.split('/').next().expect("a name");
         assert!(ignored.lines().any(|line| line == format!("!{dir}")), "{member}");
     }

@@ -1,5 +1,5 @@
-//! Connections that do not do what connections are for: silent ones, half requests, streams that nobody reads, messages
-//! and lists that are too large. Nobody else is shut out by them.
+//! Useless connections: silent ones, half requests, streams that nobody reads, messages and lists that are too large.
+//! They shut nobody out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -25,7 +25,7 @@ use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
-/// By when whoever asks for nothing is closed: the limit is 10 s, for a request that has begun 15 s.
+/// A connection without a request is closed by then: the limit is 10 s, and 15 s for a request that has begun.
 const CLOSED: Duration = Duration::from_secs(25);
 
 /// How often a worker without leases says that it is alive.
@@ -50,7 +50,7 @@ fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
     (0..n_connections).map(open).collect()
 }
 
-/// Whether the other end has closed a connection; what it has sent is passed over.
+/// Whether the other end has closed a connection. What it has sent is ignored.
 fn is_closed(mut stream: &TcpStream) -> bool {
     let mut buffer = [0; 4096];
     loop {

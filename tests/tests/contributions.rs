@@ -1,8 +1,11 @@
 //! Who has counted a job.
 
+use std::process::{Command, Stdio};
+
+use queens_tests::binary;
 use queens_tests::cluster::Coordinator;
 use queens_tests::http;
-use queens_tests::process::wait_until;
+use queens_tests::process::{Running, clean, wait_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -54,4 +57,26 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
     let coordinator = coordinator.kill_and_restart();
     let again = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
     assert_eq!(again, json!(told));
+}
+
+#[test]
+fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    _ = coordinator.queens(["workers", "block", "idle"]);
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", &coordinator.url(), "--name", "idle", "--threads", "3"]);
+    let _idle = Running::start_redirected(command.stderr(Stdio::null()));
+    let _counter = coordinator.worker("counter");
+    coordinator.wait_for_workers(2);
+    let answer = coordinator.queens(["count", "13", "--output", "json"]).answer();
+    // How many threads counted is measured by nobody.
+    assert_eq!((&answer["kernel"], &answer["threads"]), (&json!("portable"), &Value::Null), "{answer}");
+    let counted_by = answer["counted_by"].as_array().expect("told");
+    let names: Vec<&Value> = counted_by.iter().map(|by| &by["worker"]).collect();
+    assert_eq!(names, ["counter"]);
+    assert_eq!((&counted_by[0]["kernel"], nodes(&counted_by[0])), (&json!("portable"), nodes(&answer)));
+    let text = coordinator.queens(["count", "13"]).stdout;
+    let last = text.lines().last().expect("three lines");
+    assert!(last.ends_with(" s by counter (portable kernel)"), "{text}");
 }

@@ -198,7 +198,7 @@ fn settings_come_from_the_environment_unless_flags_say_otherwise() {
     check_setting(("QUEENS_THREADS", "3"), &["--threads", "5", "--output", "json"], "threads", &json!(5));
     let portable = json!("portable");
     check_setting(("QUEENS_KERNEL", "portable"), &JSON, "kernel", &portable);
-    // That it is read at all, wrong usage shows.
+    // A wrong value is refused, which shows that it is read.
     check_setting(
         ("QUEENS_KERNEL", "avx9"),
         &["--kernel", "portable", "--output", "json"],
@@ -305,7 +305,7 @@ fn help_names_every_variable_and_default() {
         assert!(section.contains(&default), "'{default}' is not in: {section}");
         assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
     }
-    // What is to be counted is said on the command line alone, and that it is counted here, and that it is meant.
+    // What to count, that it is counted here and that it is meant are said on the command line alone.
     let is_setting =
         |section: &&String| !["--given", "--local", "--yes"].iter().any(|flag| section.starts_with(flag));
     for section in sections.iter().filter(is_setting) {
@@ -352,7 +352,7 @@ fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
         &[],
         &["core-years with the portable kernel", "--yes"],
     );
-    // It goes on to what is not there.
+    // It goes on, and finds no coordinator.
     for args in [&["submit", "28", "--yes"][..], &["submit", "25"]] {
         let outcome = run(queens(args.iter().chain(&["--coordinator", "http://127.0.0.1:1"])));
         assert!(outcome.complaint(1).contains("failed to reach"), "{outcome:?}");

@@ -18,11 +18,11 @@ const VIEWPORTS: [(&str, Viewport); 4] = [
     ("1920-dark", Viewport { width: 1920, dark: true }),
 ];
 
-/// Keeps pictures of a page as it is looked at in all ways.
+/// Keeps a picture of a page for each viewport.
 fn keep(browser: &Browser, page: &str) {
-    for (name, look) in VIEWPORTS {
-        browser.look(look);
-        // What is drawn to measure is drawn again when the width is another.
+    for (name, viewport) in VIEWPORTS {
+        browser.look(viewport);
+        // Curves are drawn again when the width changes.
         browser.wait_until("the page to be drawn", "document.readyState === 'complete'");
         browser.screenshot(&format!("{page}-{name}"));
     }

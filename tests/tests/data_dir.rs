@@ -61,7 +61,7 @@ fn a_directory_of_another_board_is_refused() {
     check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
 }
 
-/// Also one of before digests: the program that it was begun with has to be able to go on with it.
+/// Also one that was made before there were digests: the program that began it has to be able to go on with it.
 #[test]
 fn a_directory_of_another_decomposition_is_refused() {
     for phase in ["done", "active"] {
@@ -173,7 +173,7 @@ fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
         records(dir.path()).ok().filter(|records| records.len() > n_records)
     });
     first.kill();
-    // A link is as good as the file when nobody has it, and whoever goes on with it has the file.
+    // When nobody has the file, a link to it does as well; who goes on by the link has the file.
     let n_records = records(dir.path()).expect("readable").len();
     let mut second = running(linked[0].path());
     wait_until("its first record", || records(dir.path()).ok().filter(|records| records.len() > n_records));
@@ -271,7 +271,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     disk.fill();
     let n_records = records(dir.path()).expect("readable").len();
     _ = full.logged("until the store can be ");
-    // Its worker goes on, and reports more than once what nobody takes.
+    // Its worker goes on, and repeats reports that nobody takes.
     let begun = processor_time(full.id());
     let is_later = || processor_time(full.id()) >= begun + Duration::from_secs(3);
     wait_until("a few reports", || is_later().then_some(()));
@@ -346,7 +346,7 @@ fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
         audits[0].job.active.as_secs_f64()
     );
     assert!(counted.contains(&seconds), "'{seconds}' is not in: {counted}");
-    // When that was says a test of the words.
+    // Other tests look at the times in words.
     assert!(begun.starts_with("begun 2") && begun.ends_with(" UTC; nothing was counted now"), "{begun}");
     // JSON says the same, whatever kernel would count now.
     let answer = run(count(12, dir.path(), &[])).answer();

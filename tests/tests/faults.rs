@@ -84,12 +84,12 @@ impl Scene {
         status
     }
 
-    /// Waits until so much is recorded. The job runs then and is not done.
+    /// Waits until this share is recorded. The job runs then and is not done.
     #[track_caller]
     fn wait_for(&mut self, share: f64) {
         let status = wait_until("progress", || {
             let status = self.status();
-            // A fault before may have left nobody to count it for the moment.
+            // After an earlier fault, there may be nobody to count it for the moment.
             let is_there = fraction(&status) >= share && status["state"] != "queued";
             is_there.then_some(status)
         });

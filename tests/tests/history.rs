@@ -1,4 +1,4 @@
-//! What has happened is still known after a restart, and what nobody measured is not told.
+//! After a restart it is still known what has happened. What nobody measured is not told.
 
 use std::fs;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn a_job_keeps_the_times_when_it_began_and_ended() {
     assert!(text.contains("\nsubmitted     20") && !text.contains("finished"), "{text}");
 }
 
-/// Whatever is in the place of history, jobs are gone on with.
+/// Jobs go on, whatever is in the place of history.
 #[test]
 fn damaged_history_is_no_obstacle() {
     let scratch = TempDir::new().expect("a temporary directory");

@@ -145,13 +145,13 @@ fn a_second_signal_ends_it_at_once() {
     let dir = TempDir::new().expect("a temporary directory");
     let dir = dir.path();
     let (mut running, _) = start_counting(dir);
-    // As long as somebody else writes to the database, what was counted can't be recorded, so that after the first
-    // signal there is something to wait for.
+    // While somebody else writes to the database, nothing can be recorded. So there is something to wait for after the
+    // first signal.
     let other = Connection::open(dir.join(DATABASE)).expect("there is a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it lets others write");
     let seen = records(dir).expect("readable");
     running.signal("INT");
-    // Those that come at once are taken for one.
+    // Signals that come at the same time count as one.
     running.signal("TERM");
     std::thread::sleep(Duration::from_millis(500));
     assert!(running.is_running(), "it waits to record what it has");

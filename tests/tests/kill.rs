@@ -30,7 +30,7 @@ fn count(dir: &Path) -> Command {
 /// What a kill has left.
 #[derive(Default)]
 struct Remains {
-    /// Nothing if not even the database was made, or no job was in it.
+    /// `None` if there was no database yet, or no job in it.
     job: Option<JobAudit>,
     records: Vec<Record>,
 }

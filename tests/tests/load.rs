@@ -18,6 +18,7 @@ use queens_coordinator::store::sqlite::audit;
 use queens_ledger::intervals::Intervals;
 use queens_messages::{Delta, Hello, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_process::allow_many_files;
+use queens_proto::client::endpoint;
 use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
@@ -25,7 +26,6 @@ use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
 use queens_tests::process::{processor_time, wait_at_most};
 use queens_tests::say;
-use queens_worker::remote::endpoint;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -43,7 +43,7 @@ const OPENING: usize = 32;
 /// What is played.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// A board that so many workers have enough to count on.
+    /// A board that has enough to count for so many workers.
     n: u8,
     n_workers: u64,
     n_threads: u32,
@@ -171,7 +171,7 @@ fn on_cores_apart(command: &Command) -> Command {
     pinned
 }
 
-/// What has come of a load.
+/// What was measured.
 #[derive(Debug)]
 struct Played {
     /// From each report that was sent while it was measured to its acknowledgement.

@@ -1,4 +1,4 @@
-//! What goes wrong around a cluster: each mistake gets one clear message, and nobody else notices.
+//! Mistakes around a cluster: each gets one clear message, and disturbs nobody else.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

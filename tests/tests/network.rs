@@ -20,10 +20,11 @@ use queens_coordinator::{Handle, grpc, unthreaded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_messages::{JobId, JobState, JobStatus, Priority};
+use queens_proto::client::endpoint;
 use queens_solver::{BoardSize, Kernel, Span, published};
 use queens_tests::chance::Chance;
 use queens_tests::say;
-use queens_worker::{Config, Worker, remote};
+use queens_worker::{Config, Worker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::server::Connected;
@@ -154,7 +155,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
 async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
     let config = Config { name: name.parse()?, kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
     let mut worker = Worker::start(config)?;
-    let endpoint = remote::endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
+    let endpoint = endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
     let address: SocketAddr = (turmoil::lookup(COORDINATOR), PORT).into();
     let connector = tower::service_fn(move |_| async move {
         Ok::<_, io::Error>(TokioIo::new(TcpStream::connect(address).await?))

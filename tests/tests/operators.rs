@@ -191,7 +191,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
         wait_until("it to come back", || worker(&coordinator, "bad").filter(|w| w["connected"] == true));
     assert_eq!((&again["state"], &again["leases"]), (&Value::from("blocked"), &Value::from(0)), "{again}");
     let n_recorded = recorded(&coordinator, &job);
-    // Nobody else is there: had it work, it would show.
+    // Nobody else is there: if it got a lease, it would count.
     let other = coordinator.worker("good");
     wait_for_records(&coordinator, &job, n_recorded + 5);
     assert_eq!(worker(&coordinator, "bad").expect("is there")["recorded"], 0);
@@ -296,7 +296,7 @@ fn a_job_whose_spans_fail_on_all_workers_says_so_and_goes_on_with_the_rest() {
     wait_until("the broken ones to be given up", || {
         (1..=3).all(|id| worker(&coordinator, &format!("broken {id}")).is_none()).then_some(())
     });
-    // Failures of those that are gone do not count.
+    // Failures of workers that are gone do not count.
     check_done(&coordinator, &job, 14);
     assert_eq!(coordinator.status(&job)["failed"], 0);
 }
@@ -417,6 +417,19 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
 }
 
 #[test]
+fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    // What a client makes up of answers that are none, as the name of a worker.
+    for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
+    {
+        let outcome = coordinator.queens(["workers", "unblock", name]);
+        assert_eq!(outcome.complaint(1), format!("error: there is no worker named '{name}'"));
+    }
+    coordinator.stop();
+}
+
+#[test]
 fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     let scratch = scratch();
     let coordinator = Coordinator::start(&scratch.path().join("data"));
@@ -437,7 +450,7 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
 fn a_block_of_what_is_no_name_any_more_is_dropped() {
     let scratch = scratch();
     let data_dir = scratch.path().join("data");
-    // As a program has left it that did not check names.
+    // What an earlier program has left, which did not check names.
     fs::create_dir(&data_dir).expect("is made");
     tamper(&data_dir, include_str!("../../coordinator/tests/version_2.sql"));
     tamper(

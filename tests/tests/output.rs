@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use queens_tests::process::{Ended, clean, is_installed, run};
+use queens_tests::process::{Ended, clean, is_installed, queens, run};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
 
@@ -98,4 +98,23 @@ fn terminals_that_can_do_little_get_plain_lines() {
         has_colours(&on_terminal("count 8", &[("NO_COLOR", ""), logged[0]])),
         "empty counts as not given"
     );
+}
+
+#[test]
+fn output_is_the_form_of_the_answer_in_every_command() {
+    let help = |args: &[&str]| run(queens(args.iter().chain(&["--help"]))).stdout;
+    let all = help(&[]);
+    let commands = all.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next());
+    let commands = commands.expect("a list of commands").lines().filter_map(|line| {
+        let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?;
+        name.split_whitespace().next()
+    });
+    let mut n_commands = 0;
+    for command in commands.filter(|command| *command != "help") {
+        n_commands += 1;
+        for line in help(&[command]).lines().filter(|line| line.contains("--output ")) {
+            assert_eq!(line.trim(), "--output <FORMAT>", "queens {command}");
+        }
+    }
+    assert!(n_commands >= 19, "{all}");
 }

@@ -1,4 +1,4 @@
-//! The last test program of a run: how many tests were skipped, and what they would have tested.
+//! One of the last test programs of a run. It tells how many tests were skipped, and what they would have tested.
 
 use std::os::unix::process::parent_id;
 use std::process::{self, Command};
@@ -15,7 +15,7 @@ fn what_was_skipped_is_counted() {
         notes.lines().partition(|line| line.starts_with("skipped: "));
     say(&format!("tests skipped: {}; not possible on this machine: {}", skipped.len(), impossible.len()));
     skipped.into_iter().chain(impossible).for_each(say);
-    // A later run may have a cargo with the same number.
+    // A later run may have a cargo with the same process id.
     _ = fs::remove_file(path);
 }
 

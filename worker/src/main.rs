@@ -9,8 +9,9 @@ use clap::Parser;
 use queens_messages::Name;
 use queens_process::logs::LogArgs;
 use queens_process::{VERSION, arguments, cancel_on_signal, complain, default_threads, threads};
+use queens_proto::client::endpoint;
 use queens_solver::KernelChoice;
-use queens_worker::{Config, Worker, http, remote};
+use queens_worker::{Config, Worker, http};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -25,7 +26,7 @@ use tracing::info;
 #[command(name = "queens-worker", version = VERSION, max_term_width = 100)]
 struct Args {
     /// URL of the coordinator
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = remote::endpoint,
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
           default_value = "http://127.0.0.1:50051")]
     coordinator: Endpoint,
 

@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use queens_messages::{ToWorker, plain};
+use queens_messages::ToWorker;
+use queens_proto::client::{Connection, Problem};
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};
 use thiserror::Error;
@@ -13,18 +14,12 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
 use crate::session::End;
 use crate::worker::Worker;
-
-/// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-
-/// How long to try to open a connection.
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// Pauses between attempts grow from the first to the second, and vary so that a thousand workers that lost their
 /// coordinator together do not come back together.
@@ -44,25 +39,7 @@ const LARGEST_MESSAGE: usize = 16 << 20;
 #[error("the coordinator at {coordinator} refused this worker: {reason}")]
 pub struct Refused {
     coordinator: String,
-    reason: String,
-}
-
-/// The settings of every connection to a coordinator.
-///
-/// # Errors
-/// If the text is no URL of the form `http://host:port`.
-pub fn endpoint(url: &str) -> Result<Endpoint, String> {
-    let expected = || format!("expected a URL such as http://127.0.0.1:50051, not '{url}'");
-    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| expected())?;
-    if endpoint.uri().scheme_str() != Some("http") || endpoint.uri().port().is_none() {
-        return Err(expected());
-    }
-    Ok(endpoint
-        .connect_timeout(CONNECT)
-        .tcp_nodelay(true)
-        .http2_keep_alive_interval(KEEP_ALIVE)
-        .keep_alive_timeout(KEEP_ALIVE)
-        .keep_alive_while_idle(true))
+    reason: Problem,
 }
 
 impl Worker {
@@ -93,18 +70,14 @@ impl Worker {
         let mut refused = None;
         loop {
             let began = Instant::now();
-            let reason = match session(self, endpoint, &connect, drain).await {
-                Ok(()) => return Ok(()),
-                // What was garbled on its way may be refused once.
-                Err(Lost::Refused(reason)) if refused.as_ref() == Some(&reason) => {
-                    return Err(Refused { coordinator: endpoint.uri().to_string(), reason });
-                }
-                Err(Lost::Refused(reason)) => refused.insert(reason).clone(),
-                Err(Lost::Connection(reason)) => {
-                    refused = None;
-                    reason
-                }
-            };
+            let Err(lost) = session(self, endpoint, &connect, drain).await else { return Ok(()) };
+            // What was garbled on its way may be refused once.
+            if let Some(reason) = lost.refusal()
+                && refused.as_ref() == Some(reason)
+            {
+                return Err(Refused { coordinator: endpoint.uri().to_string(), reason: reason.clone() });
+            }
+            refused = lost.refusal().cloned();
             if drain.is_cancelled() {
                 warn!("leaving without a connection: what was counted since the last report is lost");
                 return Ok(());
@@ -113,7 +86,11 @@ impl Worker {
                 pauses = self::pauses();
             }
             let pause = pauses.next().unwrap_or(PAUSES.1);
-            warn!(coordinator = %endpoint.uri(), reason, next_attempt = ?pause, "no connection to the coordinator");
+            let hint = lost.hint();
+            warn!(
+                coordinator = %endpoint.uri(), reason = %lost, hint, next_attempt = ?pause,
+                "no connection to the coordinator"
+            );
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = drain.cancelled() => {}
@@ -132,24 +109,36 @@ fn pauses() -> impl Iterator<Item = Duration> {
 }
 
 /// Why a session has ended before the worker left.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 enum Lost {
-    /// There is no use in trying again.
-    Refused(String),
-    /// There is.
-    Connection(String),
+    /// The coordinator has ended it.
+    #[error("the coordinator closed the session")]
+    Closed,
+    /// The worker has left, and the coordinator has not said goodbye.
+    #[error("the session has ended")]
+    NoFarewell,
+    /// The worker was told to leave before there was a session.
+    #[error("told to leave")]
+    ToldToLeave,
+    /// Something went wrong.
+    #[error(transparent)]
+    Problem(#[from] Problem),
 }
 
-impl From<Status> for Lost {
-    fn from(status: Status) -> Self {
-        if !is_grpc(&status) {
-            let reason = "what answers there speaks HTTP and is no coordinator, or it is the address of its --http; \
-                          --coordinator wants the one of its --listen";
-            return Self::Connection(reason.to_owned());
+impl Lost {
+    /// What the coordinator has against this worker, if that is why.
+    fn refusal(&self) -> Option<&Problem> {
+        match self {
+            Self::Problem(problem @ (Problem::Refused(_) | Problem::Unimplemented)) => Some(problem),
+            _ => None,
         }
-        let reason = plain::line(status.message()).into_owned();
-        match status.code() {
-            Code::FailedPrecondition | Code::InvalidArgument | Code::Unimplemented => Self::Refused(reason),
-            _ => Self::Connection(reason),
+    }
+
+    /// What somebody should do about it, if it does not pass by itself.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Problem(problem) if problem.is_final() => problem.hint(),
+            _ => None,
         }
     }
 }
@@ -162,13 +151,13 @@ async fn session(
     drain: &CancellationToken,
 ) -> Result<(), Lost> {
     let channel = tokio::select! {
-        channel = connect() => channel.map_err(|error| Lost::Connection(root_cause(&error)))?,
-        () = drain.cancelled() => return Err(Lost::Connection("told to leave".to_owned())),
+        channel = connect() => channel.map_err(Problem::from)?,
+        () = drain.cancelled() => return Err(Lost::ToldToLeave),
     };
-    let mut client = WorkersClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE);
+    let mut client = WorkersClient::new(Connection::from(channel)).max_decoding_message_size(LARGEST_MESSAGE);
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
-    let incoming = client.session(outgoing).await?.into_inner();
+    let incoming = client.session(outgoing).await.map_err(Problem::from)?.into_inner();
     info!(coordinator = %endpoint.uri(), "connected");
     let metrics = worker.metrics();
     metrics.set_connected(true);
@@ -185,9 +174,7 @@ async fn session(
     // The goodbye is on its way: the coordinator ends the session when it has it.
     let received = match received {
         Some(lost) => lost,
-        None => tokio::time::timeout(FAREWELL, receiving)
-            .await
-            .unwrap_or_else(|_| Lost::Connection("the session has ended".to_owned())),
+        None => tokio::time::timeout(FAREWELL, receiving).await.unwrap_or(Lost::NoFarewell),
     };
     match end {
         End::Drained => Ok(()),
@@ -200,29 +187,12 @@ async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mps
     loop {
         let message = match incoming.message().await {
             Ok(Some(message)) => ToWorker::try_from(message),
-            Ok(None) => return Lost::Connection("the coordinator closed the session".to_owned()),
-            Err(status) => return status.into(),
+            Ok(None) => return Lost::Closed,
+            Err(status) => return Problem::from(status).into(),
         };
         match message {
             Ok(message) => _ = to_worker.send(message).await,
-            Err(invalid) => return Lost::Connection(format!("the coordinator sent nonsense: {invalid}")),
+            Err(invalid) => return Problem::from(invalid).into(),
         }
     }
-}
-
-/// Whether a status was sent by gRPC, and not made up for an answer of HTTP that is none.
-#[must_use]
-pub fn is_grpc(status: &Status) -> bool {
-    // There is no other way to tell them apart.
-    let made_up = ["grpc-status header missing", "received message with invalid compression flag"];
-    !made_up.iter().any(|text| status.message().contains(text))
-}
-
-/// The innermost reason of an error, which is the one that tells ("connection refused").
-pub fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }

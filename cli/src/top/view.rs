@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_messages::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_messages::{FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus, plain};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Table, TableState};
 
-use super::{Pane, Screen};
-use crate::describe::{describe_failure, speed, state, time_left};
-use crate::output::percent;
+use crate::present::job::{describe_failure, speed, state, time_left};
+use crate::present::numbers::{duration, percent};
+use crate::top::screen::{Pane, Screen};
 
 /// Cells between two columns.
 const SPACING: u16 = 1;
@@ -31,7 +31,7 @@ q, Ctrl-C     quit; nothing on the coordinator changes
 DONE is the recorded share of the work; LEFT is where the truth
 should lie 19 times out of 20. Any key closes this.";
 
-pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
+pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     // Events get a quarter, if there is room for any; jobs what they need, and at least a third, as far as workers need
     // what is left.
     let height = frame.area().height;
@@ -62,10 +62,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
 }
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
-    if let Some((reason, since)) = &screen.away {
-        // Whom it could not reach is said as long as it answers.
-        let reason = reason.split_once("/: ").map_or(reason.as_str(), |(_, reason)| reason);
-        let reason = reason.split(" (is it running").next().unwrap_or(reason);
+    if let Some((problem, since)) = &screen.away {
+        let reason = plain::line(&problem.to_string()).into_owned();
         let text = format!(" no state from the coordinator for {}: {reason}", ago(*since));
         return frame.render_widget(Line::from(text).style(alarm()), area);
     }
@@ -403,7 +401,7 @@ fn ago(at: Instant) -> String {
 }
 
 fn seconds(time: Duration) -> String {
-    crate::output::duration(time.as_secs_f64().round().max(1.0))
+    duration(time.as_secs_f64().round().max(1.0))
 }
 
 #[cfg(test)]

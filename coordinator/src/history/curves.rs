@@ -57,7 +57,7 @@ struct Curve {
 
 /// Nodes per second, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct Speeds {
     /// Over the last ten seconds.
     pub(crate) now: Option<f64>,
     /// Over the last hour.
@@ -185,15 +185,15 @@ impl Curves {
     }
 
     /// How fast a job is counted.
-    pub(crate) fn pace(&self, job: JobId, at_ms: u64) -> Pace {
+    pub(crate) fn speeds(&self, job: JobId, at_ms: u64) -> Speeds {
         let Some(Curve { levels: [fine, middle, ..], .. }) = self.jobs.get(&job) else {
-            return Pace::default();
+            return Speeds::default();
         };
         let over = |points: &VecDeque<Point>, time_ms| {
             let is_recent = |point: &&Point| point.at_ms().saturating_add(time_ms) >= at_ms;
             mean(points.iter().rev().take_while(is_recent))
         };
-        Pace { now: over(fine, NOW_MS), hour: over(middle, HOUR_MS) }
+        Speeds { now: over(fine, NOW_MS), hour: over(middle, HOUR_MS) }
     }
 
     /// What is known of a job, by level, the oldest first.

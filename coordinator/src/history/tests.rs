@@ -84,11 +84,11 @@ fn what_nobody_measured_is_in_no_mean() {
     looks.count(120_000, 1_000_000);
     (0..60).for_each(|_| looks.count(1000, 500));
     assert_eq!(looks.sums(), [(90_000, 180_400); N_LEVELS]);
-    let pace = looks.curves.pace(JobId(1), looks.at_ms());
-    assert_eq!(pace.now, Some(500.0));
-    assert!(pace.hour.is_some_and(|hour| (498.0..500.0).contains(&hour)), "{pace:?}");
-    assert_eq!(looks.curves.pace(JobId(1), looks.at_ms() + 20_000).now, None);
-    assert_eq!(looks.curves.pace(JobId(2), looks.at_ms()), Pace::default());
+    let speeds = looks.curves.speeds(JobId(1), looks.at_ms());
+    assert_eq!(speeds.now, Some(500.0));
+    assert!(speeds.hour.is_some_and(|hour| (498.0..500.0).contains(&hour)), "{speeds:?}");
+    assert_eq!(looks.curves.speeds(JobId(1), looks.at_ms() + 20_000).now, None);
+    assert_eq!(looks.curves.speeds(JobId(2), looks.at_ms()), Speeds::default());
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl App {
 
     /// A job of a snapshot as it is shown.
     pub(super) fn view(&self, job: &JobStatus, snapshot: &Snapshot) -> Job {
-        Job::of(job, snapshot, self.live.pace(job.id))
+        Job::of(job, snapshot, self.live.speeds(job.id))
     }
 }
 

@@ -15,7 +15,7 @@ use tracing::error;
 use super::followers::{Follower, Followers};
 use super::view::Job;
 use crate::handle::Handle;
-use crate::history::{Pace, SharedCurves};
+use crate::history::{SharedCurves, Speeds};
 use crate::journal::unix_ms;
 use crate::snapshot::Snapshot;
 
@@ -73,8 +73,8 @@ impl Live {
     }
 
     /// How fast a job is counted.
-    pub(super) fn pace(&self, job: JobId) -> Pace {
-        self.curves.lock().pace(job, unix_ms())
+    pub(super) fn speeds(&self, job: JobId) -> Speeds {
+        self.curves.lock().speeds(job, unix_ms())
     }
 
     fn summary(&self, handle: &Handle) -> Arc<str> {
@@ -91,7 +91,7 @@ impl Live {
             version: queens_process::VERSION,
             store_error: snapshot.store_error.clone(),
             coordinator: handle.status().into(),
-            jobs: jobs.map(|job| Job::of(job, snapshot, self.pace(job.id))).collect(),
+            jobs: jobs.map(|job| Job::of(job, snapshot, self.speeds(job.id))).collect(),
             n_jobs: snapshot.jobs.len(),
             workers: fleet(snapshot),
         };

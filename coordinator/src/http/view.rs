@@ -5,7 +5,7 @@
 use queens_messages::{JobState, JobStatus};
 use serde::Serialize;
 
-use crate::history::Pace;
+use crate::history::Speeds;
 use crate::snapshot::Snapshot;
 
 /// A job as it stands, and how fast it is counted.
@@ -23,12 +23,12 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, pace: Pace) -> Self {
-        let pace = if job.state == JobState::Running { pace } else { Pace::default() };
+    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, speeds: Speeds) -> Self {
+        let speeds = if job.state == JobState::Running { speeds } else { Speeds::default() };
         Self {
             status: queens_json::Job::of(job, snapshot.store_error.as_deref()),
-            nodes_per_second: pace.now,
-            nodes_per_second_hour: pace.hour,
+            nodes_per_second: speeds.now,
+            nodes_per_second_hour: speeds.hour,
         }
     }
 }

@@ -5,7 +5,7 @@ use queens_solver::{DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 
 /// The most threads of all workers together. Each may hold two leases, of about a kilobyte each.
-pub const MOST_THREADS_IN_ALL: u64 = 500_000;
+pub(crate) const MOST_THREADS_IN_ALL: u64 = 500_000;
 
 /// Why a worker is not listened to. Its session is to be closed with this reason; nothing it said was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

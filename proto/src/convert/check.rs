@@ -9,10 +9,10 @@ use thiserror::Error;
 use crate::pb;
 
 /// The version of the protocol that this program speaks.
-pub const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 1;
 
 /// The oldest version it understands.
-pub const OLDEST_PROTOCOL: u32 = 1;
+pub(crate) const OLDEST_PROTOCOL: u32 = 1;
 
 /// The longest text that is passed on to people, in characters.
 const LONGEST_TEXT: usize = 500;

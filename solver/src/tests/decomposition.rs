@@ -110,7 +110,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The number of subproblems, for which most prefixes are not gone to, is that of the prefixes that a walk meets.
+    /// The number of subproblems is found without visiting most prefixes. It is the number of prefixes that a walk
+    /// meets.
     #[test]
     fn as_many_subproblems_are_counted_as_a_walk_meets(
         n in 4_u8..=32,
@@ -126,8 +127,8 @@ proptest! {
     }
 }
 
-/// The largest boards: masks use every bit of their words. Deep prefixes leave little enough to count, and an
-/// independent count over squares says what is right.
+/// The largest boards: masks use every bit of their words. Deep prefixes leave little to count, and an independent
+/// count over squares tells the right number.
 #[test]
 fn deep_subproblems_of_the_largest_boards_are_counted_right() {
     for n in [30, 31, 32] {

@@ -72,7 +72,7 @@ fn count_plainly(rows: &[FreeRow], columns: u32, state: RowState, count: &mut Co
     }
 }
 
-/// The system has an opinion of its own on what the processor can do.
+/// A kernel is available if the system, too, says that the processor has what it needs.
 #[test]
 fn kernels_that_this_processor_lacks_are_said_so() {
     let system = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -189,7 +189,7 @@ proptest! {
     }
 }
 
-/// A kernel that was stopped somewhere on its way has left nothing behind that a later call would count.
+/// A kernel that was stopped on its way leaves nothing behind that a later call would count.
 #[test]
 fn a_stopped_kernel_counts_rightly_the_next_time() {
     let free = FreeRows::new(size(20), Cross::all(size(20))[0].queens());

@@ -14,9 +14,6 @@ use crate::source::{Crate, tokens, words};
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Those of the workspace's members that are looked at.
-const LOOKED_AT: [&str; 7] = ["solver", "boards", "messages", "desk", "process", "worker", "tests"];
-
 /// Lines of a file that is not of tests and not generated.
 const MOST_LINES: usize = 450;
 
@@ -26,7 +23,7 @@ const NOT_OF_THE_LEDGER: [&str; 6] = ["tokio", "tonic", "rusqlite", "axum", "pro
 #[test]
 fn files_form_no_circles() {
     let mut found = vec![];
-    for member in looked_at() {
+    for member in members() {
         for root in roots(&member) {
             found.extend(circles(&Crate::read(&root)));
         }
@@ -37,7 +34,7 @@ fn files_form_no_circles() {
 #[test]
 fn files_are_not_long() {
     let mut found = vec![];
-    for file in looked_at().iter().flat_map(|member| files(member)) {
+    for file in members().iter().flat_map(|member| files(member)) {
         let of_tests = |part: &str| ["tests", "benches", "generated", "tests.rs"].contains(&part);
         let n_lines = read(&file).lines().count();
         if n_lines > MOST_LINES && !short(&file).split('/').any(of_tests) {
@@ -56,7 +53,7 @@ fn nothing_is_public_that_no_other_crate_uses() {
         used.insert(file, all);
     }
     let mut found = vec![];
-    for root in looked_at().iter().map(|member| member.join("src/lib.rs")).filter(|root| root.exists()) {
+    for root in members().iter().map(|member| member.join("src/lib.rs")).filter(|root| root.exists()) {
         let library = Crate::read(&root);
         let own: BTreeSet<&PathBuf> = library.modules.values().collect();
         let is_used = |name: &String| {
@@ -96,10 +93,6 @@ fn members() -> Vec<PathBuf> {
     let manifest = read(&Path::new(WORKSPACE).join("Cargo.toml"));
     let line = manifest.lines().find(|line| line.starts_with("members = ")).expect("a workspace has members");
     line.split('"').skip(1).step_by(2).map(|member| Path::new(WORKSPACE).join(member)).collect()
-}
-
-fn looked_at() -> Vec<PathBuf> {
-    members().into_iter().filter(|member| LOOKED_AT.iter().any(|name| member.ends_with(name))).collect()
 }
 
 /// The roots of a package's crates: library, program and tests.

@@ -200,7 +200,7 @@ impl Crate {
                 Some(word) if modifiers.contains(&word) => {}
                 Some("const")
                     if word(tokens, at + 1).is_some_and(|next| next == "fn" || next == "unsafe") => {}
-                // The language that is behind `extern`.
+                // The name of a calling convention, behind `extern`.
                 None if matches!(tokens.get(at), Some(TokenTree::Literal(_))) => {}
                 kind => break kind.unwrap_or_default().to_owned(),
             }

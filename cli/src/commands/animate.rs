@@ -13,14 +13,14 @@ use queens_boards::Queen;
 use queens_boards::animation::{self, Frame, Frames, Timing};
 use queens_boards::picture::{Look, Scale, is_dark};
 use queens_process::{cancel_on_signal, is_screen, say, stdout};
-use queens_solver::BoardSize;
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;
-
-use super::file::Target;
-use super::gif::gif;
-use super::{raster, tile_px, wrong_usage};
+use crate::flags::{BoardArgs, LargeFileArgs, tile_px};
+use crate::present::file::Target;
+use crate::present::gif::gif;
+use crate::present::raster;
+use crate::usage::WrongUsage;
 
 /// The most pictures of an animation: all of n = 8, or half an hour at the usual pace.
 const MOST_FRAMES: usize = 20_000;
@@ -34,24 +34,23 @@ const SAMPLE: usize = 100;
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct AnimateArgs {
-    /// Size of the board, 0 to 32
-    #[arg(value_name = "N", allow_negative_numbers = true)]
-    n: BoardSize,
+    #[command(flatten)]
+    board: BoardArgs,
 
     /// Go on behind the first solution to all
     #[arg(long)]
     all: bool,
 
     /// File to draw into; its name says whether as GIF or SVG. '-' is stdout [default: show in the terminal]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(short = 'o', long, value_name = "FILE")]
+    file: Option<PathBuf>,
 
     /// What to draw [default: by the name of FILE; svg for '-']
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "file")]
     format: Option<Film>,
 
     /// Width of a square in pixels, 4 to 400
-    #[arg(long, value_name = "P", default_value = "48", value_parser = tile_px, requires = "output",
+    #[arg(long, value_name = "P", default_value = "48", value_parser = tile_px, requires = "file",
           allow_negative_numbers = true)]
     tile_size: u32,
 
@@ -60,9 +59,8 @@ pub(crate) struct AnimateArgs {
     #[arg(long, value_name = "MS", default_value = "100", value_parser = delay, allow_negative_numbers = true)]
     delay: u32,
 
-    /// Write without asking what has more than 20 MB
-    #[arg(long)]
-    yes: bool,
+    #[command(flatten)]
+    large: LargeFileArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -77,18 +75,18 @@ fn delay(text: &str) -> Result<u32, String> {
 }
 
 /// Runs the command to its exit status.
-pub(crate) async fn animate(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
-    let n = u32::from(args.n.get());
+pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
+    let n = u32::from(args.board.n.get());
     let timing = Timing { delay_ms: args.delay, rest_ms: 10 * args.delay };
     let mut frames = Frames::new(n, args.all);
-    let Some(path) = &args.output else {
+    let Some(path) = &args.file else {
         let seen = show(n, frames.by_ref().take(MOST_FRAMES), timing).await?;
         tell_cut(seen && frames.next().is_some());
         return Ok(ExitCode::SUCCESS);
     };
     let film = match film(path, args.format) {
         Ok(film) => film,
-        Err(what) => return Ok(wrong_usage(&what)),
+        Err(what) => return Err(WrongUsage(what).into()),
     };
     let target = Target::new(path)?;
     let scale = Scale { tile: args.tile_size };
@@ -96,8 +94,8 @@ pub(crate) async fn animate(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let bytes = match film {
         Film::Svg => {
             let svg = animation::svg(n, &shown, scale, timing);
-            if let Err(code) = confirm_file(svg.len(), args.yes) {
-                return Ok(code);
+            if !confirm_file(svg.len(), args.large.yes)? {
+                return Ok(ExitCode::FAILURE);
             }
             svg.into_bytes()
         }
@@ -105,8 +103,8 @@ pub(crate) async fn animate(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
             raster::check_size((scale.board(n), scale.board(n)))?;
             let first = &shown[..shown.len().min(SAMPLE)];
             let estimate = gif(n, first, scale, timing)?.len() * shown.len() / first.len().max(1);
-            if let Err(code) = confirm_file(estimate, args.yes) {
-                return Ok(code);
+            if !confirm_file(estimate, args.large.yes)? {
+                return Ok(ExitCode::FAILURE);
             }
             gif(n, &shown, scale, timing)?
         }

@@ -12,9 +12,11 @@ use queens_boards::{
 };
 use queens_process::say;
 
-use super::{Format, time_limit, within, wrong_usage};
-use crate::output::print;
-use crate::progress::Busy;
+use crate::present::notation::Format;
+use crate::present::output::print;
+use crate::present::progress::Busy;
+use crate::time_limit::{time_limit, within};
+use crate::usage::WrongUsage;
 
 /// The largest board that is searched; beyond, there is the construction.
 const MOST_SEARCHED: u32 = 10_000;
@@ -74,25 +76,30 @@ fn size(text: &str) -> Result<u32, String> {
 }
 
 /// Runs the command to its exit status.
-pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let n = args.n;
     let searches =
         args.random || args.given.is_some() || args.method.is_some_and(|m| m != Method::Construction);
     if searches && n > MOST_SEARCHED {
-        return Ok(wrong_usage(&format!(
+        return Err(WrongUsage(format!(
             "a search is for boards up to {MOST_SEARCHED}, not {n}: without --random, --given and --method there is a \
              construction"
-        )));
+        )).into());
     }
     if args.given.is_some() && args.method == Some(Method::Construction) {
-        return Ok(wrong_usage("a construction can't hold given queens: take another --method"));
+        return Err(
+            WrongUsage("a construction can't hold given queens: take another --method".to_owned()).into()
+        );
     }
     if args.seed.is_some() && !args.random && args.given.is_none() {
-        return Ok(wrong_usage("--seed is for --random or --given: nothing else is left to chance"));
+        return Err(WrongUsage(
+            "--seed is for --random or --given: nothing else is left to chance".to_owned(),
+        )
+        .into());
     }
     let found = within(args.time_limit, |stop| find(args, stop));
     match found {
-        Err(invalid) => Ok(wrong_usage(&invalid.to_string())),
+        Err(invalid) => Err(WrongUsage(invalid.to_string()).into()),
         Ok(SearchEnd::Found(placement)) => {
             print(&placement.written(args.format.into()).to_string())?;
             Ok(ExitCode::SUCCESS)

@@ -15,9 +15,10 @@ use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
-use super::file::Target;
-use super::{time_limit, within, wrong_usage};
-use crate::output::print;
+use crate::present::file::Target;
+use crate::present::output::print;
+use crate::time_limit::{time_limit, within};
+use crate::usage::WrongUsage;
 
 /// A count is repeated for so long, and so often, but not beyond the last: what takes little time is disturbed easily.
 const REPEAT_FOR: Duration = Duration::from_millis(20);
@@ -100,16 +101,18 @@ enum Cell {
 }
 
 /// Runs the command to its exit status.
-pub(crate) fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     if args.from > args.to {
         let (from, to) = (args.from, args.to);
-        return Ok(wrong_usage(&format!("there is no board size from {from} to {to}")));
+        return Err(WrongUsage(format!("there is no board size from {from} to {to}")).into());
     }
     if let Some(path) = &args.plot
         && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg"))
         && path.as_os_str() != "-"
     {
-        return Ok(wrong_usage(&format!("a plot is drawn as SVG: '{}' has to end in .svg", path.display())));
+        return Err(
+            WrongUsage(format!("a plot is drawn as SVG: '{}' has to end in .svg", path.display())).into()
+        );
     }
     let target = args.plot.as_deref().map(Target::new).transpose()?;
     let print_table = !matches!(target, Some(Target::Stdout));

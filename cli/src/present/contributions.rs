@@ -2,8 +2,8 @@
 
 use queens_messages::Contribution;
 
-use crate::describe::{align_right, table};
-use crate::output::{grouped, two_digits};
+use crate::present::numbers::{grouped, two_digits};
+use crate::present::table::{align_right, table};
 
 /// Contributions, for people.
 pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {

@@ -12,8 +12,8 @@ use queens_messages::{JobState, JobStatus, plain};
 use queens_process::{is_screen, say};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::describe::{ends, range_left, state};
-use crate::output::percent;
+use crate::present::job::{ends, range_left, state};
+use crate::present::numbers::percent;
 
 /// Columns of a bar.
 const BAR: usize = 20;

@@ -2,11 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use comfy_table::{CellAlignment, Table, presets};
 use queens_messages::{JobState, JobStatus};
 use queens_solver::published;
 
-use crate::output::{date, done_at, duration, grouped, percent, plural, range};
+use crate::present::numbers::{date, done_at, duration, grouped, percent, plural, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -154,24 +153,6 @@ pub(crate) fn ends(job: &JobStatus) -> Option<String> {
 /// The range of the time a job should still take: "4 to 6 min".
 pub(crate) fn range_left(job: &JobStatus) -> Option<String> {
     Some(range(job.seconds_left_low?, job.seconds_left_high?))
-}
-
-/// A table without lines.
-pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table
-}
-
-pub(crate) fn align_right(table: &mut Table, columns: &[usize]) {
-    for &column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
 }
 
 #[cfg(test)]

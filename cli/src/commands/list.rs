@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use queens_boards::{Notation, Solutions};
 use queens_process::stdout;
-use queens_solver::BoardSize;
 
-use super::Format;
+use crate::flags::BoardArgs;
+use crate::present::notation::Format;
 
 /// What is found waits no longer than this to be seen.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
@@ -20,9 +20,8 @@ const FLUSH_AFTER: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct ListArgs {
-    /// Size of the board, 0 to 32
-    #[arg(value_name = "N", allow_negative_numbers = true)]
-    n: BoardSize,
+    #[command(flatten)]
+    board: BoardArgs,
 
     /// Only one of those that are rotations or reflections of each other: the first in order
     #[arg(long)]
@@ -38,7 +37,7 @@ pub(crate) struct ListArgs {
 }
 
 /// Runs the command to its exit status.
-pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
     match stdout().and_then(|out| write(args, &mut BufWriter::new(out.lock()))) {
         // The reader has seen what it wanted.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
@@ -49,7 +48,7 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 
 fn write(args: &ListArgs, out: &mut impl Write) -> io::Result<()> {
     let mut solutions =
-        Solutions::new(args.n).filter(|solution| !args.fundamental || solution.is_fundamental());
+        Solutions::new(args.board.n).filter(|solution| !args.fundamental || solution.is_fundamental());
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut flushed: Option<Instant> = None;
     let notation = Notation::from(args.format);

@@ -1,18 +1,11 @@
-//! Answers on stdout, and numbers in them.
+//! Numbers, times and dates for people.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-use anyhow::Context;
-
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
 const YEAR: f64 = 365.25 * DAY;
-
-/// Prints an answer to stdout.
-pub(crate) fn print(lines: &str) -> anyhow::Result<()> {
-    queens_process::print(lines).context("failed to write the answer")
-}
 
 /// Seconds for people, in the two largest units.
 pub(crate) fn duration(seconds: f64) -> String {

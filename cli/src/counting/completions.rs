@@ -1,4 +1,4 @@
-//! `queens count N --given`: how many solutions complete a partial placement.
+//! How many solutions complete a partial placement.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -10,12 +10,12 @@ use queens_boards::{CompletionsError, Given, completions};
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
-use super::wrong_usage;
-use crate::args::Output;
-use crate::output::{plural, print};
+use crate::present::numbers::plural;
+use crate::present::output::{Output, print};
+use crate::usage::WrongUsage;
 
 /// What is to be counted, and how.
-pub(crate) struct GivenArgs<'a> {
+pub(crate) struct Completions<'a> {
     pub(crate) n: BoardSize,
     pub(crate) given: &'a Given,
     pub(crate) kernel: Kernel,
@@ -24,13 +24,13 @@ pub(crate) struct GivenArgs<'a> {
 }
 
 /// Runs the command to its exit status.
-pub(crate) fn count_completions(args: &GivenArgs<'_>) -> anyhow::Result<ExitCode> {
-    let GivenArgs { n, given, kernel, n_threads, output } = *args;
+pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<ExitCode> {
+    let Completions { n, given, kernel, n_threads, output } = *what;
     let began = Instant::now();
     let never = AtomicBool::new(false);
     let found = match completions(n, given, kernel, n_threads, &never) {
         Ok(found) => found.context("the count has stopped")?,
-        Err(CompletionsError::Given(invalid)) => return Ok(wrong_usage(&invalid.to_string())),
+        Err(CompletionsError::Given(invalid)) => return Err(WrongUsage(invalid.to_string()).into()),
         Err(error) => return Err(error.into()),
     };
     let seconds = began.elapsed().as_secs_f64();

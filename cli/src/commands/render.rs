@@ -9,10 +9,12 @@ use queens_boards::picture::{self, Scale};
 use queens_boards::{Notation, Placement, Solutions, construction};
 use queens_solver::BoardSize;
 
-use super::file::Target;
-use super::{raster, tile_px, wrong_usage};
 use crate::confirm::confirm_file;
-use crate::output::print;
+use crate::flags::{LargeFileArgs, tile_px};
+use crate::present::file::Target;
+use crate::present::output::print;
+use crate::present::raster;
+use crate::usage::WrongUsage;
 
 /// The largest board that is drawn.
 const MOST_DRAWN: u32 = 1000;
@@ -45,8 +47,8 @@ pub(crate) struct RenderArgs {
     fundamental: bool,
 
     /// File to draw into; its name says whether as SVG or PNG. '-' is stdout [default: text on stdout]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(short = 'o', long, value_name = "FILE")]
+    file: Option<PathBuf>,
 
     /// What to draw [default: by the name of FILE; svg for '-']
     #[arg(long)]
@@ -56,9 +58,8 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "P", value_parser = tile_px, allow_negative_numbers = true)]
     tile_size: Option<u32>,
 
-    /// Write without asking what has more than 20 MB
-    #[arg(long)]
-    yes: bool,
+    #[command(flatten)]
+    large: LargeFileArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,10 +81,10 @@ enum Subject {
 }
 
 /// Runs the command to its exit status.
-pub(crate) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     let format = match format(args) {
         Ok(format) => format,
-        Err(what) => return Ok(wrong_usage(&what)),
+        Err(what) => return Err(WrongUsage(what).into()),
     };
     let subject = match subject(args) {
         Ok(Some(subject)) => subject,
@@ -91,12 +92,12 @@ pub(crate) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
             queens_process::complain(&format!("there is no solution for n = {}", args.n.unwrap_or(0)));
             return Ok(ExitCode::FAILURE);
         }
-        Err(what) => return Ok(wrong_usage(&what)),
+        Err(what) => return Err(WrongUsage(what).into()),
     };
-    let target = Target::new(args.output.as_deref().unwrap_or(Path::new("-")))?;
+    let target = Target::new(args.file.as_deref().unwrap_or(Path::new("-")))?;
     let scale = subject.scale(args.tile_size);
     let bytes = match format {
-        Picture::Text if args.output.is_none() => {
+        Picture::Text if args.file.is_none() => {
             print(&subject.text())?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -107,8 +108,8 @@ pub(crate) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
             raster::png(&subject.svg(scale))?
         }
     };
-    if let Err(code) = confirm_file(bytes.len(), args.yes) {
-        return Ok(code);
+    if !confirm_file(bytes.len(), args.large.yes)? {
+        return Ok(ExitCode::FAILURE);
     }
     target.write(&bytes)?;
     Ok(ExitCode::SUCCESS)
@@ -118,7 +119,7 @@ fn format(args: &RenderArgs) -> Result<Picture, String> {
     if let Some(format) = args.format {
         return Ok(format);
     }
-    let Some(path) = &args.output else { return Ok(Picture::Text) };
+    let Some(path) = &args.file else { return Ok(Picture::Text) };
     if path == Path::new("-") {
         return Ok(Picture::Svg);
     }

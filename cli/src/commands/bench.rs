@@ -5,17 +5,49 @@ use std::ops::Add;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use queens_process::threads;
 use queens_solver::classic::Method;
-use queens_solver::{Kernel, Part, Sampler, parallel, published};
+use queens_solver::{BoardSize, Kernel, Part, Sampler, parallel, published};
 use serde::Serialize;
 
-use crate::args::{BenchArgs, Output};
-use crate::output::{self, TimeUnit, plural};
-use crate::progress::Busy;
+use crate::flags::{KernelArgs, OutputArgs};
+use crate::present::numbers::{TimeUnit, plural};
+use crate::present::output::{Output, print};
+use crate::present::progress::Busy;
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;
+
+/// Measure how fast a kernel counts a fixed sample of a board, and check what it counted
+///
+/// The sample is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes. Solutions
+/// are weighted: a solution of a cross that stands for eight counts eight times. Exit status 1 if the counts are wrong.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// Size of the board, 0 to 32
+    #[arg(long, value_name = "N", default_value = "18", allow_negative_numbers = true)]
+    n: BoardSize,
+
+    /// How many of the board's crosses to count; all of them if there are fewer
+    #[arg(long, value_name = "S", value_parser = sample, default_value = "512", allow_negative_numbers = true)]
+    sample: NonZeroUsize,
+
+    /// Counting threads
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value = "1", allow_negative_numbers = true)]
+    threads: NonZeroUsize,
+
+    #[command(flatten)]
+    kernel: KernelArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+fn sample(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a number of crosses, from 1".to_owned())
+}
 
 /// What was measured, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
@@ -54,7 +86,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
     let answer = answer(args, &sampler, &sample, seconds, nodes, check);
-    output::print(&match args.output {
+    print(&match args.output.output {
         Output::Json => serde_json::to_string(&answer)?,
         Output::Text => text(&answer),
     })?;
@@ -179,8 +211,6 @@ fn text(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use queens_solver::BoardSize;
-
     use super::*;
 
     /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.

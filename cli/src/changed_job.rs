@@ -1,0 +1,20 @@
+//! What has become of a job that was changed.
+
+use std::process::ExitCode;
+
+use queens_json::Job;
+use queens_messages::JobId;
+use queens_proto::client::Operator;
+
+use crate::present::output::{Output, json_of, print};
+
+/// Says how a job stands after it was changed.
+pub(crate) async fn show_change(operator: &Operator, job: JobId, output: Output) -> anyhow::Result<ExitCode> {
+    let job = operator.job(job).await?;
+    print(&match output {
+        Output::Json => json_of(&Job::of(&job, operator.store_error().await?.as_deref()))?,
+        Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
+        Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,124 @@
+//! `queens count`: the answer, wherever it is counted.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::builder::FalseyValueParser;
+use queens_boards::Given;
+use queens_coordinator::store::sqlite::DATABASE;
+use queens_process::{cancel_on_signal, default_threads, stdout, threads};
+use queens_proto::client::endpoint;
+use queens_solver::Kernel;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Endpoint;
+
+use crate::confirm::confirm_count;
+use crate::counting::cluster;
+use crate::counting::completions::{Completions, count_completions};
+use crate::counting::local::LocalCount;
+use crate::counting::symmetric::Symmetric;
+use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
+use crate::present::answer::Answer;
+use crate::present::output::{Output, print};
+use crate::present::progress::Showing;
+
+/// Count all placements of N queens, and the fundamental ones (up to rotation and reflection)
+///
+/// The answer goes to stdout, progress and messages to stderr. Exit status: 0 counted, 1 failed, interrupted or in
+/// contradiction to the published count, 2 wrong usage.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct CountArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+
+    /// Count only the solutions with queens on these squares, each row:column counted from 0, such as "0:1,3:2"; not
+    /// together with --coordinator or --data-dir [default: none]
+    #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
+    given: Option<Given>,
+
+    /// Count through the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
+    /// waiting, the job goes on; not together with --threads, --kernel or --data-dir [default: none]
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+          conflicts_with_all = ["threads", "kernel", "data_dir"])]
+    coordinator: Option<Endpoint>,
+
+    /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
+    #[arg(long, conflicts_with = "coordinator")]
+    local: bool,
+
+    /// Counting threads; by default one for each processor
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value_t = default_threads(), allow_negative_numbers = true)]
+    threads: NonZeroUsize,
+
+    #[command(flatten)]
+    kernel: KernelArgs,
+
+    /// Directory to keep what is counted in: interrupted and run again, the count goes on where it was
+    /// [default: none, nothing is kept]
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Begin without asking what takes more than a year of core time
+    #[arg(long)]
+    yes: bool,
+
+    /// How to show progress on stderr [default: bar on a terminal, else plain]
+    #[arg(long, env = "QUEENS_PROGRESS", value_name = "HOW")]
+    progress: Option<Showing>,
+
+    /// The same as --progress none
+    #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new(), hide = true)]
+    no_progress: bool,
+}
+
+impl CountArgs {
+    /// How to show progress.
+    fn showing(&self) -> Showing {
+        if self.no_progress { Showing::None } else { self.progress.unwrap_or_else(Showing::automatic) }
+    }
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
+    let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
+    if let Some(given) = &args.given {
+        let kernel = args.kernel.kernel();
+        return count_completions(&Completions { n, given, kernel, n_threads, output });
+    }
+    // What a directory holds was meant when it was begun.
+    let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
+    let kernel = if args.coordinator.is_some() { Kernel::Avx512 } else { args.kernel.kernel() };
+    if !confirm_count(n, kernel, args.yes || begun)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    // Better said now than after hours.
+    stdout().context("failed to write the answer")?;
+    let stop = CancellationToken::new();
+    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let symmetric = Symmetric::start(n)?;
+    let counted = match &args.coordinator {
+        None => {
+            let (data_dir, showing) = (args.data_dir.clone(), args.showing());
+            LocalCount { n, kernel, n_threads, data_dir, showing }.run(&stop).await?
+        }
+        Some(coordinator) => cluster::count(n, coordinator, args.showing(), &stop).await?,
+    };
+    let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
+    let symmetric = tokio::select! {
+        symmetric = tokio::task::spawn_blocking(move || symmetric.finish()) => symmetric??,
+        () = stop.cancelled() => bail!("interrupted in the search for symmetric solutions"),
+    };
+    let answer = Answer::new(n, counted, symmetric)?;
+    print(&match output {
+        Output::Json => serde_json::to_string(&answer)?,
+        Output::Text => answer.text(),
+    })?;
+    Ok(if answer.agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

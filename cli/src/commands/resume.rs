@@ -1,0 +1,13 @@
+//! `queens resume`: a job goes on.
+
+use std::process::ExitCode;
+
+use crate::changed_job::show_change;
+use crate::flags::JobArgs;
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let operator = args.remote.connect().await?;
+    operator.resume(args.job).await?;
+    show_change(&operator, args.job, args.remote.output()).await
+}

@@ -1,0 +1,48 @@
+//! `queens submit`: a job, without waiting for it.
+
+use std::process::ExitCode;
+
+use queens_messages::Priority;
+use queens_solver::Kernel;
+use serde_json::json;
+
+use crate::confirm::confirm_count;
+use crate::flags::{BoardArgs, RemoteArgs};
+use crate::present::output::{Output, print};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SubmitArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+
+    /// How urgent the job is, from -1000 to 1000: higher first, and what is equal in the order of submission
+    #[arg(
+        long,
+        env = "QUEENS_PRIORITY",
+        value_name = "P",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    priority: Priority,
+
+    /// Submit without asking what takes more than a year of core time
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
+    let n = args.board.n;
+    if !confirm_count(n, Kernel::Avx512, args.yes)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let job = args.remote.connect().await?.submit(n, args.priority).await?;
+    print(&match args.remote.output() {
+        Output::Text => job.to_string(),
+        Output::Json => json!({ "job": job.to_string() }).to_string(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,90 @@
+//! `queens top`: a coordinator's jobs and workers on the whole screen, and what operators do about them.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_proto::client::Operator;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::flags::CoordinatorArgs;
+use crate::present::progress::TakenScreen;
+use crate::top::asking::ask;
+use crate::top::screen::{Pressed, Screen};
+use crate::top::view;
+
+/// How often the screen is drawn though nothing has happened.
+const REDRAW: Duration = Duration::from_secs(1);
+
+/// Answers and keys that may wait to be looked at.
+const QUEUE: usize = 64;
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &CoordinatorArgs) -> anyhow::Result<ExitCode> {
+    if !is_screen(&stdout()?) || !io::stdin().is_terminal() {
+        bail!("'queens top' needs a terminal; 'queens jobs' and 'queens workers' print the same once");
+    }
+    let stop = CancellationToken::new();
+    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    // First, so that a wrong address is an error like everywhere else.
+    let operator = args.connect().await?;
+    let _taken = TakenScreen::take();
+    // Installs a hook that gives the terminal back should this process panic.
+    let mut terminal = ratatui::try_init().context("failed to take over the terminal")?;
+    let mut screen = Screen::new(args.url());
+    let shown = show(&mut terminal, &mut screen, operator, &stop).await;
+    ratatui::restore();
+    shown?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    screen: &mut Screen,
+    operator: Operator,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let (to_coordinator, actions) = mpsc::channel(QUEUE);
+    let (to_screen, mut answers) = mpsc::channel(QUEUE);
+    let asking = tokio::spawn(ask(operator, actions, to_screen));
+    let mut keys = keys();
+    let mut redraw = tokio::time::interval(REDRAW);
+    loop {
+        terminal.draw(|frame| view::draw(frame, screen)).context("failed to draw")?;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            _ = redraw.tick() => {}
+            answer = answers.recv() => if let Some(answer) = answer { screen.hear(answer) },
+            event = keys.recv() => match event {
+                // The terminal is gone.
+                None => break,
+                Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match screen.press(key) {
+                    Some(Pressed::Quit) => break,
+                    Some(Pressed::Do(action)) => screen.asking = to_coordinator.try_send(action).is_ok(),
+                    None => {}
+                },
+                // Drawn again in its new size.
+                Some(_) => {}
+            },
+        }
+    }
+    asking.abort();
+    Ok(())
+}
+
+/// What the terminal says, read by a thread, as reading it blocks. The thread ends with the process.
+fn keys() -> mpsc::Receiver<Event> {
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    std::thread::spawn(move || {
+        while let Ok(event) = event::read() {
+            if sender.blocking_send(event).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}

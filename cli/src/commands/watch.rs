@@ -1,0 +1,64 @@
+//! `queens watch`: one job until it is over.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use queens_json::Job;
+use queens_messages::JobState;
+use queens_process::{cancel_on_signal, is_screen, stdout};
+use tokio_util::sync::CancellationToken;
+
+use crate::connect::watch_job;
+use crate::flags::JobArgs;
+use crate::present::job::{line, state};
+use crate::present::output::{Output, json_of, print};
+use crate::present::progress::{Progress, Showing};
+
+/// The least time between two lines.
+const LINE: Duration = Duration::from_secs(1);
+
+/// `queens watch`: exit status 0 when the job is done, 1 if it ends otherwise.
+pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let stop = CancellationToken::new();
+    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let operator = args.remote.connect().await?;
+    let bar_instead = is_screen(&stdout()?) && args.remote.output() == Output::Text;
+    let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
+    let (mut failed, mut printed) = (None, None);
+    let watching = watch_job(&operator, args.job, |job, store_error| {
+        progress.show(job, store_error);
+        if bar_instead && !job.state.is_over() {
+            return;
+        }
+        // A line says something new, and at most once a second.
+        let news = (state(job), job.progress.n_recorded, job.n_workers);
+        let is_old = printed
+            .as_ref()
+            .is_some_and(|(before, at): &(_, Instant)| *before == news || at.elapsed() < LINE);
+        if is_old && !job.state.is_over() {
+            return;
+        }
+        printed = Some((news, Instant::now()));
+        progress.clear();
+        let line = match args.remote.output() {
+            Output::Json => json_of(&Job::of(job, store_error)),
+            Output::Text => Ok(line(job)),
+        };
+        if let Err(error) = line.and_then(|line| print(&line)) {
+            failed.get_or_insert(error);
+        }
+    });
+    let job = tokio::select! {
+        job = watching => job?,
+        () = stop.cancelled() => {
+            progress.clear();
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    match failed {
+        Some(error) => Err(error),
+        None if job.state == JobState::Done => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::FAILURE),
+    }
+}

@@ -1,0 +1,126 @@
+//! `queens workers`: a coordinator's workers, and what is done to them.
+
+use std::process::ExitCode;
+
+use queens_json::Worker;
+use queens_messages::Name;
+use serde_json::{Value, json};
+use tracing::warn;
+
+use crate::flags::RemoteArgs;
+use crate::present::job::speed;
+use crate::present::output::{Output, json_of, print};
+use crate::present::table::{align_right, table};
+use crate::worker_action::WorkerAction;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct WorkersArgs {
+    #[command(subcommand)]
+    command: Option<WorkersCommand>,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum WorkersCommand {
+    /// Send all workers of a name home: they report what they have in hand, and their processes end
+    Drain(WorkerArgs),
+
+    /// Give no work to workers of a name, now and whenever they come back
+    Block(WorkerArgs),
+
+    /// Give work again to workers of a blocked name
+    Unblock(WorkerArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct WorkerArgs {
+    /// Name of the workers, as 'queens workers' lists it; by default that of their machine
+    #[arg(value_name = "NAME")]
+    name: Name,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        None => list_workers(&args.remote).await?,
+        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkerAction::Drain).await?,
+        Some(WorkersCommand::Block(args)) => change_workers(args, WorkerAction::Block).await?,
+        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkerAction::Unblock).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Changes all workers of a name and says what became of them.
+async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Result<()> {
+    let name = &args.name;
+    let operator = args.remote.connect().await?;
+    let n_workers = action.carry_out(&operator, name).await?;
+    print(&match args.remote.output() {
+        Output::Json => json!({ "name": name.as_str(), "workers": n_workers }).to_string(),
+        Output::Text => action.describe(n_workers, name),
+    })
+}
+
+async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
+    let (mut workers, blocked) = args.connect().await?.workers_and_blocked().await?;
+    workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    let is_absent = |name: &&Name| workers.iter().all(|worker| worker.name != **name);
+    let absent: Vec<&Name> = blocked.iter().filter(is_absent).collect();
+    print(&match args.output() {
+        Output::Json => {
+            let absent = absent
+                .iter()
+                .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
+            let workers = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
+            let workers: Vec<Value> = workers.chain(absent.map(Ok)).collect::<Result<_, _>>()?;
+            json_of(&workers)?
+        }
+        Output::Text if workers.is_empty() && absent.is_empty() => {
+            format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.url())
+        }
+        Output::Text => {
+            let mut table = table([
+                "NAME",
+                "STATE",
+                "KERNEL",
+                "THREADS",
+                "M NODES/S",
+                "LEASES",
+                "COUNTING",
+                "RECORDED",
+                "HEARD OF",
+                "BUILD",
+            ]);
+            for worker in &workers {
+                if let Some(failure) = &worker.failure {
+                    warn!("worker {} failed: {failure}", worker.name);
+                }
+                let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
+                let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
+                table.add_row([
+                    worker.name.to_string(),
+                    worker.state.name().to_owned(),
+                    worker.kernel.to_string(),
+                    worker.n_threads.to_string(),
+                    speed(worker.rate),
+                    worker.n_leases.to_string(),
+                    counting.unwrap_or_default(),
+                    worker.n_recorded.to_string(),
+                    if worker.connected { heard } else { format!("{heard}, connection lost") },
+                    worker.build.to_string(),
+                ]);
+            }
+            for name in absent {
+                table.add_row([name.as_str(), "blocked", "", "", "", "", "", "", "not connected", ""]);
+            }
+            align_right(&mut table, &[3, 4, 5, 7]);
+            table.trim_fmt()
+        }
+    })
+}

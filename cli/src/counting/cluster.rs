@@ -1,0 +1,76 @@
+//! Counting through the cluster of a coordinator.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use queens_messages::{Contribution, JobState, JobStatus, Priority};
+use queens_process::say;
+use queens_proto::client::Operator;
+use queens_solver::BoardSize;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Endpoint;
+use tracing::warn;
+
+use crate::connect::watch_job;
+use crate::counting::counted::{Counted, Counter, kernels};
+use crate::present::job::describe_failure;
+use crate::present::progress::{Progress, Showing};
+
+/// How often, and for how long, a coordinator is asked who has counted.
+const ASK_AGAIN: Duration = Duration::from_millis(250);
+const MOST_ASKED: Duration = Duration::from_secs(5);
+
+/// Counts through a cluster, or `None` if waiting for it was interrupted, which has then been said.
+pub(crate) async fn count(
+    n: BoardSize,
+    coordinator: &Endpoint,
+    showing: Showing,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<Counted>> {
+    let operator = Operator::connect(coordinator).await?;
+    let id = operator.submit(n, Priority::default()).await?;
+    let mut progress = Progress::new(showing);
+    let job = tokio::select! {
+        job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
+        () = stop.cancelled() => {
+            progress.clear();
+            let url = operator.coordinator();
+            say(&format!(
+                "job {id} goes on: 'queens watch {id} --coordinator {url}' follows it, \
+                 'queens cancel {id} --coordinator {url}' gives it up"
+            ));
+            return Ok(None);
+        }
+    };
+    progress.clear();
+    let job = job?;
+    if job.state == JobState::Failed {
+        bail!("job {id} has failed: {}", describe_failure(&job));
+    }
+    anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
+    let contributions = who_counted(&operator, &job).await;
+    let counted_by: Vec<Counter> = contributions.iter().map(Counter::from).collect();
+    let (kernel, counted_now) = (kernels(&counted_by), job.progress.nodes);
+    Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
+}
+
+/// Who has counted a job that is done: all of them, or none if the coordinator does not tell soon.
+async fn who_counted(operator: &Operator, job: &JobStatus) -> Vec<Contribution> {
+    let asked = Instant::now();
+    let reason = loop {
+        let reason = match operator.contributions(job.id).await {
+            // What the coordinator has read for somebody else may be old.
+            Ok(all) if all.iter().map(|one| one.nodes).sum::<u128>() == job.progress.nodes => return all,
+            Ok(_) => "not all records are read".to_owned(),
+            Err(error) if error.problem.is_final() => break error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        if asked.elapsed() >= MOST_ASKED {
+            break reason;
+        }
+        tokio::time::sleep(ASK_AGAIN).await;
+    };
+    let id = job.id;
+    warn!("who counted is not known now ({reason}); 'queens contributions {id}' may tell it later");
+    Vec::new()
+}

@@ -1,0 +1,61 @@
+//! What was counted, by whom.
+
+use std::collections::BTreeSet;
+
+use queens_coordinator::store::sqlite::CountedBy;
+use queens_messages::{Contribution, JobStatus};
+use serde::Serialize;
+
+/// A job that is done, and with what it was counted.
+pub(crate) struct Counted {
+    pub(crate) job: JobStatus,
+    /// The threads of this process; 0 if there was nothing left to count, `None` if others have counted.
+    pub(crate) n_threads: Option<usize>,
+    pub(crate) kernel: String,
+    /// The nodes that were counted since this run began.
+    pub(crate) counted_now: u128,
+    /// Who counted it, as far as that is known.
+    pub(crate) counted_by: Vec<Counter>,
+}
+
+/// Who counted a part, and with what.
+#[derive(Debug, Serialize)]
+pub(crate) struct Counter {
+    pub(crate) worker: String,
+    /// Only a data directory tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) build: Option<String>,
+    pub(crate) kernel: String,
+    pub(crate) nodes: String,
+    pub(crate) core_seconds: f64,
+}
+
+/// "avx2+portable"
+pub(crate) fn kernels(counted_by: &[Counter]) -> String {
+    let kernels: BTreeSet<&str> = counted_by.iter().map(|by| by.kernel.as_str()).collect();
+    kernels.into_iter().collect::<Vec<_>>().join("+")
+}
+
+impl From<&Contribution> for Counter {
+    fn from(by: &Contribution) -> Self {
+        Self {
+            worker: by.worker.to_string(),
+            build: None,
+            kernel: by.kernel.to_string(),
+            nodes: by.nodes.to_string(),
+            core_seconds: by.time.as_secs_f64(),
+        }
+    }
+}
+
+impl From<&CountedBy> for Counter {
+    fn from(by: &CountedBy) -> Self {
+        Self {
+            worker: by.source.name.to_string(),
+            build: Some(by.source.build.to_string()),
+            kernel: by.source.kernel.to_string(),
+            nodes: by.nodes.to_string(),
+            core_seconds: by.core_time.as_secs_f64(),
+        }
+    }
+}

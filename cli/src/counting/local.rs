@@ -1,0 +1,198 @@
+//! Counting inside this process: a coordinator and a worker, joined by a link.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use queens_coordinator::store::Archive;
+use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
+use queens_coordinator::{Coordinator, Handle, Snapshot};
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::{JobChange, WorkerChange};
+use queens_messages::{JobId, JobState, Name, Priority};
+use queens_process::say;
+use queens_proto::link;
+use queens_solver::{BoardSize, Kernel};
+use queens_worker::{Config, Worker};
+use tokio_util::sync::CancellationToken;
+
+use crate::counting::counted::{Counted, Counter, kernels};
+use crate::present::job::describe_failure;
+use crate::present::numbers::percent;
+use crate::present::progress::{Progress, Showing};
+
+/// The name of the worker in this process.
+const NAME: &str = "local";
+
+/// What is to be counted in this process, and how.
+pub(crate) struct LocalCount {
+    pub(crate) n: BoardSize,
+    pub(crate) kernel: Kernel,
+    pub(crate) n_threads: NonZeroUsize,
+    /// Where what is counted is kept.
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) showing: Showing,
+}
+
+impl LocalCount {
+    /// Counts until the job is done, or `None` if that was interrupted, which has then been said.
+    pub(crate) async fn run(&self, stop: &CancellationToken) -> anyhow::Result<Option<Counted>> {
+        let store: Box<dyn Archive> = match &self.data_dir {
+            Some(dir) => Box::new(SqliteStore::open(dir)?),
+            None => Box::new(MemoryStore::default()),
+        };
+        let started = Coordinator::start(store, self.n_threads);
+        let coordinator = started.with_context(|| match &self.data_dir {
+            Some(dir) => format!("failed to go on with data directory '{}'", dir.display()),
+            None => "failed to start".to_owned(),
+        })?;
+        let snapshots = coordinator.handle().snapshots();
+        let before = self.done_before(&snapshots.borrow());
+        let counted = self.count_with(&coordinator.handle(), stop).await;
+        let sources = match &counted {
+            Ok(id) if snapshots.borrow().job(*id).is_some_and(|job| job.state == JobState::Done) => {
+                self.who_counted(*id).await
+            }
+            _ => Ok(Vec::new()),
+        };
+        // Not on this thread, which has to hear a second signal.
+        tokio::task::spawn_blocking(move || coordinator.stop()).await?;
+        if let Some(damage) = &snapshots.borrow().damage {
+            bail!("{damage}");
+        }
+        let id = counted?;
+        // As of its end, the last report of an interrupted count included.
+        let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
+        if job.state != JobState::Done {
+            if job.state == JobState::Planning {
+                let share = percent(job.plan_fraction.unwrap_or(0.0));
+                let hint = match &self.data_dir {
+                    Some(_) => "nothing of it is kept, and the same command begins it again",
+                    None => "nothing is kept",
+                };
+                say(&format!("interrupted at {share} of the plan: {hint}"));
+                return Ok(None);
+            }
+            let share = percent(job.fraction());
+            let hint = match &self.data_dir {
+                Some(_) => "run the same command again to go on",
+                None => "nothing is kept; with --data-dir DIR it could go on",
+            };
+            say(&format!("interrupted at {share} of the work: {hint}"));
+            return Ok(None);
+        }
+        let counted_now = job.progress.nodes - before.nodes;
+        let sources = sources.context("failed to find out who counted")?;
+        let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
+        let kernel = match counted_by.is_empty() {
+            // Nothing is kept, or there was nothing to count.
+            true => self.kernel.name().to_owned(),
+            false => kernels(&counted_by),
+        };
+        let n_threads = Some(if before.is_done { 0 } else { self.n_threads.get() });
+        Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
+    }
+
+    /// Who counted what is kept. Read while the coordinator has the directory, which it leaves as it should be.
+    async fn who_counted(&self, job: JobId) -> anyhow::Result<Vec<CountedBy>> {
+        let Some(dir) = self.data_dir.clone() else { return Ok(Vec::new()) };
+        Ok(tokio::task::spawn_blocking(move || counted_by(&dir, job)).await??)
+    }
+
+    fn done_before(&self, snapshot: &Snapshot) -> Before {
+        let job = snapshot.jobs.iter().rfind(|job| job.n == self.n && job.state != JobState::Cancelled);
+        job.map(|job| Before { is_done: job.state == JobState::Done, nodes: job.progress.nodes })
+            .unwrap_or_default()
+    }
+
+    /// Counts the job of the data directory, or a new one, until it is done or that is interrupted.
+    async fn count_with(&self, coordinator: &Handle, stop: &CancellationToken) -> anyhow::Result<JobId> {
+        let id = self.find_or_submit(coordinator).await?;
+        if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
+            return Ok(id);
+        }
+        let name = Name::of_any(NAME);
+        _ = coordinator.change_workers(name.clone(), WorkerChange::Unblock).await?;
+        let mut worker = Worker::start(Config { name, kernel: self.kernel, n_threads: self.n_threads })
+            .context("failed to start counting threads")?;
+        let (worker_end, coordinator_end) = link();
+        let serve = coordinator.serve(coordinator_end);
+        let drain = CancellationToken::new();
+        let follow = async {
+            let followed = self.follow(coordinator, id, stop).await;
+            drain.cancel();
+            followed
+        };
+        let followed = {
+            let count = async { tokio::join!(worker.serve(worker_end, &drain), follow).1 };
+            tokio::pin!(serve, count);
+            // A coordinator that can't write does not answer: when the worker has left, nobody waits for that.
+            tokio::select! {
+                biased;
+                served = &mut serve => match served {
+                    Ok(()) => count.await,
+                    Err(refusal) => Err(refusal).context("the coordinator refused its own worker"),
+                },
+                followed = &mut count => followed,
+            }
+        };
+        worker.stop();
+        followed?;
+        Ok(id)
+    }
+
+    /// The job that the data directory holds, or a new one.
+    async fn find_or_submit(&self, coordinator: &Handle) -> anyhow::Result<JobId> {
+        let snapshot = coordinator.snapshots().borrow().clone();
+        if let Some(other) = snapshot.jobs.iter().find(|job| job.n != self.n) {
+            let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
+            bail!(
+                "data directory '{}' holds a count for n = {}, not {}: choose another directory",
+                dir.display(),
+                other.n,
+                self.n
+            );
+        }
+        match snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled) {
+            Some(job) => {
+                // Whoever counts it now wants it counted, whatever was decided for a cluster.
+                coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
+                Ok(job.id)
+            }
+            None => Ok(coordinator.submit(self.n, Priority::default()).await??),
+        }
+    }
+
+    /// Shows progress until the job is done or a signal comes.
+    async fn follow(&self, coordinator: &Handle, id: JobId, stop: &CancellationToken) -> anyhow::Result<()> {
+        let mut progress = Progress::new(self.showing);
+        let mut snapshots = coordinator.snapshots();
+        loop {
+            let snapshot = snapshots.borrow_and_update().clone();
+            let job = snapshot.job(id).context("the job has vanished")?;
+            progress.show(job, snapshot.store_error.as_deref());
+            if job.state == JobState::Failed {
+                progress.clear();
+                bail!("some of it can't be counted: {}", describe_failure(job));
+            }
+            if job.state == JobState::Done || snapshot.damage.is_some() || stop.is_cancelled() {
+                progress.clear();
+                return Ok(());
+            }
+            tokio::select! {
+                changed = snapshots.changed() => changed.context("the coordinator has stopped")?,
+                () = stop.cancelled() => {}
+                // A line may be due though nothing has changed.
+                () = tokio::time::sleep(Duration::from_secs(1)) => {}
+            }
+        }
+    }
+}
+
+/// What is known of the job before anything is counted.
+#[derive(Default)]
+struct Before {
+    is_done: bool,
+    nodes: u128,
+}

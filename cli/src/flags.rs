@@ -1,0 +1,103 @@
+//! Arguments that several commands have, each said once.
+
+use clap::Args;
+use queens_messages::JobId;
+use queens_proto::client::{ClientError, Operator, endpoint};
+use queens_solver::{BoardSize, Kernel, KernelChoice};
+use tonic::transport::Endpoint;
+
+use crate::present::output::Output;
+
+#[derive(Debug, Args)]
+pub(crate) struct BoardArgs {
+    /// Size of the board, 0 to 32
+    #[arg(value_name = "N", allow_negative_numbers = true)]
+    pub(crate) n: BoardSize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelArgs {
+    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2, portable
+    #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
+    kernel: KernelChoice,
+}
+
+impl KernelArgs {
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.kernel.kernel()
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the answer
+    #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CoordinatorArgs {
+    /// URL of the coordinator
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+          default_value = "http://127.0.0.1:50051")]
+    coordinator: Endpoint,
+}
+
+impl CoordinatorArgs {
+    pub(crate) fn url(&self) -> String {
+        self.coordinator.uri().to_string()
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Operator, ClientError> {
+        Operator::connect(&self.coordinator).await
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoteArgs {
+    #[command(flatten)]
+    pub(crate) coordinator: CoordinatorArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl RemoteArgs {
+    pub(crate) fn output(&self) -> Output {
+        self.output.output
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Operator, ClientError> {
+        self.coordinator.connect().await
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
+    /// Id of the job, as 'queens submit' and 'queens jobs' print it
+    #[arg(value_name = "JOB", value_parser = job, allow_negative_numbers = true)]
+    pub(crate) job: JobId,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
+fn job(text: &str) -> Result<JobId, String> {
+    text.parse().map_err(|_| "expected a job's id, a whole number from 1".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LargeFileArgs {
+    /// Write without asking what has more than 20 MB
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// The width of a square in pixels.
+const TILE_PX: std::ops::RangeInclusive<u32> = 4..=400;
+
+pub(crate) fn tile_px(text: &str) -> Result<u32, String> {
+    let (least, most) = TILE_PX.into_inner();
+    let size = text.parse().ok().filter(|size| TILE_PX.contains(size));
+    size.ok_or_else(|| format!("expected a number of pixels from {least} to {most}"))
+}

@@ -1,0 +1,13 @@
+//! How answers look: text, JSON, tables, pictures, and progress until they are there.
+
+pub(crate) mod answer;
+pub(crate) mod contributions;
+pub(crate) mod file;
+pub(crate) mod gif;
+pub(crate) mod job;
+pub(crate) mod notation;
+pub(crate) mod numbers;
+pub(crate) mod output;
+pub(crate) mod progress;
+pub(crate) mod raster;
+pub(crate) mod table;

@@ -1,0 +1,106 @@
+//! The answer of `queens count`.
+
+use anyhow::Context;
+use queens_solver::{BoardSize, fundamental, published};
+use serde::Serialize;
+
+use crate::counting::counted::{Counted, Counter};
+use crate::present::numbers::{date, plural};
+
+/// The answer, in the form that scripts rely on.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    n: u8,
+    solutions: String,
+    fundamental: String,
+    nodes: String,
+    seconds: f64,
+    /// Those of this process; of a cluster nobody knows how many counted.
+    threads: Option<usize>,
+    kernel: String,
+    published: Option<String>,
+    pub(crate) agrees: bool,
+    /// The nodes that this run has counted; those of a data directory may have been counted before.
+    counted_now: String,
+    /// When the count was begun, perhaps by another run.
+    begun: String,
+    /// Who counted what a data directory holds, or a cluster has counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counted_by: Vec<Counter>,
+}
+
+impl Answer {
+    /// The answer to a count of a board with these solutions that a half turn, and a quarter turn, leaves as they are.
+    pub(crate) fn new(n: BoardSize, counted: Counted, (half, quarter): (u64, u64)) -> anyhow::Result<Self> {
+        let Counted { job, n_threads, kernel, counted_now, counted_by } = counted;
+        let solutions = job.progress.solutions;
+        let fundamental = fundamental(n, solutions, half, quarter)
+            .context("the number of solutions contradicts those of symmetric solutions")?;
+        let published = published(n);
+        Ok(Self {
+            n: n.get(),
+            solutions: solutions.to_string(),
+            fundamental: fundamental.to_string(),
+            nodes: job.progress.nodes.to_string(),
+            // Whole milliseconds, which is what is kept.
+            seconds: job.active.as_millis() as f64 / 1000.0,
+            threads: n_threads,
+            kernel,
+            published: published.map(|counts| counts.solutions.to_string()),
+            agrees: published
+                .is_none_or(|counts| (counts.solutions, counts.fundamental) == (solutions, fundamental)),
+            counted_now: counted_now.to_string(),
+            begun: date(job.created_ms / 1000),
+            counted_by,
+        })
+    }
+
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let Answer { n, solutions, fundamental, nodes, published, agrees, .. } = self;
+        let published = match published {
+            Some(_) if *agrees => "agrees with the published count".to_owned(),
+            Some(published) => format!("CONTRADICTS the published count {published}"),
+            None => "no count has been published to compare with".to_owned(),
+        };
+        format!(
+            "Q({n}) = {}, {fundamental} of them fundamental\n{published}\n{}{}",
+            plural(solutions, "solution"),
+            plural(nodes, "node"),
+            self.how_counted()
+        )
+    }
+
+    /// What follows the number of nodes: how long it took and what counted, as far as that was measured.
+    fn how_counted(&self) -> String {
+        let Answer { seconds, threads, kernel, nodes, counted_now, begun, .. } = self;
+        let by = counters(&self.counted_by);
+        match threads {
+            None => return format!(" in {seconds:.3} s{by}"),
+            Some(threads @ 1..) if counted_now == nodes => {
+                return format!(" in {seconds:.3} s on {}, {kernel} kernel", plural(threads, "thread"));
+            }
+            Some(_) => {}
+        }
+        let now = match counted_now.as_str() {
+            "0" => "nothing was counted now".to_owned(),
+            now => format!("{now} of them counted now"),
+        };
+        format!(", counted in {seconds:.3} s{by}\nbegun {begun}; {now}")
+    }
+}
+
+/// " by anna (avx2 kernel), bert (portable kernel)"; nothing if nobody is known.
+fn counters(counted_by: &[Counter]) -> String {
+    const MOST_NAMED: usize = 3;
+    let name = |Counter { worker, kernel, build, .. }: &Counter| {
+        let build = build.as_ref().map(|build| format!(", version {build}")).unwrap_or_default();
+        format!("{worker} ({kernel} kernel{build})")
+    };
+    let mut names: Vec<String> = counted_by.iter().take(MOST_NAMED).map(name).collect();
+    match counted_by.len().saturating_sub(MOST_NAMED) {
+        0 => {}
+        n_others => names.push(format!("and {}", plural(n_others, "other"))),
+    }
+    if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) }
+}

@@ -1,0 +1,24 @@
+//! Answers on stdout.
+
+use anyhow::Context;
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// How to print an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people
+    Text,
+    /// One JSON object; counts are strings, as they outgrow doubles
+    Json,
+}
+
+/// Prints an answer to stdout.
+pub(crate) fn print(lines: &str) -> anyhow::Result<()> {
+    queens_process::print(lines).context("failed to write the answer")
+}
+
+/// A value as JSON in one line, its fields in the order of their names.
+pub(crate) fn json_of(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_value(value)?.to_string())
+}

@@ -1,0 +1,37 @@
+//! What operators do to workers.
+
+use queens_messages::Name;
+use queens_proto::client::{ClientError, Operator};
+
+/// What is done to all workers of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkerAction {
+    Drain,
+    Block,
+    Unblock,
+}
+
+impl WorkerAction {
+    /// Does it; returns how many workers have this name.
+    pub(crate) async fn carry_out(self, operator: &Operator, name: &Name) -> Result<u64, ClientError> {
+        match self {
+            Self::Drain => operator.drain_workers(name).await,
+            Self::Block => operator.block_workers(name).await,
+            Self::Unblock => operator.unblock_workers(name).await,
+        }
+    }
+
+    /// What has become of so many workers of a name.
+    pub(crate) fn describe(self, n_workers: u64, name: &Name) -> String {
+        let done = match self {
+            Self::Drain => "sent home",
+            Self::Block => "blocked",
+            Self::Unblock => "not blocked",
+        };
+        match n_workers {
+            0 => format!("workers named '{name}': {done}; there is none at present"),
+            1 => format!("1 worker named '{name}': {done}"),
+            _ => format!("{n_workers} workers named '{name}': {done}"),
+        }
+    }
+}

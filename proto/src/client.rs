@@ -1,0 +1,9 @@
+//! The other end of a coordinator: connections to it, what operators ask of it, and what can go wrong, by type.
+
+mod connection;
+mod error;
+mod operator;
+
+pub use connection::{Connection, PATIENCE, endpoint};
+pub use error::{ClientError, Problem};
+pub use operator::{Changes, Operator};

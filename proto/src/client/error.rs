@@ -1,0 +1,237 @@
+//! What can go wrong between a coordinator and whoever speaks to it.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::iter::successors;
+
+use queens_messages::plain;
+use thiserror::Error;
+use tonic::{Code, Status};
+
+use crate::convert::InvalidMessage;
+
+/// An operator did not get an answer.
+///
+/// Its text is for people, and the only place where they are told what they can do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientError {
+    /// The URL of the coordinator.
+    pub coordinator: String,
+    /// What went wrong.
+    pub problem: Problem,
+}
+
+/// What went wrong, whoever asked. The texts say neither whom nor what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// No connection could be opened, or it broke.
+    #[error("{0}")]
+    Connection(String),
+    /// Nothing came in time.
+    #[error("no answer")]
+    Silent,
+    /// Nothing came in time after something was asked for that changes something.
+    #[error("no answer, but it may be done all the same")]
+    Unconfirmed,
+    /// A server of HTTP has answered that is none of gRPC.
+    #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
+    SpeaksHttp,
+    /// Something is there that does not keep to HTTP/2, or hangs up.
+    #[error("what answers there is no coordinator, or one that is just ending: {0}")]
+    SpeaksOtherwise(String),
+    /// A server of gRPC has answered that does not know the call.
+    #[error("it is no coordinator, or of an older version")]
+    Unimplemented,
+    /// The coordinator will not do it, in its own words, and would say the same again.
+    #[error("{0}")]
+    Refused(String),
+    /// The coordinator can't do it now, in its own words: it is stopping, or busy.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The coordinator has answered what makes no sense.
+    #[error("the coordinator sent nonsense: {0}")]
+    Nonsense(String),
+}
+
+impl Problem {
+    /// Whether the same would come of asking again.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::SpeaksHttp | Self::Unimplemented | Self::Refused(_) | Self::Nonsense(_) => true,
+            Self::Connection(_)
+            | Self::Silent
+            | Self::Unconfirmed
+            | Self::SpeaksOtherwise(_)
+            | Self::Unavailable(_) => false,
+        }
+    }
+
+    /// The same of a call that changes something.
+    pub(super) fn of_change(self) -> Self {
+        if self == Self::Silent { Self::Unconfirmed } else { self }
+    }
+
+    /// What somebody can do about it who has chosen the address by `--coordinator`.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Connection(_) | Self::Silent | Self::SpeaksOtherwise(_) | Self::Unimplemented => {
+                Some("is it running there? --coordinator says where to look")
+            }
+            Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),
+            Self::Unconfirmed | Self::Refused(_) | Self::Unavailable(_) | Self::Nonsense(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { coordinator, problem } = self;
+        match (problem, problem.hint()) {
+            (_, Some(hint)) => {
+                write!(formatter, "failed to reach the coordinator at {coordinator}: {problem} ({hint})")
+            }
+            (Problem::Unconfirmed, None) => {
+                let silence = "no answer from the coordinator at";
+                write!(formatter, "{silence} {coordinator}: it may be done all the same")
+            }
+            (_, None) => write!(formatter, "{problem}"),
+        }
+    }
+}
+
+impl Error for ClientError {}
+
+/// An answer that is none of gRPC, on its way through the client that tonic generates.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("no answer of gRPC")]
+pub(super) struct NotGrpc;
+
+/// What has gone wrong with a server that has never answered by gRPC, on the same way.
+#[derive(Debug, Error)]
+#[error("no server of gRPC is known to be there")]
+pub(super) struct Stranger(#[source] pub(super) tonic::transport::Error);
+
+impl From<tonic::transport::Error> for Problem {
+    fn from(error: tonic::transport::Error) -> Self {
+        Self::Connection(innermost(&error))
+    }
+}
+
+impl From<InvalidMessage> for Problem {
+    fn from(invalid: InvalidMessage) -> Self {
+        Self::Nonsense(invalid.to_string())
+    }
+}
+
+impl From<Status> for Problem {
+    fn from(status: Status) -> Self {
+        // What the coordinator itself has said has no source.
+        if let Some(source) = status.source() {
+            return Self::of_transport(source);
+        }
+        let words = || plain::line(status.message()).into_owned();
+        match status.code() {
+            Code::Unimplemented => Self::Unimplemented,
+            Code::NotFound
+            | Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::OutOfRange
+            | Code::AlreadyExists
+            | Code::PermissionDenied
+            | Code::Unauthenticated => Self::Refused(words()),
+            Code::DataLoss => Self::Nonsense(words()),
+            Code::Ok
+            | Code::Cancelled
+            | Code::Unknown
+            | Code::DeadlineExceeded
+            | Code::ResourceExhausted
+            | Code::Aborted
+            | Code::Internal
+            | Code::Unavailable => Self::Unavailable(words()),
+        }
+    }
+}
+
+impl Problem {
+    /// What has happened below gRPC.
+    fn of_transport(error: &(dyn Error + 'static)) -> Self {
+        if is_due_to(error, |_: &NotGrpc| true) {
+            Self::SpeaksHttp
+        } else if is_due_to(error, hyper::Error::is_timeout) {
+            Self::Silent
+        } else if is_due_to(error, |_: &Stranger| true) && !is_due_to(error, is_of_network) {
+            Self::SpeaksOtherwise(innermost(error))
+        } else {
+            Self::Connection(innermost(error))
+        }
+    }
+}
+
+/// Whether it is due to the way to the other end, and not to what that does, which may be to hang up.
+fn is_of_network(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionReset
+            | ErrorKind::UnexpectedEof
+    )
+}
+
+/// Whether an error of this type that meets a condition is one of the causes.
+fn is_due_to<E: Error + 'static>(error: &(dyn Error + 'static), condition: impl Fn(&E) -> bool) -> bool {
+    causes(error).filter_map(|cause| cause.downcast_ref()).any(condition)
+}
+
+/// An error and what has caused it.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
+}
+
+/// The innermost reason of an error, which is the one that tells ("connection refused").
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let reason = causes(error).last().unwrap_or(error).to_string();
+    plain::line(&reason).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(code: Code, words: &str, expected: Problem, shown: &str) {
+        let problem = Problem::from(Status::new(code, words));
+        assert_eq!(problem, expected);
+        let error = ClientError { coordinator: "http://host:1/".to_owned(), problem };
+        assert_eq!(error.to_string(), shown);
+    }
+
+    #[test]
+    fn a_coordinators_words_are_told_as_they_are_whatever_they_are() {
+        for words in ["grpc-status header missing", "timed out", "x/: y (is it running)"] {
+            check(Code::NotFound, words, Problem::Refused(words.to_owned()), words);
+            check(Code::Unavailable, words, Problem::Unavailable(words.to_owned()), words);
+        }
+        check(Code::NotFound, "a\u{1b}[2J", Problem::Refused(r"a\u{1b}[2J".to_owned()), r"a\u{1b}[2J");
+    }
+
+    #[test]
+    fn hints_are_given_once() {
+        check(
+            Code::Unimplemented,
+            "",
+            Problem::Unimplemented,
+            "failed to reach the coordinator at http://host:1/: it is no coordinator, or of an older version (is it \
+             running there? --coordinator says where to look)",
+        );
+        let mut status = Status::unknown("anything");
+        status.set_source(std::sync::Arc::new(NotGrpc));
+        assert_eq!(Problem::from(status), Problem::SpeaksHttp);
+        let mut status = Status::internal("anything");
+        status.set_source(std::sync::Arc::new(io::Error::from(ErrorKind::ConnectionReset)));
+        assert_eq!(Problem::from(status), Problem::Connection("connection reset".to_owned()));
+    }
+}

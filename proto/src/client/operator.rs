@@ -1,0 +1,248 @@
+//! What operators ask of a coordinator.
+
+use std::sync::{Mutex, PoisonError};
+
+use queens_messages::{
+    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, WorkerStatus,
+};
+use queens_solver::BoardSize;
+use tonic::transport::Endpoint;
+use tonic::{Response, Status, Streaming};
+
+use crate::client::connection::{Connection, PATIENCE};
+use crate::client::error::{ClientError, Problem};
+use crate::convert::store_error_of;
+use crate::pb;
+use crate::pb::jobs_client::JobsClient;
+
+/// Entries of a list: more than any coordinator has.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// A coordinator, as operators speak to it. All calls have an end, whatever the coordinator does.
+#[derive(Debug)]
+pub struct Operator {
+    jobs: JobsClient<Connection>,
+    coordinator: String,
+    /// What a coordinator of an older version said of its store with the job that was heard of last.
+    store_error: Mutex<Option<String>>,
+}
+
+/// Changes of a job, as they come.
+#[derive(Debug)]
+pub struct Changes<'a> {
+    operator: &'a Operator,
+    stream: Streaming<pb::Job>,
+}
+
+/// An answer on its way.
+trait Answer<T>: Future<Output = Result<Response<T>, Status>> {}
+
+impl<T, F: Future<Output = Result<Response<T>, Status>>> Answer<T> for F {}
+
+/// Every call fails if the coordinator can't be reached, does not answer in time, refuses it or answers nonsense.
+#[expect(clippy::missing_errors_doc, reason = "said above, once for all calls")]
+impl Operator {
+    /// Connects.
+    pub async fn connect(endpoint: &Endpoint) -> Result<Self, ClientError> {
+        let coordinator = endpoint.uri().to_string();
+        match Connection::open(endpoint).await {
+            Ok(connection) => {
+                Ok(Self { jobs: JobsClient::new(connection), coordinator, store_error: Mutex::default() })
+            }
+            Err(problem) => Err(ClientError { coordinator, problem }),
+        }
+    }
+
+    /// The coordinator's URL.
+    #[must_use]
+    pub fn coordinator(&self) -> &str {
+        &self.coordinator
+    }
+
+    /// Submits a job.
+    pub async fn submit(&self, n: BoardSize, priority: Priority) -> Result<JobId, ClientError> {
+        let request = pb::SubmitRequest { n: n.get().into(), priority: priority.get() };
+        Ok(JobId(self.change(self.jobs.clone().submit(request)).await?.job))
+    }
+
+    /// Gives a job up.
+    pub async fn cancel(&self, job: JobId) -> Result<(), ClientError> {
+        self.change(self.jobs.clone().cancel(pb::CancelRequest { job: job.0 })).await?;
+        Ok(())
+    }
+
+    /// Stops a job for now.
+    pub async fn pause(&self, job: JobId) -> Result<(), ClientError> {
+        self.change(self.jobs.clone().pause(pb::PauseRequest { job: job.0 })).await?;
+        Ok(())
+    }
+
+    /// Lets a job go on.
+    pub async fn resume(&self, job: JobId) -> Result<(), ClientError> {
+        self.change(self.jobs.clone().resume(pb::ResumeRequest { job: job.0 })).await?;
+        Ok(())
+    }
+
+    /// Says how urgent a job is.
+    pub async fn set_priority(&self, job: JobId, priority: Priority) -> Result<(), ClientError> {
+        let request = pb::SetPriorityRequest { job: job.0, priority: priority.get() };
+        self.change(self.jobs.clone().set_priority(request)).await?;
+        Ok(())
+    }
+
+    /// Sends all workers of a name home; returns how many there are.
+    pub async fn drain_workers(&self, name: &Name) -> Result<u64, ClientError> {
+        let request = pb::WorkersRequest { name: name.to_string() };
+        Ok(self.change(self.jobs.clone().drain_workers(request)).await?.workers)
+    }
+
+    /// Gives no work to workers of a name; returns how many there are.
+    pub async fn block_workers(&self, name: &Name) -> Result<u64, ClientError> {
+        let request = pb::WorkersRequest { name: name.to_string() };
+        Ok(self.change(self.jobs.clone().block_workers(request)).await?.workers)
+    }
+
+    /// Gives work to workers of a name again; returns how many there are.
+    pub async fn unblock_workers(&self, name: &Name) -> Result<u64, ClientError> {
+        let request = pb::WorkersRequest { name: name.to_string() };
+        Ok(self.change(self.jobs.clone().unblock_workers(request)).await?.workers)
+    }
+
+    /// All jobs, in the order of submission.
+    pub async fn jobs(&self) -> Result<Vec<JobStatus>, ClientError> {
+        let (mut jobs, mut page) = (Vec::new(), String::new());
+        loop {
+            let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
+            let n_before = jobs.len();
+            for job in answer.jobs {
+                jobs.push(self.hear(job)?);
+            }
+            page = answer.next_page;
+            if page.is_empty() {
+                return Ok(jobs);
+            }
+            self.bounded(jobs.len(), jobs.len() - n_before)?;
+        }
+    }
+
+    /// A job.
+    pub async fn job(&self, job: JobId) -> Result<JobStatus, ClientError> {
+        self.hear(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?)
+    }
+
+    /// How the coordinator itself stands; `None` if it is of an older version, which can't tell.
+    pub async fn coordinator_status(&self) -> Result<Option<CoordinatorStatus>, ClientError> {
+        let mut jobs = self.jobs.clone();
+        match self.answer(jobs.get_coordinator(pb::GetCoordinatorRequest {})).await {
+            Ok(status) => Ok(Some(CoordinatorStatus::from(status))),
+            Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Why the coordinator records nothing at present, if so. One of an older version says it with each job.
+    pub async fn store_error(&self) -> Result<Option<String>, ClientError> {
+        Ok(self.store_error_in(self.coordinator_status().await?.as_ref()))
+    }
+
+    /// The same, where it is known how the coordinator stands.
+    #[must_use]
+    pub fn store_error_in(&self, coordinator: Option<&CoordinatorStatus>) -> Option<String> {
+        match coordinator {
+            Some(coordinator) => coordinator.store_error.clone(),
+            None => self.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// All workers, and all names that are blocked.
+    pub async fn workers_and_blocked(&self) -> Result<(Vec<WorkerStatus>, Vec<Name>), ClientError> {
+        let (mut workers, mut blocked, mut page) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest { page })).await?;
+            let n_before = workers.len() + blocked.len();
+            for worker in answer.workers {
+                workers.push(self.checked(worker)?);
+            }
+            blocked.extend(answer.blocked.iter().map(|name| Name::of_any(name)));
+            page = answer.next_page;
+            if page.is_empty() {
+                return Ok((workers, blocked));
+            }
+            let n_entries = workers.len() + blocked.len();
+            self.bounded(n_entries, n_entries - n_before)?;
+        }
+    }
+
+    /// Who has counted a job, those with the most nodes first.
+    pub async fn contributions(&self, job: JobId) -> Result<Vec<Contribution>, ClientError> {
+        let request = pb::GetRequest { job: job.0 };
+        let answer = self.answer(self.jobs.clone().list_contributions(request)).await?;
+        answer.contributions.into_iter().map(|it| self.checked(it)).collect()
+    }
+
+    /// What has happened lately, the oldest first.
+    pub async fn events(&self) -> Result<Vec<Event>, ClientError> {
+        let answer = self.answer(self.jobs.clone().list_events(pb::ListEventsRequest {})).await?;
+        answer.events.into_iter().map(|event| self.checked(event)).collect()
+    }
+
+    /// A job now and at every change.
+    pub async fn watch(&self, job: JobId) -> Result<Changes<'_>, ClientError> {
+        let answer = self.jobs.clone().watch(pb::GetRequest { job: job.0 }).await;
+        let stream = answer.map_err(|status| self.error(status))?.into_inner();
+        Ok(Changes { operator: self, stream })
+    }
+
+    /// The answer to what changes nothing.
+    async fn answer<T>(&self, call: impl Answer<T>) -> Result<T, ClientError> {
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(self.error(status)),
+            Err(_) => Err(self.error(Problem::Silent)),
+        }
+    }
+
+    /// The answer to what changes something: if none comes, nobody knows whether it is done.
+    async fn change<T>(&self, call: impl Answer<T>) -> Result<T, ClientError> {
+        self.answer(call).await.map_err(|error| self.error(error.problem.of_change()))
+    }
+
+    /// A job as it was told.
+    fn hear(&self, job: pb::Job) -> Result<JobStatus, ClientError> {
+        *self.store_error.lock().unwrap_or_else(PoisonError::into_inner) = store_error_of(&job);
+        self.checked(job)
+    }
+
+    fn checked<M, T: TryFrom<M>>(&self, message: M) -> Result<T, ClientError>
+    where
+        Problem: From<T::Error>,
+    {
+        T::try_from(message).map_err(|invalid| self.error(invalid))
+    }
+
+    /// Refuses a list that has come to so many entries, some of them on its last page, and goes on, if it can have no
+    /// end.
+    fn bounded(&self, n_entries: usize, n_last: usize) -> Result<(), ClientError> {
+        let what = match (n_entries, n_last) {
+            (_, 0) => "a list goes on after a page with nothing on it".to_owned(),
+            (MOST_ENTRIES.., _) => format!("a list has more than {MOST_ENTRIES} entries"),
+            _ => return Ok(()),
+        };
+        Err(self.error(Problem::Nonsense(what)))
+    }
+
+    fn error(&self, problem: impl Into<Problem>) -> ClientError {
+        ClientError { coordinator: self.coordinator.clone(), problem: problem.into() }
+    }
+}
+
+impl Changes<'_> {
+    /// The job at its next change; `None` if the coordinator has ended the stream.
+    ///
+    /// # Errors
+    /// If the connection breaks, or the coordinator sends nonsense.
+    pub async fn next(&mut self) -> Result<Option<JobStatus>, ClientError> {
+        let change = self.stream.message().await.map_err(|status| self.operator.error(status))?;
+        change.map(|job| self.operator.hear(job)).transpose()
+    }
+}
