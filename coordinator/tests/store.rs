@@ -41,7 +41,7 @@ fn choices(n_crosses: usize) -> Vec<Choice> {
 
 fn record(span: (u32, u64, u64), count: (u64, u64), worker: &str) -> Record {
     let name = |text: &str| text.parse().expect("a name");
-    let source = Source { worker: name(worker), build: name("0.1.0"), kernel: name("portable") };
+    let source = Source { name: name(worker), build: name("0.1.0"), kernel: name("portable") };
     Record {
         span: Span::new(span.0, span.1, span.2).expect("not empty"),
         count: Count { solutions: count.0, nodes: count.1 },
@@ -138,7 +138,7 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
             count: Count { solutions: number(3)?, nodes: number(4)? },
             duration: Duration::from_micros(number(5)?),
             lease: LeaseId(number(6)?),
-            source: Arc::new(Source { worker: name(7)?, build: name(8)?, kernel: name(9)? }),
+            source: Arc::new(Source { name: name(7)?, build: name(8)?, kernel: name(9)? }),
         })
     });
     rows.expect("readable").map(|row| row.expect("a record")).collect()
@@ -414,7 +414,7 @@ fn failing_commits_change_nothing() {
         assert_eq!((stored(dir.path()), records(dir.path(), 1)), before);
         store.commit(&[record_of(1, (3, 0, 1), (1, 1), "dora"), carol]).expect("commits");
         let workers: Vec<_> =
-            records(dir.path(), 1).iter().map(|record| record.source.worker.clone()).collect();
+            records(dir.path(), 1).iter().map(|record| record.source.name.clone()).collect();
         assert_eq!(workers.iter().collect::<Vec<_>>(), ["anna", "bert", "anna", "anna", "dora", "carol"]);
     }
     let huge = MAX_COUNT + 1;

@@ -80,7 +80,7 @@ impl Book {
         self.date_ms = Some(date_ms);
     }
 
-    /// What has changed, to be told more.
+    /// Where to say what else has changed.
     pub(crate) fn changes(&mut self) -> &mut Changes {
         &mut self.changes
     }
@@ -130,7 +130,7 @@ impl Book {
         }
     }
 
-    /// What workers failed on that are not there any more, or are blocked, is as if they had not tried.
+    /// A worker has left or is blocked: what it has failed on is as if it had not tried.
     pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
         let jobs: Vec<JobId> = self.jobs.with_failed().collect();
         for job in jobs {
@@ -148,7 +148,7 @@ impl Book {
         self.workers.add(self.now, id, worker);
     }
 
-    /// Takes a worker out that says hello again, with all that it held. What was to be sent to it, leases above all,
+    /// Takes out a worker that says hello again, and all that it held. What was to be sent to it, leases above all,
     /// must not arrive in its new session.
     pub(crate) fn take_out(&mut self, id: WorkerId) -> Option<Worker> {
         self.changes.forget_messages_to(id);
@@ -204,7 +204,7 @@ impl Book {
         self.workers.unblock(self.now, name)
     }
 
-    /// A worker is about to be given a lease: the next one is the one after it.
+    /// A worker is about to be given a lease. Then it is the turn of the worker after it.
     pub(crate) fn take_turn(&mut self, id: WorkerId) {
         self.workers.feed(id);
     }
@@ -219,7 +219,7 @@ impl Book {
         self.workers.forget_queue_end(id);
     }
 
-    /// Has people told that a worker is about to lose what it holds.
+    /// Has people told that a worker is about to lose what it holds. `is_there` says whether it is still heard of.
     pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
         let Some(worker) = self.workers.get(id) else { return };
         let n_leases = worker.hand().shares().map(|(job, share)| (job, share.n_leases())).collect();
@@ -253,7 +253,7 @@ impl Book {
             .collect()
     }
 
-    /// Makes spans that nobody holds a lease, and has its worker told; `tried` have failed on them.
+    /// Makes a lease of spans that nobody holds, and has its worker told. The workers of `tried` have failed on them.
     pub(crate) fn grant(
         &mut self,
         worker: WorkerId,
@@ -287,7 +287,7 @@ impl Book {
         self.leases.expect_end(id, self.workers.speed_of(worker, id));
     }
 
-    /// Changes a lease; what it is of, and whose, stays.
+    /// Changes a lease. Its job and its worker stay the same.
     pub(crate) fn change_lease<T>(
         &mut self,
         id: LeaseId,
@@ -303,8 +303,8 @@ impl Book {
         Some(changed)
     }
 
-    /// Has a worker give back what it has not begun of a lease. What it has in hand it counts to the end and reports,
-    /// and then it ends the lease: until then, what may be in hand is nobody else's.
+    /// Has a worker give back what it has not begun of a lease. The worker counts to the end what it has in hand,
+    /// reports that and ends the lease. Until then all of the lease stays its own, as any of it may be in hand.
     pub(crate) fn recall(&mut self, id: LeaseId) {
         let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
         let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
@@ -317,7 +317,7 @@ impl Book {
         leases.iter().for_each(|&lease| self.recall(lease));
     }
 
-    /// Ends a lease: what it has left is free, and returned. Its worker may report it still.
+    /// Ends a lease. What is left of it becomes free, and is returned. Its worker may still report it.
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
@@ -351,7 +351,7 @@ impl Book {
         self.leases.expect_end(id, self.workers.speed_of(worker, id));
     }
 
-    /// Takes all leases from a worker that is there: others count them.
+    /// Takes all leases from a worker that is there, for others to count.
     pub(crate) fn take_back_all(&mut self, worker: WorkerId) {
         for id in self.leases_of(worker) {
             if let Some(spans) = self.end_lease(id) {

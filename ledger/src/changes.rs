@@ -31,7 +31,7 @@ impl Changes {
         self.epoch = Some(epoch);
     }
 
-    /// Whether workers of a name get leases is another matter now. The name may be of a time when names were any texts.
+    /// Workers of a name get no leases any more, or get them again. Earlier programs took any text for a name.
     pub(crate) fn block(&mut self, name: String, blocked: bool) {
         self.blocked.insert(name, blocked);
     }

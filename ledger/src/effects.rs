@@ -43,5 +43,5 @@ pub struct Comparison {
     /// What it counted to this time.
     pub count: Count,
     /// The name of the worker that counted it this time.
-    pub worker: Name,
+    pub name: Name,
 }

@@ -3,8 +3,8 @@
 //! What is left is counted in nodes: the estimated work that is not recorded, times the ratio of measured to estimated
 //! nodes of what is. How fast it goes is what the threads that count the job *now* were measured at, times the share
 //! of that which was really counted lately. So a worker that joins, is blocked or goes over to another job matters at
-//! once, and one that is held up as soon as less comes from it than it promised. Nothing is told until nearly all of the
-//! speed was measured: what a worker says of itself before is a guess.
+//! once, and one that is held up as soon as less comes from it than it promised. Nothing is told until nearly all of
+//! the speed was measured: what a worker says of itself before is a guess.
 //!
 //! The range is some two standard deviations wide on each side: of the ratio, by how many crosses are recorded; of the
 //! speed, by how much it has varied; and a few per cent for what nobody knows.

@@ -1,4 +1,4 @@
-//! Records as they are told, before they are stored.
+//! Records before they are stored: how they grow, and what no store can hold.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use queens_solver::{Count, Span};
 
 use crate::store::{MAX_COUNT, MAX_DURATION, Record};
 
-/// Both records as one, if the second begins where the first ends and the sums fit.
+/// Both records as one. `None` if the second does not begin where the first ends, or the sums do not fit.
 pub(crate) fn merged(first: &Record, second: &Record) -> Option<Record> {
     let adjacent = first.span.cross() == second.span.cross() && first.span.to() == second.span.from();
     let count: Count = first.count.checked_add(second.count)?;

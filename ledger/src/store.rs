@@ -25,7 +25,8 @@ pub trait Store: Send {
     /// error: every write says what is to be there afterwards, so that repeating one changes nothing.
     ///
     /// # Errors
-    /// If the writes could not be made durable: [`StoreError::Failed`] if trying again may help (the disk is full, say).
+    /// If the writes could not be made durable: [`StoreError::Failed`] if trying again may help, as when the disk is
+    /// full.
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
 
     /// The record of exactly this span, if there is one.
@@ -41,7 +42,7 @@ pub struct Recorded {
     /// What was counted.
     pub count: Count,
     /// The name of the worker that counted it.
-    pub worker: Name,
+    pub name: Name,
 }
 
 /// Why a store can't be used or didn't do what it was asked for.
@@ -100,10 +101,10 @@ pub struct Stored {
     /// Lease tokens begin with it, so that none repeats after a restart: whoever grants leases first makes a higher
     /// one durable ([`Write::Epoch`]).
     pub epoch: u32,
-    /// What the first lease tokens of all began with: a token below was given out by another coordinator, whose jobs
-    /// have the same numbers and may be others.
+    /// What the first lease tokens of this store began with. A smaller token was given out by another coordinator,
+    /// whose job of the same number may be another one.
     pub first_epoch: u32,
-    /// Names of workers that get no leases. They were written by programs that took other texts for names too.
+    /// Names of workers that get no leases. Some may be no names any more: earlier programs allowed other texts.
     pub blocked: BTreeSet<String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
@@ -123,7 +124,7 @@ pub struct StoredJob {
 /// What is said of a job as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEntry {
-    /// Its name.
+    /// Its number.
     pub id: JobId,
     /// The size of its board.
     pub n: BoardSize,
@@ -211,7 +212,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// What to write so that a store that knew all but the ranges around `starts` knows this.
+    /// What to write for a store that knows all of this but the ranges that begin, or began, with `starts`.
     #[must_use]
     pub fn change(&self, starts: impl IntoIterator<Item = u64>) -> CoverageChange {
         let ranges = starts.into_iter().map(|start| (start, self.recorded.end_of(start))).collect();
@@ -219,7 +220,7 @@ impl Coverage {
         CoverageChange { ranges, extent: self.recorded.extent(), solutions, nodes }
     }
 
-    /// Becomes what `change` says.
+    /// Applies a change.
     pub fn apply(&mut self, change: &CoverageChange) {
         for &(start, _) in &change.ranges {
             if let Some(end) = self.recorded.end_of(start) {
@@ -233,10 +234,10 @@ impl Coverage {
     }
 }
 
-/// What is recorded of one cross now, as far as it is not what it was.
+/// What has changed of what is recorded of one cross.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoverageChange {
-    /// Where a range of recorded subproblems begins and where it ends; `None` where none begins any more.
+    /// Where ranges of recorded subproblems begin, and where each ends; `None` if no range begins there any more.
     pub ranges: Vec<(u64, Option<u64>)>,
     /// What all ranges come to, those that did not change included.
     pub extent: Extent,
@@ -271,7 +272,7 @@ pub const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The worker's name.
-    pub worker: Name,
+    pub name: Name,
     /// The version of its program.
     pub build: Name,
     /// Its kernel.
@@ -312,7 +313,7 @@ pub enum Write {
         job: JobId,
         /// The cross's number in the plan.
         cross: u32,
-        /// What of it is not what it was. However many ranges there are, a report changes few.
+        /// What has changed of it. However many ranges there are, a report changes few.
         change: CoverageChange,
     },
 }

@@ -56,7 +56,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
         .map(|worker| {
             let name = |text: &str| text.parse().expect("a name");
             let worker = name(&format!("machine-{worker}"));
-            Arc::new(Source { worker, build: name("0.1.0"), kernel: name("avx512") })
+            Arc::new(Source { name: worker, build: name("0.1.0"), kernel: name("avx512") })
         })
         .collect();
     let per_cross = N_RECORDS / 800;

@@ -51,7 +51,7 @@ impl From<&Contribution> for Counter {
 impl From<&CountedBy> for Counter {
     fn from(by: &CountedBy) -> Self {
         Self {
-            worker: by.source.worker.to_string(),
+            worker: by.source.name.to_string(),
             build: Some(by.source.build.to_string()),
             kernel: by.source.kernel.to_string(),
             nodes: by.nodes.to_string(),

@@ -161,5 +161,5 @@ fn find(
     RECORD.verify(row, Some(board), &place)?;
     let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
     let worker = read::worker(connection, read::integer(row, "source", &place)?)?;
-    Ok(Some(Recorded { count: Count { solutions, nodes }, worker: Name::of_any(&worker) }))
+    Ok(Some(Recorded { count: Count { solutions, nodes }, name: Name::of_any(&worker) }))
 }

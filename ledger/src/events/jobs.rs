@@ -28,7 +28,7 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
         book.changes().want_plan(id, n);
     }
     book.add_job(job);
-    // A coordinator that could not write that it is done has left it so.
+    // The last coordinator may have recorded all of it and not written that it is done.
     finish_if_complete(book, id);
     Ok(())
 }
@@ -65,7 +65,7 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
 pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<&Recorded>) {
     let Some(recorded) = recorded else { return };
     let agrees = recorded.count == comparison.count;
-    if agrees && recorded.worker == comparison.worker {
+    if agrees && recorded.name == comparison.name {
         return;
     }
     book.change_job(comparison.job, |job| job.note_comparison(agrees));

@@ -23,8 +23,8 @@ use crate::work::work_of;
 pub enum Outcome {
     /// It was new and is part of the total.
     Recorded,
-    /// It was granted to two workers, and the other one was faster; the two are compared, should it repeat a record
-    /// exactly. The total is unchanged.
+    /// It was granted to two workers, and the other one was faster. If it repeats a record exactly, the two are
+    /// compared. The total is unchanged.
     Repeated,
     /// It overlapped what is recorded, or its job is given up: it was dropped.
     Discarded,
@@ -70,7 +70,7 @@ pub(crate) fn report(
 
 fn check(book: &Book, delta: &Delta) -> Result<(), Refusal> {
     if !book.leases().tokens().has(delta.lease) {
-        // Nobody listens to what it says, and its job may be another coordinator's.
+        // It is going to be dropped, and its job may be another coordinator's: there is nothing to compare it with.
         return Ok(());
     }
     check_span(book, delta.job, delta.span)?;
@@ -81,7 +81,7 @@ fn check(book: &Book, delta: &Delta) -> Result<(), Refusal> {
 /// Whether there is such a span.
 pub(crate) fn check_span(book: &Book, id: JobId, span: Span) -> Result<(), Refusal> {
     let job = book.jobs().get(id).ok_or(Refusal::UnknownJob(id))?;
-    // A job without a plan has had no leases, so that there can be no honest report on it.
+    // A job without a plan has had no leases: no honest report can be about it.
     let is_there = job.counting().is_some_and(|counting| counting.has(span));
     if is_there { Ok(()) } else { Err(Refusal::UnknownSpan { job: id, span }) }
 }
@@ -106,7 +106,7 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
         (None, Overlap::Whole) => Outcome::Discarded,
         (None, _) => Outcome::Unleased,
         (Some(given_back), Overlap::Partial) => {
-            // The worker won't count it again: what is not recorded of it is for somebody else.
+            // The worker won't count it again. What is not recorded of it is free for others.
             book.change_job(id, |job| {
                 let Some(counting) = job.counting_mut() else { return };
                 given_back.into_iter().for_each(|span| counting.release(span));
@@ -114,8 +114,8 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
             Outcome::Discarded
         }
         (Some(_), Overlap::Whole) => {
-            let worker = source.worker.clone();
-            book.changes().compare(Comparison { job: id, span, count: delta.count, worker });
+            let name = source.name.clone();
+            book.changes().compare(Comparison { job: id, span, count: delta.count, name });
             Outcome::Repeated
         }
         (Some(_), Overlap::None) => {
@@ -128,8 +128,8 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
     }
 }
 
-/// Notes that a span is reported: what was still held of it, or nothing at all if it was not granted to this worker
-/// under this lease, or was reported before.
+/// Notes that a span is reported. Returns what the lease still held of it, or `None` if this worker may not report it:
+/// it was not granted the span under this lease, or has reported it before.
 fn report_on(book: &mut Book, worker: WorkerId, delta: &Delta, work: u128) -> Option<Vec<Span>> {
     let &Delta { job, lease: id, span, .. } = delta;
     let now = book.now();

@@ -18,7 +18,7 @@ pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<()
     check(book, &hello)?;
     book.advance(now);
     let id = hello.worker;
-    // What it held and holds no more is free; what it holds and should not, it is told to give up.
+    // What it held and does not name any more becomes free. What it names and may not keep, it is told to give up.
     let known = book.take_out(id);
     let worker = Worker::new(&hello, known.as_ref(), book.now());
     let is_draining = worker.is_draining();
@@ -55,7 +55,8 @@ fn check(book: &Book, hello: &Hello) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Lets a worker go on with what is still free of a lease it holds. What it may report of it besides is remembered.
+/// Lets a worker go on with a lease that it holds, as far as nobody else has taken it over. What else it may report of
+/// the lease is remembered.
 fn adopt(book: &mut Book, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
     if !book.jobs().get(job).is_some_and(|job| job.is_active()) {
@@ -90,15 +91,15 @@ fn adopt(book: &mut Book, worker: WorkerId, held: Held) {
     }
 }
 
-/// What a worker was granted of what it says it holds: of a lease of this ledger's, that is remembered; of an
-/// earlier one's, which stored no leases, the worker is believed if nobody else has named the token since.
+/// What of a lease the worker may keep, of all that it says it holds. We remember what this ledger granted. Leases of
+/// earlier ledgers are not stored: a worker is believed of those, unless somebody else has named the token since.
 fn granted(book: &mut Book, worker: WorkerId, held: &Held) -> SpanSet {
     let Held { lease, job, spans } = held;
     if book.leases().get(*lease).is_some() {
         return SpanSet::default();
     }
     if let Some(granted) = book.take_former(*lease, worker, *job) {
-        // It has no more to say of what it does not name.
+        // What it does not name it will not report.
         return granted.intersection(&spans.iter().copied().collect());
     }
     if !book.leases().tokens().has_from_before(*lease) || book.leases().has_former(*lease) {

@@ -13,8 +13,8 @@ use crate::work::{n_subproblems_of, share_of_work, work_of};
 
 /// What there is once the plan is made.
 ///
-/// No subproblem is two of these at a time: recorded, free, failed. One that is none of them is held under a live
-/// lease. (It may be recorded *and* held: a late report of a lost lease can come first.)
+/// A subproblem is recorded, or free, or failed, or held under a live lease; only a recorded one may be held as well,
+/// if a late report of a lost lease came first.
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
     plan: Arc<Plan>,
@@ -176,8 +176,8 @@ impl Counting {
         }
     }
 
-    /// Sets aside spans that a worker has failed on, for others than those who have `tried`: or frees them, if it has
-    /// failed on so many that its failures say nothing of the spans. Returns whether it has.
+    /// Sets aside spans that a worker has failed on, for others than the workers of `tried`. If it has failed on too
+    /// many, that says nothing of the spans: then they become free. Returns whether it has.
     pub(crate) fn fail_on(
         &mut self,
         worker: WorkerId,

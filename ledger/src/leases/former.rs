@@ -1,4 +1,4 @@
-//! Leases that have ended though their workers may still report what was granted under them.
+//! Leases that have ended, and what their workers may still report of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,8 +8,8 @@ use queens_solver::Span;
 
 use crate::spans::SpanSet;
 
-/// How long what was granted under a lease that has ended may still be reported: a worker that was cut off from its
-/// coordinator for longer has its leases counted again.
+/// How long a worker may still report what it was granted under a lease that has ended. If it is cut off from its
+/// coordinator for longer, its leases are counted again.
 pub const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// Spans that are remembered in all. If there are more, the oldest are forgotten first.
@@ -19,7 +19,7 @@ const MOST_SPANS: usize = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FormerLeases {
     leases: BTreeMap<LeaseId, FormerLease>,
-    /// By when they ended.
+    /// The same leases in the order in which they ended.
     ended: BTreeSet<(Duration, LeaseId)>,
     n_spans: usize,
 }
@@ -70,7 +70,7 @@ impl FormerLeases {
         self.leases.contains_key(&id)
     }
 
-    /// Takes a lease back from here, if it is of this worker and this job: what may be reported of it.
+    /// Takes out a lease, if it is of this worker and this job, and returns what may be reported of it.
     pub(crate) fn take(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
         let is_its = self.leases.get(&id).is_some_and(|lease| lease.worker == worker && lease.job == job);
         if is_its { self.forget(id).map(|lease| lease.spans) } else { None }

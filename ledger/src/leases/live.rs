@@ -71,12 +71,12 @@ impl LiveLease {
         }
     }
 
-    /// The same, of spans that these workers have failed on.
+    /// The same lease, of spans that these workers have failed on.
     pub(crate) fn tried_by(self, tried: BTreeSet<WorkerId>) -> Self {
         Self { tried, ..self }
     }
 
-    /// The same, of which this was cut off.
+    /// The same lease, of which this was taken off: its worker may still report it.
     pub(crate) fn without(self, cut: SpanSet) -> Self {
         Self { cut, ..self }
     }
@@ -140,8 +140,8 @@ impl LiveLease {
         true
     }
 
-    /// Whether its tail may go to somebody else: what is on its way back needs no cutting, and what has failed is for
-    /// few.
+    /// Whether its tail may go to somebody else. What is on its way back needs no cutting, and what has failed may only
+    /// be tried by few.
     fn can_be_cut(&self) -> bool {
         !self.recalled && self.tried.is_empty() && !self.indivisible
     }
@@ -151,7 +151,7 @@ impl LiveLease {
         self.heard = now;
     }
 
-    /// A span of this estimated work is reported. Returns what was held of it: not what was cut off.
+    /// A span of this estimated work is reported. Returns what the lease held of it, without what was cut off.
     pub(crate) fn report(&mut self, now: Duration, span: Span, work: u128) -> Vec<Span> {
         self.cut.take(span);
         self.work = self.work.saturating_sub(work);
@@ -160,7 +160,7 @@ impl LiveLease {
         self.spans.take(span)
     }
 
-    /// The record to be written for one that is told: it extends the last one, if it goes on where that ended.
+    /// The record to write for what a worker has told: it extends the last record if it goes on where that ended.
     pub(crate) fn extend(&mut self, told: &Record) -> Record {
         let extended = self.open.take().and_then(|open| merged(&open, told));
         let record = extended.unwrap_or_else(|| told.clone());

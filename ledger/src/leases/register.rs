@@ -1,6 +1,6 @@
 //! All leases: those that are held, when each should end, and what may still be reported of those that have ended.
 //!
-//! A token is that of a live lease or of a former one, never of both.
+//! No token is that of a live lease and of a former one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::leases::live::{EndedLease, LiveLease};
 use crate::leases::tokens::Tokens;
 use crate::spans::SpanSet;
 
-/// A running lease that nothing was heard of for this long, and four times what all of it should take, is overdue:
-/// its worker does not count as it was measured, or not at all.
+/// A running lease is overdue when nothing has come of it for this long and four times what all of it should take. Its
+/// worker counts slower than it was measured, or not at all.
 const OVERDUE_SECONDS: f64 = 10.0;
 const OVERDUE_FACTOR: f64 = 4.0;
 
@@ -96,7 +96,7 @@ impl Leases {
         self.live.insert(lease.id(), lease);
     }
 
-    /// Changes a lease, but not when it should end: [`Self::expect_end`] is to be told then.
+    /// Changes a lease. When it should end is another matter: say that by [`Self::expect_end`] afterwards.
     pub(crate) fn change<T>(&mut self, id: LeaseId, change: impl FnOnce(&mut LiveLease) -> T) -> Option<T> {
         self.live.get_mut(&id).map(change)
     }

@@ -2,13 +2,13 @@
 
 use queens_messages::LeaseId;
 
-/// The tokens of this ledger and of those that were stored before it: one of these is never given out twice.
+/// The tokens of this ledger and of those that were stored before it. No token is given out twice.
 #[derive(Debug)]
 pub(crate) struct Tokens {
-    /// The first lease ever granted of these jobs: one from `first` to `next` is of this ledger, or of one that was
-    /// stored before it. Any other is of another coordinator, whose jobs may have the same numbers.
+    /// The first token ever given out for these jobs. Those from `first` to `next` are of this ledger or of one that
+    /// was stored before it. All others are of other coordinators, whose jobs may have the same numbers.
     first: u64,
-    /// The first that this ledger could grant.
+    /// The first that this ledger could give out.
     first_here: u64,
     next: u64,
     /// The epoch after this one, to be made durable before the first lease is granted.
@@ -26,17 +26,17 @@ impl Tokens {
         }
     }
 
-    /// A token that nobody has had, and with the first one the next epoch, which is to be durable before anybody hears
-    /// of the token.
+    /// A token that nobody has had. With the first one comes the next epoch, which has to be durable before anybody
+    /// hears of the token.
     pub(crate) fn draw(&mut self) -> (LeaseId, Option<u32>) {
         let token = LeaseId(self.next);
         self.next += 1;
         (token, self.unclaimed_epoch.take())
     }
 
-    /// Whether a token was given out here or by a ledger that this one follows. What is counted under any other may be
-    /// of another board: a worker outlives the coordinator that it began with, and whoever answers at its address later
-    /// may know other jobs by the same numbers.
+    /// Whether a token was given out here or by a ledger that this one follows. What is counted under any other token
+    /// may be of another board: a worker outlives its coordinator, and the next one at that address may have other jobs
+    /// of the same numbers.
     pub(crate) fn has(&self, lease: LeaseId) -> bool {
         (self.first..self.next).contains(&lease.0)
     }

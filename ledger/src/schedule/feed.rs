@@ -36,7 +36,7 @@ fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
         let to_try = failed.find(|(_, failed)| failed.to_try(worker).is_some()).map(|(id, _)| id);
         return Some((worker, to_try.or(free.map(|(_, id)| id))?));
     }
-    // A span has failed on two at most, so that three workers are enough to find one that may try it.
+    // A span that may be tried has failed on two workers at most: of three workers one may try it.
     let hungry = book.workers().readiness().hungry();
     let mut pairs = failed.flat_map(|(id, failed)| {
         hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, id))
@@ -61,8 +61,8 @@ fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
     }
 }
 
-/// Makes spans that nobody holds a lease; `tried` have failed on them. A lease that waits does not wait for what is
-/// less urgent.
+/// Makes a lease of spans that nobody holds, on which the workers of `tried` have failed. If the lease has to wait,
+/// what is less urgent is recalled.
 pub(crate) fn grant(
     book: &mut Book,
     worker: WorkerId,

@@ -10,8 +10,8 @@ const MOST_LOOKS: usize = 256;
 /// How long what can't be taken back yet is left alone.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Takes all leases back from workers of which one is overdue, when its job has nothing else left for others. They
-/// get no other until they have reported something: one whose threads hang must not hold up a job.
+/// When a lease is overdue and its job has nothing else left for others, takes back all leases of its worker. The
+/// worker gets no other until it has reported something: one whose threads hang must not hold up a job.
 pub(crate) fn take_back_overdue(book: &mut Book) {
     let now = book.now();
     for _ in 0..MOST_LOOKS {

@@ -76,8 +76,7 @@ impl Store for MemoryStore {
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         let record = self.job(job)?.records.get(&(span.cross(), span.from()));
-        let recorded =
-            |record: &Record| Recorded { count: record.count, worker: record.source.worker.clone() };
+        let recorded = |record: &Record| Recorded { count: record.count, name: record.source.name.clone() };
         Ok(record.filter(|record| record.span == span).map(recorded))
     }
 }

@@ -7,9 +7,9 @@ use queens_messages::{JobId, LeaseId};
 
 use crate::load::Load;
 
-/// The leases that a worker holds: a thread counts each of the first, and the others wait.
+/// The leases that a worker holds. As many run as it has threads; the others wait.
 ///
-/// The sums are those of the loads that were told: whoever changes a lease tells what it was and what it is.
+/// All sums are of the loads that were told: whoever changes a lease tells the load it had and the load it has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hand {
     /// What is counted now.

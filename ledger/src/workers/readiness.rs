@@ -12,7 +12,7 @@ use queens_messages::WorkerId;
 use crate::later::later;
 use crate::workers::worker::Worker;
 
-/// What each worker is ready for, as it was when it was last looked at.
+/// What each worker is ready for, as of its last change.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     /// Workers that could count, and those of them that can be given leases.

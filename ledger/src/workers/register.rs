@@ -227,7 +227,7 @@ impl Workers {
     }
 }
 
-/// What workers hold. Who changes a lease tells here what it was and what it is.
+/// What workers hold. Whoever changes a lease tells here the load it had and the load it has.
 impl Workers {
     /// A worker holds one lease more.
     pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
@@ -279,7 +279,7 @@ impl Workers {
         if was_running == Some(true) { self.all.get(&id)?.hand().first_waiting() } else { None }
     }
 
-    /// Changes what a worker holds of a job, of which the work was so much and is so much.
+    /// Changes what a worker holds of a job. The work of the lease in question was `before` and is `after`.
     fn change_hand<T>(
         &mut self,
         now: Duration,

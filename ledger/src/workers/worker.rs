@@ -49,7 +49,7 @@ impl Worker {
 
     /// The name people call it by.
     pub(crate) fn name(&self) -> &Name {
-        &self.source.worker
+        &self.source.name
     }
 
     pub(crate) fn n_threads(&self) -> u32 {
@@ -150,7 +150,7 @@ impl Worker {
     /// A worker that says hello, of which `known` is remembered, and which holds nothing yet.
     pub(crate) fn new(hello: &Hello, known: Option<&Self>, now: Duration) -> Self {
         let source =
-            Source { worker: hello.name.clone(), build: hello.build.clone(), kernel: hello.kernel.clone() };
+            Source { name: hello.name.clone(), build: hello.build.clone(), kernel: hello.kernel.clone() };
         let guess = |memory_seconds| Speed::guess(hello.rate, hello.n_threads, memory_seconds);
         Self {
             source: Arc::new(source),
@@ -168,7 +168,7 @@ impl Worker {
         }
     }
 
-    /// Something was heard of it.
+    /// A message of it has come.
     pub(crate) fn hear(&mut self, now: Duration) {
         self.heard = now;
     }

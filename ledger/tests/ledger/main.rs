@@ -373,7 +373,7 @@ fn a_job_of_which_all_is_recorded_is_done() {
     assert_eq!(ledger.jobs()[0].state, JobState::Done);
     let writes = ledger.take_effects().writes;
     assert!(
-        matches!(&writes[..], [Write::Job(row)] if row.id == job && row.phase == Phase::Done),
+        matches!(&writes[..], [Write::Job(entry)] if entry.id == job && entry.phase == Phase::Done),
         "{writes:?}"
     );
 }

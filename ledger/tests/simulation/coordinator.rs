@@ -349,9 +349,9 @@ impl Coordinator {
             assert_eq!(status.progress, durable, "progress of job {job}");
             assert_eq!(durable.n_recorded, around.witness.n_recorded(job), "reports on job {job}");
             let compared = around.witness.compared(job);
-            let row = &around.disk.entries[&job];
+            let entry = &around.disk.entries[&job];
             assert_eq!(
-                (row.n_verified, row.n_disputed, status.n_disputed),
+                (entry.n_verified, entry.n_disputed, status.n_disputed),
                 (compared.n_verified, compared.n_disputed, compared.n_disputed),
                 "comparisons of job {job}"
             );

@@ -144,21 +144,27 @@ impl Disk {
     }
 
     pub(crate) fn is_over(&self, job: JobId) -> bool {
-        self.entries.get(&job).is_some_and(|row| matches!(row.phase, Phase::Done | Phase::Cancelled))
+        self.entries.get(&job).is_some_and(|entry| matches!(entry.phase, Phase::Done | Phase::Cancelled))
     }
 
     fn apply(&mut self, puzzles: &[Puzzle], writes: &[Write]) {
         self.medium.store().commit(writes).expect("jobs are written before what belongs to them");
-        let cancelled = |(&id, row): (&JobId, &JobEntry)| (row.phase == Phase::Cancelled).then_some(id);
+        let cancelled = |(&id, entry): (&JobId, &JobEntry)| (entry.phase == Phase::Cancelled).then_some(id);
         let cancelled: BTreeSet<JobId> = self.entries.iter().filter_map(cancelled).collect();
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
                 Write::Epoch(_) | Write::Blocked { .. } => {}
-                Write::Job(row) => {
-                    if let Some(before) = self.entries.insert(row.id, row.clone()) {
-                        assert!(rank(before.phase) <= rank(row.phase), "job {} goes back: {row:?}", row.id);
-                        assert!(before.n_verified <= row.n_verified && before.n_disputed <= row.n_disputed);
+                Write::Job(entry) => {
+                    if let Some(before) = self.entries.insert(entry.id, entry.clone()) {
+                        assert!(
+                            rank(before.phase) <= rank(entry.phase),
+                            "job {} goes back: {entry:?}",
+                            entry.id
+                        );
+                        assert!(
+                            before.n_verified <= entry.n_verified && before.n_disputed <= entry.n_disputed
+                        );
                     }
                 }
                 Write::Plan { job, choices } => {

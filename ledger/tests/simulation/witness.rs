@@ -66,16 +66,16 @@ impl Witness {
     pub(crate) fn restart(&mut self, disk: &Disk, epoch: u32) {
         let first_here = u64::from(epoch) << 32;
         *self = Self { tokens: std::mem::take(&mut self.tokens), first_here, ..Self::default() };
-        for (&job, row) in &disk.entries {
+        for (&job, entry) in &disk.entries {
             let crosses = disk.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
             self.recorded.extend(crosses);
             if disk.progress(job).is_some() {
                 self.planned.insert(job);
             }
-            if row.phase == Phase::Cancelled {
+            if entry.phase == Phase::Cancelled {
                 self.cancelled.insert(job);
             }
-            let compared = Compared { n_verified: row.n_verified, n_disputed: row.n_disputed };
+            let compared = Compared { n_verified: entry.n_verified, n_disputed: entry.n_disputed };
             self.compared.insert(job, compared);
         }
     }
@@ -188,7 +188,7 @@ impl Witness {
             }
             (true, true) => {
                 let Delta { job, span, count, .. } = *delta;
-                self.repeated.push(Comparison { job, span, count, worker: name(worker) });
+                self.repeated.push(Comparison { job, span, count, name: name(worker) });
                 Outcome::Repeated
             }
             (true, false) if recorded.intersects(&range) => Outcome::Discarded,
@@ -210,7 +210,7 @@ impl Witness {
         let compared = self.compared.entry(comparison.job).or_default();
         match recorded {
             Some(record) if record.count != comparison.count => compared.n_disputed += 1,
-            Some(record) if record.worker != comparison.worker => compared.n_verified += 1,
+            Some(record) if record.name != comparison.name => compared.n_verified += 1,
             _ => {}
         }
     }
@@ -308,12 +308,12 @@ impl Witness {
     /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants it
     /// any more.
     fn check_durable(&self, disk: &Disk, worker: WorkerId, delta: &Delta) {
-        let row = &disk.entries[&delta.job];
+        let entry = &disk.entries[&delta.job];
         let durable = disk.recorded(delta.job, delta.span.cross());
         let range = delta.span.from()..delta.span.to();
         let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));
         assert!(
-            row.phase == Phase::Cancelled || durable.intersects(&range) || is_unleased,
+            entry.phase == Phase::Cancelled || durable.intersects(&range) || is_unleased,
             "acknowledged to {worker}, but not durable: {delta:?} of {durable}"
         );
         let known = self.recorded.get(&(delta.job, delta.span.cross()));

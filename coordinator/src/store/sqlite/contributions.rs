@@ -71,7 +71,7 @@ pub(super) fn by_source(
             let text: String = cell(row, column, &place)?;
             Ok(Name::of_any(&text))
         };
-        all.push((Source { worker: name("worker")?, build: name("build")?, kernel: name("kernel")? }, sum));
+        all.push((Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")? }, sum));
     }
     Ok(all)
 }
@@ -82,7 +82,7 @@ fn contributions(
     cross: Option<u32>,
 ) -> Result<Vec<Contribution>, Fault> {
     let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
-    for (Source { worker, kernel, .. }, found) in by_source(connection, job, cross)? {
+    for (Source { name: worker, kernel, .. }, found) in by_source(connection, job, cross)? {
         // The same worker may have counted with several versions of its program.
         let sum = named.entry((worker, kernel)).or_default();
         sum.n_records += found.n_records;
@@ -128,7 +128,7 @@ mod tests {
             duration: Duration::from_millis(1500),
             lease: LeaseId(0),
             source: Arc::new(Source {
-                worker: Name::of_any(worker),
+                name: Name::of_any(worker),
                 build: Name::of_any(build),
                 kernel: Name::of_any("portable"),
             }),

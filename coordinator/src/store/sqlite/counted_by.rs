@@ -38,6 +38,6 @@ pub fn counted_by(dir: &Path, job: JobId) -> Result<Vec<CountedBy>, StoreError> 
     };
     let mut all: Vec<CountedBy> =
         read.map_err(|fault| fault.of_opening(dir))?.into_iter().map(counted).collect();
-    all.sort_by(|a, b| (b.nodes, &a.source.worker).cmp(&(a.nodes, &b.source.worker)));
+    all.sort_by(|a, b| (b.nodes, &a.source.name).cmp(&(a.nodes, &b.source.name)));
     Ok(all)
 }

@@ -29,7 +29,7 @@ pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
 
 pub(super) fn record(job: u64, span: (u32, u64, u64), count: Count) -> Write {
     let name = |text: &str| text.parse().expect("a name");
-    let source = Source { worker: name("anna"), build: name("0.1.0"), kernel: name("portable") };
+    let source = Source { name: name("anna"), build: name("0.1.0"), kernel: name("portable") };
     let record = Record {
         span: Span::new(span.0, span.1, span.2).expect("not empty"),
         count,

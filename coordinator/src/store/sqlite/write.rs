@@ -187,7 +187,7 @@ fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> R
     if let Some(&id) = known.sources.get(source) {
         return Ok(id);
     }
-    let Source { worker, build, kernel } = &**source;
+    let Source { name: worker, build, kernel } = &**source;
     let mut find = connection.prepare_cached(
         "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3",
     )?;

@@ -4,7 +4,7 @@
 //! which is the most that scheduling ever has to do. Times are those of the ledger alone, without a store or a network.
 //!
 //! ```console
-//! $ cargo bench -p queens-coordinator --bench decisions
+//! $ cargo bench -p queens-ledger --bench decisions
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a table for whoever runs it")]
