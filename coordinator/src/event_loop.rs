@@ -402,12 +402,14 @@ impl EventLoop {
         self.traces.sent(worker, &message);
         let Some(session) = self.core.session(worker) else { return };
         let Some(to_worker) = self.to_workers.get(&session) else { return };
-        if let Err(error) = to_worker.try_send(message) {
-            // A closed channel is the end of a session, which will be said to have ended.
-            if matches!(error, TrySendError::Full(_)) {
+        match to_worker.try_send(message) {
+            Ok(()) => {}
+            // The end of a session, which whoever serves it will say, if there is anything to say.
+            Err(TrySendError::Closed(_)) => _ = self.core.hang_up(self.time(), session),
+            Err(TrySendError::Full(_)) => {
                 warn!(%worker, "worker does not read what it is sent");
+                self.core.disconnect(self.time(), session);
             }
-            self.core.disconnect(self.time(), session);
         }
     }
 

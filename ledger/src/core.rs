@@ -281,11 +281,20 @@ impl Core {
 
     /// A session has ended without a goodbye. Its worker may come back.
     pub fn disconnect(&mut self, time: Duration, session: Session) {
-        if self.attendance.close(session) {
+        if self.hang_up(time, session) {
             let worker = session.worker();
             self.notes.push(Note::ConnectionLost { worker, name: self.ledger.worker_name(worker).cloned() });
-            self.ledger.disconnect(self.clock.now(time), worker);
         }
+    }
+
+    /// The same where nobody need be told, as when both ends of a session are in one process that ends. Returns whether
+    /// the session was open.
+    pub fn hang_up(&mut self, time: Duration, session: Session) -> bool {
+        let is_open = self.attendance.close(session);
+        if is_open {
+            self.ledger.disconnect(self.clock.now(time), session.worker());
+        }
+        is_open
     }
 
     fn is_open(&self, session: Session) -> Result<(), Refusal> {
