@@ -217,17 +217,10 @@ impl Collector for SnapshotNumbers {
 }
 
 fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus]) -> fmt::Result {
-    const STATES: [WorkerState; 5] = [
-        WorkerState::Ready,
-        WorkerState::Draining,
-        WorkerState::Blocked,
-        WorkerState::Stuck,
-        WorkerState::Failing,
-    ];
     let number = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
         workers.iter().filter(|worker| is_counted(worker)).count() as f64
     };
-    let connected = STATES.map(|state| {
+    let connected = WorkerState::ALL.map(|state| {
         (OfState { state: state.name() }, number(&|worker| worker.connected && worker.state == state))
     });
     let lost = (OfState { state: "lost" }, number(&|worker| !worker.connected));
@@ -241,17 +234,8 @@ fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus])
 }
 
 fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::Result {
-    const STATES: [JobState; 7] = [
-        JobState::Planning,
-        JobState::Queued,
-        JobState::Running,
-        JobState::Paused,
-        JobState::Done,
-        JobState::Cancelled,
-        JobState::Failed,
-    ];
     let number = |state| jobs.iter().filter(|job| job.state == state).count() as f64;
-    let states = STATES.map(|state| (OfState { state: state.name() }, number(state)));
+    let states = JobState::ALL.map(|state| (OfState { state: state.name() }, number(state)));
     gauge(encoder, "jobs", "Jobs by state", states)?;
 
     let n_over = jobs.iter().filter(|job| is_closed(job)).count();

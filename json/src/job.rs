@@ -140,7 +140,14 @@ mod tests {
         let json = serde_json::to_string(&Job::of(&job, Some("the disk is full"))).expect("JSON");
         assert_eq!(
             json,
-            r#"{"job":"3","n":8,"state":"done","priority":0,"solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null}"#
+            concat!(
+                r#"{"job":"3","n":8,"state":"done","priority":0,"solutions":"92","nodes":"0","fraction":1.0,"#,
+                r#""subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
+                r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
+                r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
+                r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
+                r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null}"#,
+            )
         );
     }
 }

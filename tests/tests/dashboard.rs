@@ -81,6 +81,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.go("/");
     browser.wait_for("#connection", "live");
     browser.wait_for("#none", "no jobs");
+    browser.wait_for("#store", "sqlite");
     browser.wait_until("a worker", "document.querySelector('#connected').innerText === '1'");
     submit(&browser, "13", 1);
     browser.wait_for("#job-1", "73,712");

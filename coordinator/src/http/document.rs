@@ -25,14 +25,19 @@ mod tests {
 
     use super::super::{crosses, explain, health, jobs, metrics, news, workers};
 
-    const DESCRIPTION: &str = "What the pages of a coordinator are made of. There are no passwords. Requests must name the \
-        coordinator by an address, a name without dots, a name of the local network, or the name it listens on; others are \
-        answered 421. Unknown paths are answered 404, wrong methods 405, requests that take longer than 15 seconds to come \
-        or to be answered 408.";
+    const DESCRIPTION: &str = "What the pages of a coordinator are made of. There are no passwords. Requests must \
+        name the coordinator by an address, a name without dots, a name of the local network, or the name it listens \
+        on; others are answered 421. Unknown paths are answered 404, wrong methods 405, requests that take longer than \
+        15 seconds to come or to be answered 408.";
 
     #[derive(OpenApi)]
     #[openapi(
-        info(title = "queens coordinator", version = "1", description = DESCRIPTION, license(name = "MIT OR Apache-2.0")),
+        info(
+            title = "queens coordinator",
+            version = "1",
+            description = DESCRIPTION,
+            license(name = "MIT OR Apache-2.0")
+        ),
         paths(
             super::document,
             health::health,

@@ -77,7 +77,11 @@ struct Holder {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}",
-    params(("job" = String, Path, description = "The job's number."), ("cross" = String, Path, description = "The cross's number."), SubproblemQuery),
+    params(
+        ("job" = String, Path, description = "The job's number."),
+        ("cross" = String, Path, description = "The cross's number."),
+        SubproblemQuery,
+    ),
     responses((status = 200, description = "The answer.", body = Explanation), Senseless, NoSuchJob, NoDetails),
 ))]
 pub(super) async fn explain(
@@ -149,8 +153,15 @@ const fn describe(image: Symmetry) -> &'static str {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",
-    params(("job" = String, Path, description = "The job's number."), ("cross" = String, Path, description = "The cross's number."), SubproblemQuery),
-    responses((status = 200, description = "A picture.", body = String, content_type = "image/svg+xml"), Senseless, NoSuchJob, NoDetails),
+    params(
+        ("job" = String, Path, description = "The job's number."),
+        ("cross" = String, Path, description = "The cross's number."),
+        SubproblemQuery,
+    ),
+    responses(
+        (status = 200, description = "A picture.", body = String, content_type = "image/svg+xml"),
+        Senseless, NoSuchJob, NoDetails,
+    ),
 ))]
 pub(super) async fn draw(
     State(app): State<App>,

@@ -1,7 +1,7 @@
 //! What every request has to pass and every answer carries.
 //!
-//! There are no passwords, so whoever can reach the port may do everything. A browser can reach it, and runs the scripts
-//! of other sites: what those can make it send must not be mistaken for what its user does.
+//! There are no passwords, so whoever can reach the port may do everything. A browser can reach it, and runs the
+//! scripts of other sites: what those can make it send must not be mistaken for what its user does.
 //! - A page of another site can send a request, but not read the answer, and can't give it the content type of JSON
 //!   without asking first, which is refused. The browser also says where a request comes from.
 //! - A page of another site can have its own name lead here after it was loaded (DNS rebinding), and is then no other

@@ -6,7 +6,11 @@ use axum::http::StatusCode;
 use super::app::App;
 
 /// Whether the process answers.
-#[cfg_attr(test, utoipa::path(get, path = "/healthz", responses((status = 200, description = "It does.", body = String))))]
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, description = "It does.", body = String)),
+))]
 pub(super) async fn health() -> &'static str {
     "ok\n"
 }

@@ -86,8 +86,8 @@ pub(super) async fn submit(
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
 
-/// An empty object. It has to be there: only a request with a body can have the content type of JSON, which pages of other
-/// sites can't send.
+/// An empty object. It has to be there: only a request with a body can have the content type of JSON, which pages of
+/// other sites can't send.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -212,8 +212,8 @@ pub(super) async fn contributions(
     Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
 }
 
-/// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10, 60,
-/// 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.
+/// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,
+/// 60, 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct History {

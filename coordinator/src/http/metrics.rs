@@ -11,7 +11,9 @@ use super::app::App;
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/metrics",
-    responses((status = 200, description = "The numbers.", body = String, content_type = "application/openmetrics-text"))
+    responses(
+        (status = 200, description = "The numbers.", body = String, content_type = "application/openmetrics-text"),
+    ),
 ))]
 pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());

@@ -69,7 +69,8 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
 
 /// A stream of server-sent events: one named summary twice a second, whose data is a Summary.
 ///
-/// 256 at most go on at a time: for one more, one that is not read ends, or else the oldest. A stream ends when the coordinator does, as the sender goes with it: pages come back by themselves.
+/// 256 at most go on at a time: for one more, one that is not read ends, or else the oldest. A stream ends when the
+/// coordinator does, as the sender goes with it: pages come back by themselves.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/live",

@@ -172,8 +172,8 @@ pub(super) mod described {
         /// The body is not said to be JSON.
         #[response(status = 415)]
         NotJson(Error),
-        /// It was not carried out: nothing can be made durable at present, there are too many jobs that are not over, or
-        /// the coordinator is stopping.
+        /// It was not carried out: nothing can be made durable at present, there are too many jobs that are not over,
+        /// or the coordinator is stopping.
         #[response(status = 503)]
         Unavailable(Error),
     }
