@@ -4,6 +4,6 @@ mod connection;
 mod error;
 mod operator;
 
-pub use connection::{Connection, PATIENCE, endpoint};
+pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
 pub use operator::{Changes, Operator};

@@ -23,8 +23,8 @@ const MOST_SEARCHED: u32 = 10_000;
 
 /// Print one way to place N queens so that none attacks another
 ///
-/// Without --random or --given by construction, in linear time. The vector [1 3 0 2] has the column of the queen of each
-/// row, both counted from 0. Exit status: 0 found, 1 there is none or the time ran out, 2 wrong usage.
+/// Without --random or --given by construction, in linear time. The vector [1 3 0 2] has the column of the queen of
+/// each row, both counted from 0. Exit status: 0 found, 1 there is none or the time ran out, 2 wrong usage.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct SolveArgs {

@@ -16,7 +16,7 @@ use tonic::transport::{Channel, Endpoint};
 use crate::client::error::{NotGrpc, Problem, Stranger};
 
 /// How long to try to open a connection, and how long an operator waits for an answer.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
