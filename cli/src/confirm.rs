@@ -25,7 +25,7 @@ const LARGE: usize = 20_000_000;
 /// If nobody can be asked.
 pub(crate) fn confirm_count(n: BoardSize, kernel: Kernel, yes: bool) -> Result<bool, WrongUsage> {
     let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).unwrap_or(&0.0);
-    let seconds = nodes / kernel.typical_rate();
+    let seconds = nodes / f64::from(kernel.typical_speed());
     if seconds < YEAR {
         return Ok(true);
     }

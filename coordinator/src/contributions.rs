@@ -1,7 +1,7 @@
 //! Who has counted a job: read from its records when somebody asks, on a thread that keeps nobody else waiting.
 //!
-//! All records of a job are read for that, some hundreds of thousands a second. So an answer is kept, the longer the longer
-//! it took: however many ask, a twentieth of the time at most goes into reading. Those of one cross are few.
+//! All records of a job are read for that, some hundreds of thousands a second. So an answer is kept, the longer the
+//! longer it took: however many ask, a twentieth of the time at most goes into reading. Those of one cross are few.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! The thread that runs the core and its store.
 //!
-//! Commands come in through a bounded queue. The thread takes all that wait, plays them to the core, makes the resulting
-//! writes durable in one transaction and only then sends messages and answers. Everybody else sees
+//! Commands come in through a bounded queue. The thread takes all that wait, plays them to the core, makes the
+//! resulting writes durable in one transaction and only then sends messages and answers. Everybody else sees
 //! [`Snapshot`]s and never waits for the core.
 
 use std::collections::HashMap;
@@ -341,8 +341,8 @@ impl EventLoop {
     }
 
     /// Writes until it works, and returns what is to be done then; nothing if the coordinator is told to stop before.
-    /// Nothing else happens meanwhile: no report is acknowledged, workers wait, and what they hold is not lost. An error
-    /// does not heal.
+    /// Nothing else happens meanwhile: no report is acknowledged, workers wait, and what they hold is not lost. An
+    /// error does not heal.
     async fn write(&mut self, batch: Batch) -> Result<Option<Due>, StoreError> {
         let mut error = match self.commit(batch.writes()) {
             Ok(()) => return Ok(Some(batch.written())),

@@ -150,8 +150,8 @@ impl Handle {
         known(&*made.ok()?.ok()?)
     }
 
-    /// Who has counted a job, those with the most nodes first: as of some seconds ago, or longer if it takes long. Nobody
-    /// of a count that is not kept.
+    /// Who has counted a job, those with the most nodes first: as of some seconds ago, or longer if it takes long.
+    /// Nobody of a count that is not kept.
     ///
     /// # Errors
     /// If the records can't be read, or not now.

@@ -1,7 +1,7 @@
 //! What has happened, for people, also after a restart: how fast jobs were counted, and events.
 //!
-//! The [`Historian`] follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds, if
-//! there is anything new, it has that stored; a crash costs what is newer.
+//! The [`Historian`] follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds,
+//! if there is anything new, it has that stored; a crash costs what is newer.
 
 mod curves;
 #[cfg(test)]

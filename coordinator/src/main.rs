@@ -66,8 +66,8 @@ enum Command {
     /// Prove from the records alone what each job has counted: that every row is what was written, that the plans are
     /// those of their boards, that no records overlap, and that they add up to what the coordinator goes by
     ///
-    /// Reads every record of a directory that no coordinator uses, or of a backup, and makes every plan again, which takes
-    /// as long as planning the jobs. Exit status 0 if nothing contradicts anything.
+    /// Reads every record of a directory that no coordinator uses, or of a backup, and makes every plan again, which
+    /// takes as long as planning the jobs. Exit status 0 if nothing contradicts anything.
     Check {
         /// Data directory or backup to check; if not given, the directory that --data-dir names
         #[arg(value_name = "DIR|FILE")]

@@ -196,7 +196,7 @@ struct OfJob {
 }
 
 #[derive(Debug, EncodeLabelSet)]
-struct TimeLeft {
+struct OfTimeLeft {
     job: u64,
     n: u8,
     bound: &'static str,
@@ -267,11 +267,11 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
     })?;
     of_jobs("job_active_seconds", "Time the job has been counted", &|job| job.active.as_secs_f64())?;
     let left = listed.iter().filter(|job| !is_closed(job)).flat_map(|job| {
-        let bounds =
-            [("low", job.seconds_left_low), ("expected", job.seconds_left), ("high", job.seconds_left_high)];
-        bounds.into_iter().filter_map(|(bound, seconds)| {
-            Some((TimeLeft { job: job.id.0, n: job.n.get(), bound }, seconds?))
-        })
+        let bounds = job
+            .time_left
+            .map(|left| [("low", left.low()), ("expected", left.expected()), ("high", left.high())]);
+        let of_job = |bound| OfTimeLeft { job: job.id.0, n: job.n.get(), bound };
+        bounds.into_iter().flatten().map(move |(bound, seconds)| (of_job(bound), seconds))
     });
     gauge(
         encoder,

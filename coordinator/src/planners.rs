@@ -1,9 +1,9 @@
 //! Threads that make plans, so that planning a large n keeps nobody waiting.
 //!
 //! A plan depends on its board alone, so that each is made once and then kept: 33 at most, however many jobs there are.
-//! Boards that are planned in about the same time wait for each other, the smallest first; those that take seconds never
-//! wait for one that takes hours ([`lane`]). So at most [`LANES`] plans are being made at a time, and a board is planned
-//! after those that are smaller, never after a larger one that has not been begun.
+//! Boards that are planned in about the same time wait for each other, the smallest first; those that take seconds
+//! never wait for one that takes hours ([`lane`]). So at most [`LANES`] plans are being made at a time, and a board is
+//! planned after those that are smaller, never after a larger one that has not been begun.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

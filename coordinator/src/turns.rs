@@ -1,8 +1,8 @@
 //! Fundamental placements of the boards that are done: a thread counts the symmetric ones of each board, which keeps
 //! nobody waiting, and the law of Burnside does the rest.
 //!
-//! The published numbers have no part in it. The search takes a second at n = 25, a minute or two at 28 and hours at 32; it
-//! is made for boards that are done alone, each once in a process, the smallest first.
+//! The published numbers have no part in it. The search takes a second at n = 25, a minute or two at 28 and hours at
+//! 32; it is made for boards that are done alone, each once in a process, the smallest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -94,7 +94,7 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         build: Name::of_any("0"),
         kernel: Name::of_any("none"),
         n_threads: 1,
-        rate: 1.0,
+        speed: 1.into(),
         decomposition: DECOMPOSITION_VERSION,
         held,
     };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
-use queens_messages::{Delta, Hello, JobId, Lease, Name, Report, ToWorker, WorkerId};
+use queens_messages::{Delta, Hello, JobId, Lease, Name, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Symmetry, crosses_in_counting_order};
 
 const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
@@ -49,7 +49,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         build: Name::of_any("0"),
         kernel: Name::of_any("none"),
         n_threads: 4,
-        rate: 1e4,
+        speed: Speed::try_from(1e4).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
         held: Vec::new(),
     };

@@ -1,4 +1,5 @@
-//! Many jobs that wait for their plans: few threads, small boards first, nothing forgotten, and an end to what is taken.
+//! Many jobs that wait for their plans: few threads, small boards first, nothing forgotten, and an end to what is
+//! taken.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -112,7 +113,7 @@ async fn how_far_a_plan_is_is_told_while_it_is_made() {
         let status = snapshot.job(job).expect("a job");
         last = status.plan_fraction.expect("it is being made").get();
         assert!(above < last && last < 1.0, "{last} after {above}");
-        assert_eq!((status.fraction(), status.seconds_left), (0.0, None), "nothing is counted");
+        assert_eq!((status.fraction(), status.time_left), (0.0, None), "nothing is counted");
         assert_eq!(snapshot.job(second).expect("a job").plan_fraction, None, "it is not begun");
     }
     handle.cancel(job).await.expect("it runs").expect("a job");

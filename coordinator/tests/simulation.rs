@@ -1,4 +1,5 @@
-//! The ledger's random histories on SQLite: what a crash leaves is read again, and what is left at the end proves itself.
+//! The ledger's random histories on SQLite: what a crash leaves is read again, and what is left at the end proves
+//! itself.
 
 #[path = "../../ledger/tests/simulation/mod.rs"]
 mod simulation;

@@ -1,6 +1,6 @@
 //! Who a worker is.
 
-use queens_messages::{Held, Hello, Name, WorkerId};
+use queens_messages::{Held, Hello, Name, Speed, WorkerId};
 use queens_solver::DECOMPOSITION_VERSION;
 
 /// What a worker says of itself whenever it connects.
@@ -16,8 +16,8 @@ pub struct Identity {
     pub kernel: Name,
     /// How many leases it counts at a time.
     pub n_threads: u32,
-    /// What one of its threads is expected to count, in nodes per second.
-    pub speed: f64,
+    /// What one of its threads is expected to count.
+    pub speed: Speed,
 }
 
 impl Identity {
@@ -28,7 +28,7 @@ impl Identity {
             build: self.build.clone(),
             kernel: self.kernel.clone(),
             n_threads: self.n_threads,
-            rate: self.speed,
+            speed: self.speed,
             decomposition: DECOMPOSITION_VERSION,
             held,
         }

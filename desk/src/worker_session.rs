@@ -261,7 +261,7 @@ mod tests {
             build: Name::of_any("test"),
             kernel: Name::of_any("test"),
             n_threads: 1,
-            speed: 1.0,
+            speed: 1.into(),
         })
     }
 

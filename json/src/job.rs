@@ -1,6 +1,6 @@
 //! Jobs.
 
-use queens_messages::{Fraction, JobState, JobStatus};
+use queens_messages::{Fraction, JobState, JobStatus, TimeLeft};
 use queens_solver::published;
 use serde::Serialize;
 
@@ -96,9 +96,9 @@ impl Job {
             subproblems: job.progress.n_subproblems.to_string(),
             recorded: job.progress.n_recorded.to_string(),
             seconds: job.active.as_secs_f64(),
-            seconds_left: job.seconds_left,
-            seconds_left_low: job.seconds_left_low,
-            seconds_left_high: job.seconds_left_high,
+            seconds_left: job.time_left.map(TimeLeft::expected),
+            seconds_left_low: job.time_left.map(TimeLeft::low),
+            seconds_left_high: job.time_left.map(TimeLeft::high),
             workers: job.n_workers,
             verified: job.n_verified,
             disputed: job.n_disputed,

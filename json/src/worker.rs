@@ -1,6 +1,6 @@
 //! Workers.
 
-use queens_messages::WorkerStatus;
+use queens_messages::{Speed, WorkerStatus};
 use serde::Serialize;
 
 /// A worker as it stood within the last second.
@@ -70,7 +70,7 @@ impl From<&WorkerStatus> for Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             seconds_silent: worker.silent.as_secs_f64(),
-            nodes_per_second: worker.rate,
+            nodes_per_second: worker.speed.map(Speed::get),
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             failure: worker.failure.clone(),

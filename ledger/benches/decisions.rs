@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::Stored;
 use queens_ledger::{Ledger, Refusal};
-use queens_messages::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
+use queens_messages::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, Symmetry, crosses_in_counting_order,
 };
@@ -117,7 +117,7 @@ impl Cluster {
             kernel: Name::of_any("none"),
             n_threads,
             // So that the first lease, of a tenth of a second, is of so many subproblems.
-            rate: 10.0 * PER_LEASE as f64 * WORK as f64,
+            speed: Speed::try_from(10.0 * PER_LEASE as f64 * WORK as f64).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             held: Vec::new(),
         };

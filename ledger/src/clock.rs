@@ -2,22 +2,23 @@
 
 use std::time::Duration;
 
-/// How often time passes for the ledger while something is counted, or somebody else has something to do: an idle thread
-/// waits this long for the tail of somebody else's lease.
+/// How often time passes for the ledger while something is counted, or somebody else has something to do: an idle
+/// thread waits this long for the tail of somebody else's lease.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The same while nothing is counted: silent workers still have to be noticed.
 const IDLE_TICK: Duration = Duration::from_secs(1);
 
 /// A worker that was not heard because the coordinator came so late to listen was not silent. That goes for a process
-/// that was stopped, not for one that is always slow: so much time passes between two such delays, or the second counts.
+/// that was stopped, not for one that is always slow: so much time passes between two such delays, or the second
+/// counts.
 const STANDSTILL: Duration = Duration::from_secs(1);
 const LISTENING: Duration = Duration::from_secs(10);
 
 /// Makes the ledger's time of the time that has passed since some start.
 ///
-/// The ledger's time stands still while nothing can be written, and while the process does: nobody is heard then, so that
-/// nobody is to be given up for his silence.
+/// The ledger's time stands still while nothing can be written, and while the process does: nobody is heard then, so
+/// that nobody is to be given up for his silence.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     /// For how long it has stood still.
@@ -45,8 +46,8 @@ impl Clock {
         self.ticked = time;
     }
 
-    /// The coordinator begins to do something. If it should have begun by `next_tick` and is late, because the process or
-    /// its machine was stopped or a transaction took long, that time is left out. Returns how much, if so.
+    /// The coordinator begins to do something. If it should have begun by `next_tick` and is late, because the process
+    /// or its machine was stopped or a transaction took long, that time is left out. Returns how much, if so.
     pub(crate) fn wake(&mut self, time: Duration, next_tick: Option<Duration>) -> Option<Duration> {
         let due = next_tick.map(|next_tick| next_tick.max(self.woke));
         self.woke = time;

@@ -1,8 +1,9 @@
-//! A coordinator without I/O: what is said to it and the time come in; what is to be written, said and answered comes out.
+//! A coordinator without I/O: what is said to it and the time come in; what is to be written, said and answered comes
+//! out.
 //!
 //! Whoever runs it has four things to do, over and over: [`wake`](Core::wake) it; say to it what has come, and let it
-//! [`tick`](Core::tick) when that is [due](Core::next_tick); have the writes of a [`Batch`] made durable; and do what is
-//! [`Due`] then. Nothing that may be said only when it is durable can be had before.
+//! [`tick`](Core::tick) when that is [due](Core::next_tick); have the writes of a [`Batch`] made durable; and do what
+//! is [`Due`] then. Nothing that may be said only when it is durable can be had before.
 
 use std::sync::Arc;
 use std::time::Duration;

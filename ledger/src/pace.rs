@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use queens_messages::JobId;
+use queens_messages::{JobId, TimeLeft};
 
 use crate::book::Book;
 use crate::jobs::counting::Counting;
@@ -65,14 +65,6 @@ struct JobPace {
     /// Nodes that were counted at the last look, reported or not, and what was promised for each second since.
     before: Option<(f64, f64)>,
     left: Option<TimeLeft>,
-}
-
-/// Seconds: 0 ≤ `low` ≤ `expected` ≤ `high`, which the truth should lie between 19 times out of 20.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TimeLeft {
-    pub(crate) expected: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
 }
 
 /// What was counted in some time, in nodes, and what the threads would have counted at their measured speed.
@@ -202,18 +194,12 @@ impl JobPace {
 
         let (share, share_spread, mean_seconds, n_periods) = self.share_kept(team.speed);
         let expected = nodes_left / (team.speed * share);
-        if !expected.is_finite() {
-            return None;
-        }
         let to_come = (mean_seconds / expected).min(1.0);
         // Twice, as one second is much like the next.
         let variance = 2.0 * share_spread.powi(2) * (1.0 / n_periods + to_come) + ratio_spread.powi(2);
         let either_way = (2.0 * variance.sqrt() + UNKNOWN).min(5.0).exp();
-        Some(TimeLeft {
-            expected,
-            low: (expected / either_way - SLACK_SECONDS).max(0.0),
-            high: expected * either_way + SLACK_SECONDS,
-        })
+        let low = (expected / either_way - SLACK_SECONDS).max(0.0);
+        TimeLeft::new(low, expected, expected * either_way + SLACK_SECONDS).ok()
     }
 
     /// The share of what threads promised that they counted lately, its standard deviation from one period to the

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use queens_messages::{JobId, JobState, JobStatus, WorkerId, WorkerState, WorkerStatus};
+use queens_messages::{JobId, JobState, JobStatus, TimeLeft, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{Plan, Span};
 
 use crate::book::Book;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::pace::{Paces, TimeLeft};
+use crate::pace::Paces;
 use crate::store::{Coverage, Phase};
 use crate::workers::worker::Worker;
 
@@ -33,7 +33,7 @@ pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> Worke
         n_threads: worker.n_threads(),
         connected: worker.is_connected(),
         silent: book.now().saturating_sub(worker.heard()),
-        rate: worker.told_speed(),
+        speed: worker.told_speed(),
         n_leases: u32::try_from(worker.hand().n_leases()).unwrap_or(u32::MAX),
         n_recorded: worker.n_recorded(),
         state: worker_state(worker),
@@ -97,9 +97,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     JobStatus {
         progress: job.progress(),
         active: job.active(book.now()),
-        seconds_left: time_left.map(|left| left.expected),
-        seconds_left_low: time_left.map(|left| left.low),
-        seconds_left_high: time_left.map(|left| left.high),
+        time_left,
         n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
         n_verified: entry.n_verified,
         n_disputed: entry.n_disputed,

@@ -10,7 +10,9 @@ mod message;
 mod name;
 pub mod plain;
 mod priority;
+mod speed;
 mod status;
+mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
 pub use fraction::{Fraction, InvalidFraction};
@@ -20,7 +22,9 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
+pub use speed::{InvalidSpeed, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, JobState, JobStatus, Progress,
     WorkerState, WorkerStatus,
 };
+pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -6,6 +6,7 @@ use queens_solver::{BoardSize, Count, Span, Symmetry};
 
 use crate::id::{JobId, LeaseId, WorkerId};
 use crate::name::Name;
+use crate::speed::Speed;
 
 /// The most threads of a worker.
 pub const MOST_THREADS: u32 = 4096;
@@ -37,7 +38,7 @@ pub struct Hello {
     /// How many leases it counts at a time, at least 1.
     pub n_threads: u32,
     /// What one of its threads is expected to count, in nodes per second; a first guess will do.
-    pub rate: f64,
+    pub speed: Speed,
     /// The [decomposition version](queens_solver::DECOMPOSITION_VERSION) its span numbers mean.
     pub decomposition: u32,
     /// Leases it goes on with.

@@ -8,6 +8,8 @@ use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
+use crate::speed::Speed;
+use crate::time_left::TimeLeft;
 
 /// A coordinator as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,12 +112,8 @@ pub struct JobStatus {
     pub progress: Progress,
     /// How long it has been counted.
     pub active: Duration,
-    /// How many seconds it should still take, as its workers count it now; `None` if none does.
-    pub seconds_left: Option<f64>,
-    /// It should turn out to be no less, 19 times out of 20; there if `seconds_left` is.
-    pub seconds_left_low: Option<f64>,
-    /// It should turn out to be no more.
-    pub seconds_left_high: Option<f64>,
+    /// How long it should still take, as its workers count it now; `None` if none does.
+    pub time_left: Option<TimeLeft>,
     /// Workers that hold leases of it.
     pub n_workers: u32,
     /// Recorded spans that a second count has confirmed.
@@ -154,9 +152,7 @@ impl JobStatus {
             state,
             progress: Progress::default(),
             active: Duration::ZERO,
-            seconds_left: None,
-            seconds_left_low: None,
-            seconds_left_high: None,
+            time_left: None,
             n_workers: 0,
             n_verified: 0,
             n_disputed: 0,
@@ -242,9 +238,9 @@ pub struct WorkerStatus {
     pub connected: bool,
     /// Time since it was last heard of.
     pub silent: Duration,
-    /// What all its threads count together, in counted nodes per second: 0 if it has nothing to count, `None` if nobody
+    /// What all its threads count together, in counted nodes: 0 if it has nothing to count, `None` if nobody
     /// has measured it.
-    pub rate: Option<f64>,
+    pub speed: Option<Speed>,
     /// Leases it holds.
     pub n_leases: u32,
     /// Spans recorded from its reports.
@@ -279,24 +275,19 @@ pub struct FleetSpeed {
     pub n_counting: usize,
     /// Those of these whose speed is measured.
     pub n_measured: usize,
-    /// What these count, in nodes per second; `None` if something is counted and none of it is measured.
-    pub nodes_per_second: Option<f64>,
+    /// What these count together; `None` if something is counted and none of it is measured.
+    pub speed: Option<Speed>,
 }
 
 impl FleetSpeed {
     /// That of all these workers.
     pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerStatus>) -> Self {
-        let (mut n_counting, mut n_measured, mut sum) = (0, 0, 0.0);
-        let counting = workers.into_iter().filter(|worker| worker.connected && worker.rate != Some(0.0));
-        for worker in counting {
-            n_counting += 1;
-            if let Some(rate) = worker.rate {
-                n_measured += 1;
-                sum += rate;
-            }
-        }
-        let nodes_per_second = (n_counting == 0 || n_measured > 0).then_some(sum);
-        Self { n_counting, n_measured, nodes_per_second }
+        let is_counting = |worker: &&WorkerStatus| worker.connected && worker.speed != Some(Speed::ZERO);
+        let speeds: Vec<_> = workers.into_iter().filter(is_counting).map(|worker| worker.speed).collect();
+        let (n_counting, n_measured) = (speeds.len(), speeds.iter().flatten().count());
+        let sum = speeds.into_iter().flatten().sum();
+        let speed = (n_counting == 0 || n_measured > 0).then_some(sum);
+        Self { n_counting, n_measured, speed }
     }
 
     /// Of how many workers it is told, if not of all: "12 of 30 workers measured".

@@ -68,11 +68,11 @@ impl Kernel {
 
     /// Nodes per second to expect of one thread of a present-day machine, before anything is measured.
     #[must_use]
-    pub const fn typical_rate(self) -> f64 {
+    pub const fn typical_speed(self) -> u32 {
         match self {
-            Self::Portable => 7e7,
-            Self::Avx2 => 6e8,
-            Self::Avx512 => 1e9,
+            Self::Portable => 70_000_000,
+            Self::Avx2 => 600_000_000,
+            Self::Avx512 => 1_000_000_000,
         }
     }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_messages::{Hello, Name, Report, ToCoordinator, WorkerId};
+use queens_messages::{Hello, Name, Report, Speed, ToCoordinator, WorkerId};
 use queens_process::allow_many_files;
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
@@ -227,7 +227,7 @@ fn hello(worker: u64, text: &str) -> Hello {
         build: Name::of_any(text),
         kernel: Name::of_any(text),
         n_threads: 1,
-        rate: 1e6,
+        speed: Speed::try_from(1e6).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
         held: Vec::new(),
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use queens_coordinator::store::sqlite::audit;
 use queens_ledger::intervals::Intervals;
-use queens_messages::{Delta, Hello, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_messages::{Delta, Hello, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId};
 use queens_process::allow_many_files;
 use queens_proto::client::endpoint;
 use queens_proto::pb;
@@ -301,7 +301,7 @@ impl Worker {
             build: Name::of_any("0"),
             kernel: Name::of_any("none"),
             n_threads,
-            rate: 1e9,
+            speed: Speed::try_from(1e9).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             held: Vec::new(),
         };

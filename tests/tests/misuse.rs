@@ -168,7 +168,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     let nobody = vec![Message::Hello(pb::Hello { threads: 0, ..hello.clone() })];
     check_refused(&fixture, nobody, Code::FailedPrecondition, "no threads");
     let nan = vec![Message::Hello(pb::Hello { nodes_per_second: f64::NAN, ..hello.clone() })];
-    check_refused(&fixture, nan, Code::InvalidArgument, "rate is NaN");
+    check_refused(&fixture, nan, Code::InvalidArgument, "NaN nodes per second are no speed");
     for odd in ["\u{7}", "", "a\u{202e}b", "a\u{200b}b", "a\u{2028}b", " a", "a ", &"a".repeat(101)]
         .map(str::to_owned)
     {

@@ -94,14 +94,14 @@ fn the_record_of_27_queens_fits_a_small_disk() {
     let bytes = bytes_a_record(&plan);
     let work = plan.work() as f64;
     for kernel in [Kernel::Avx512, Kernel::Portable] {
-        let thread_seconds = work / kernel.typical_rate();
+        let thread_seconds = work / f64::from(kernel.typical_speed());
         // A lease that goes on into another cross has a record in each.
         let n_records = thread_seconds / LEASE_SECONDS + plan.crosses().len() as f64;
         let total = n_records * bytes;
         say(&format!(
             "Q({N}): {work:.2e} nodes at {:.0e} a second and thread are {:.0} thread-years, {:.1} million leases of \
              {LEASE_SECONDS} s on {} crosses; with {bytes:.0} bytes a record, the record takes {:.2} GB ({kernel})",
-            kernel.typical_rate(),
+            f64::from(kernel.typical_speed()),
             thread_seconds / (365.25 * 86_400.0),
             thread_seconds / LEASE_SECONDS / 1e6,
             plan.crosses().len(),

@@ -89,7 +89,7 @@ mod tests {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
         let identity =
-            Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed: 1.0 };
+            Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed: 1.into() };
         let mut session = WorkerSession::new(identity);
         desk.at(|desk| {
             session.connect(Duration::ZERO, desk);

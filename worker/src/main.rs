@@ -19,9 +19,9 @@ use tracing::info;
 
 /// Counts for a coordinator until it is told to leave.
 ///
-/// On Ctrl-C or SIGTERM it reports what it has counted and leaves; a second signal ends it at once. Without a connection
-/// it goes on counting what it holds, and tries to connect until it succeeds. Logs go to stderr; the environment
-/// variable QUEENS_LOG says how much is logged (warn, info, debug).
+/// On Ctrl-C or SIGTERM it reports what it has counted and leaves; a second signal ends it at once. Without a
+/// connection it goes on counting what it holds, and tries to connect until it succeeds. Logs go to stderr; the
+/// environment variable QUEENS_LOG says how much is logged (warn, info, debug).
 #[derive(Debug, Parser)]
 #[command(name = "queens-worker", version = VERSION, max_term_width = 100)]
 struct Args {

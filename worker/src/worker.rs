@@ -49,7 +49,7 @@ impl Worker {
             build: Name::of_any(VERSION),
             kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
-            speed: config.kernel.typical_rate(),
+            speed: config.kernel.typical_speed().into(),
         };
         Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })
     }

@@ -108,7 +108,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                     worker.state.name().to_owned(),
                     worker.kernel.to_string(),
                     worker.n_threads.to_string(),
-                    speed(worker.rate),
+                    speed(worker.speed),
                     worker.n_leases.to_string(),
                     counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),

@@ -80,7 +80,8 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary file in the directory of `path`, with the permissions of the file that it will replace, or the usual ones.
+/// A temporary file in the directory of `path`, with the permissions of the file that it will replace, or the usual
+/// ones.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let made = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir);

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus};
+use queens_messages::{JobState, JobStatus, Speed};
 use queens_solver::published;
 
 use crate::present::numbers::{date, done_at, duration, grouped, percent, plural, range};
@@ -122,8 +122,8 @@ pub(crate) fn describe(job: &JobStatus) -> String {
 }
 
 /// Millions of nodes per second, or a dash for what nobody has measured.
-pub(crate) fn speed(nodes_per_second: Option<f64>) -> String {
-    nodes_per_second.map_or_else(|| "–".to_owned(), |speed| grouped(speed / 1e6))
+pub(crate) fn speed(speed: Option<Speed>) -> String {
+    speed.map_or_else(|| "–".to_owned(), |speed| grouped(speed.get() / 1e6))
 }
 
 /// The time a job should still take, as a range, as far as that is known.
@@ -145,14 +145,13 @@ pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
 pub(crate) fn ends(job: &JobStatus) -> Option<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     let running = !job.state.is_over();
-    done_at(now, job.seconds_left_low?, job.seconds_left_high?)
-        .filter(|_| running)
-        .map(|at| format!("done {at}"))
+    let left = job.time_left?;
+    done_at(now, left.low(), left.high()).filter(|_| running).map(|at| format!("done {at}"))
 }
 
 /// The range of the time a job should still take: "4 to 6 min".
 pub(crate) fn range_left(job: &JobStatus) -> Option<String> {
-    Some(range(job.seconds_left_low?, job.seconds_left_high?))
+    job.time_left.map(|left| range(left.low(), left.high()))
 }
 
 #[cfg(test)]

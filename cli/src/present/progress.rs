@@ -255,7 +255,7 @@ impl MakeWriter<'_> for AboveBar {
 mod tests {
     use std::time::Duration;
 
-    use queens_messages::{Fraction, JobId, Progress};
+    use queens_messages::{Fraction, JobId, Progress, TimeLeft};
     use queens_solver::BoardSize;
 
     use super::*;
@@ -276,9 +276,7 @@ mod tests {
             Progress { solutions: 1_285_677_152, work: 4, work_recorded: 1, ..Progress::default() };
         let mut job = JobStatus {
             progress,
-            seconds_left: Some(120.0),
-            seconds_left_low: Some(60.0),
-            seconds_left_high: Some(240.0),
+            time_left: TimeLeft::new(60.0, 120.0, 240.0).ok(),
             n_workers: 1,
             ..JobStatus::new(JobId(1), BoardSize::new(19).expect("a board size"), JobState::Running)
         };
@@ -292,7 +290,7 @@ mod tests {
         ] {
             assert_eq!(describe(&job, 67e6, width), expected);
         }
-        (job.state, job.seconds_left_low) = (JobState::Paused, None);
+        (job.state, job.time_left) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
         (job.state, job.progress, job.plan_fraction) =
             (JobState::Planning, Progress::default(), Fraction::try_from(0.416).ok());

@@ -78,7 +78,7 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
         screen.url,
         cluster.jobs.len(),
         cluster.workers.len(),
-        speed(together.nodes_per_second),
+        speed(together.speed),
     );
     frame.render_widget(Line::from(text).style(Modifier::BOLD), area);
 }
@@ -218,7 +218,7 @@ fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
         worker.state.name().to_owned(),
         worker.kernel.to_string(),
         worker.n_threads.to_string(),
-        speed(worker.rate),
+        speed(worker.speed),
         worker.n_leases.to_string(),
         worker.n_recorded.to_string(),
         heard,

@@ -82,7 +82,7 @@ mod tests {
             n_threads: 1,
             connected: true,
             silent: Duration::ZERO,
-            rate: Some(1.0),
+            speed: Some(1.into()),
             n_leases: 0,
             n_recorded: 0,
             state: WorkerState::Ready,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use queens_json::Coordinator;
-use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_messages::{FleetSpeed, JobId, JobStatus, Speed, WorkerState};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -153,7 +153,7 @@ fn fleet(snapshot: &Snapshot) -> Fleet {
         total: snapshot.workers.len(),
         counting: speed.n_counting,
         measured: speed.n_measured,
-        nodes_per_second: speed.nodes_per_second,
+        nodes_per_second: speed.speed.map(Speed::get),
         ..Fleet::default()
     };
     for worker in snapshot.workers.iter() {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use queens_json::Worker;
 use queens_ledger::WorkerChange;
-use queens_messages::{Name, WorkerState, WorkerStatus};
+use queens_messages::{Name, Speed, WorkerState, WorkerStatus};
 use queens_proto::convert::worker_name;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub(super) async fn list_workers(State(app): State<App>, query: Queried<WorkerQu
         let first = match sort {
             Order::Name => a.name.cmp(&b.name),
             Order::State => trouble(a).cmp(&trouble(b)),
-            Order::Speed => b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0)),
+            Order::Speed => b.speed.map_or(0.0, Speed::get).total_cmp(&a.speed.map_or(0.0, Speed::get)),
             Order::Silence => b.silent.cmp(&a.silent),
             Order::Recorded => b.n_recorded.cmp(&a.n_recorded),
         };

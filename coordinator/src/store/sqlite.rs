@@ -1,8 +1,8 @@
 //! A store in a directory on disk: an SQLite database and a lock.
 //!
 //! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in the
-//! files from `schema_1.sql` on and, the same words, in the database itself. Each row carries a digest (`digest.rs`), so
-//! that damage, and writing to it by hand, can't break the count unseen: [`load`](Store::load) doubts everything it
+//! files from `schema_1.sql` on and, the same words, in the database itself. Each row carries a digest (`digest.rs`),
+//! so that damage, and writing to it by hand, can't break the count unseen: [`load`](Store::load) doubts everything it
 //! reads, and [`audit()`] makes the plans and adds up the records again.
 
 mod audit;

@@ -10,7 +10,9 @@ use std::time::Duration;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Store, StoreError};
-use queens_messages::{Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, ToWorker, WorkerId};
+use queens_messages::{
+    Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, ToWorker, WorkerId,
+};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span};
 use tempfile::TempDir;
 
@@ -106,7 +108,7 @@ impl Board {
     }
 
     /// Nodes a second of a machine that is slow enough to get the board in many leases.
-    fn rate(&self) -> f64 {
+    fn speed(&self) -> f64 {
         self.plan.work() as f64 / 400.0
     }
 
@@ -118,7 +120,7 @@ impl Board {
             build: Name::of_any("0.1.0"),
             kernel: Name::of_any("avx512"),
             n_threads: 4,
-            rate: self.rate(),
+            speed: Speed::try_from(self.speed()).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             held: Vec::new(),
         };
@@ -132,7 +134,7 @@ impl Board {
             lease: lease.id,
             span,
             count: self.count(span),
-            duration: Duration::from_secs_f64(self.count(span).nodes as f64 / self.rate()),
+            duration: Duration::from_secs_f64(self.count(span).nodes as f64 / self.speed()),
         };
         lease.spans.iter().map(|leased| delta(leased.span)).collect()
     }

@@ -161,7 +161,8 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     assert_eq!(stored.jobs[1].entry.phase, Phase::Planning);
 }
 
-/// Whoever makes digests fit, so that a wrong plan is believed, does not make anybody keep what is not in the right one.
+/// Whoever makes digests fit, so that a wrong plan is believed, does not make anybody keep what is not in the right
+/// one.
 #[test]
 fn the_plan_is_that_of_the_board_whatever_is_stored() {
     let base = Base::new(12);

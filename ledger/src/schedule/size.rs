@@ -4,7 +4,7 @@
 //! what the whole job still takes. So leases shrink as the job nears its end, and the last ones end together.
 
 use crate::workers::readiness::Power;
-use crate::workers::speed::Speed;
+use crate::workers::speed::MeasuredSpeed;
 
 /// A lease is this part of what the job still takes: with two a thread, a quarter of it is handed out at a time.
 const SHARE_OF_THE_REST: f64 = 8.0;
@@ -26,7 +26,7 @@ pub(crate) fn shortest_seconds(power: Power) -> f64 {
 }
 
 /// The estimated nodes of a lease for a thread of this speed, when so much work is left for all.
-pub(crate) fn work_for(speed: Speed, power: Power, work_left: u128) -> u128 {
+pub(crate) fn work_for(speed: MeasuredSpeed, power: Power, work_left: u128) -> u128 {
     let longest = if speed.is_guess() { UNMEASURED_SECONDS } else { LONGEST_SECONDS };
     let rest = power.seconds(work_left).unwrap_or(0.0);
     let shortest = shortest_seconds(power).min(longest);

@@ -11,7 +11,7 @@ const FASTEST: f64 = 1e13;
 
 /// The speed of one thread of a worker lately: nodes over time. What was guessed to begin with fades.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Speed {
+pub(crate) struct MeasuredSpeed {
     guessed: Counted,
     measured: Counted,
     memory_seconds: f64,
@@ -24,7 +24,7 @@ struct Counted {
     seconds: f64,
 }
 
-impl Speed {
+impl MeasuredSpeed {
     /// A guess to start from, which the first second of measurement outweighs; later `memory_seconds` of each thread
     /// count.
     pub(crate) fn guess(nodes_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {

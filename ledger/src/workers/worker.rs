@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Hello, Name};
+use queens_messages::{Hello, Name, Speed};
 
 use crate::store::Source;
 use crate::workers::failures::Failures;
 use crate::workers::hand::Hand;
-use crate::workers::speed::Speed;
+use crate::workers::speed::MeasuredSpeed;
 
 /// Leases a worker may hold for each of its threads: one that is counted and one that waits.
 const LEASES_PER_THREAD: usize = 2;
@@ -27,9 +27,9 @@ pub(crate) struct Worker {
     heard: Duration,
     hand: Hand,
     /// Of one thread, in estimated nodes, because that is what leases are sized in.
-    estimated: Speed,
+    estimated: MeasuredSpeed,
     /// Of one thread, in counted nodes, and of the last minutes.
-    counted: Speed,
+    counted: MeasuredSpeed,
     /// Spans recorded from its reports.
     n_recorded: u64,
     /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
@@ -71,12 +71,12 @@ impl Worker {
     }
 
     /// The speed of one thread in estimated nodes, as far as is known.
-    pub(crate) fn estimated(&self) -> Speed {
+    pub(crate) fn estimated(&self) -> MeasuredSpeed {
         self.estimated
     }
 
     /// The speed of one thread in counted nodes, as far as is known.
-    pub(crate) fn counted(&self) -> Speed {
+    pub(crate) fn counted(&self) -> MeasuredSpeed {
         self.counted
     }
 
@@ -130,13 +130,13 @@ impl Worker {
         self.estimated.nodes_per_second() * f64::from(self.n_threads)
     }
 
-    /// What all its threads count together, in counted nodes per second: 0 if they have nothing to count, `None` if
-    /// nobody has measured it.
-    pub(crate) fn told_speed(&self) -> Option<f64> {
+    /// What all its threads count together, in counted nodes: 0 if they have nothing to count, `None` if nobody has
+    /// measured it.
+    pub(crate) fn told_speed(&self) -> Option<Speed> {
         if self.hand.n_running() == 0 {
-            return Some(0.0);
+            return Some(Speed::ZERO);
         }
-        Some(self.counted.measured()? * f64::from(self.n_threads))
+        Speed::try_from(self.counted.measured()? * f64::from(self.n_threads)).ok()
     }
 
     /// The seconds until a thread of it is free for what waits, as far as is known.
@@ -151,7 +151,7 @@ impl Worker {
     pub(crate) fn new(hello: &Hello, known: Option<&Self>, now: Duration) -> Self {
         let source =
             Source { name: hello.name.clone(), build: hello.build.clone(), kernel: hello.kernel.clone() };
-        let guess = |memory_seconds| Speed::guess(hello.rate, hello.n_threads, memory_seconds);
+        let guess = |memory_seconds| MeasuredSpeed::guess(hello.speed.get(), hello.n_threads, memory_seconds);
         Self {
             source: Arc::new(source),
             n_threads: hello.n_threads,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobState, WorkerId, WorkerStatus};
+use queens_messages::{JobState, Speed, WorkerId, WorkerStatus};
 
 use crate::world::{World, named};
 
@@ -16,31 +16,33 @@ impl World {
 fn a_speed_that_nobody_has_measured_is_not_told() {
     let mut world = World::new();
     let workers = [1, 2, 3].map(|id| world.connect(id, "portable"));
-    let idle = workers.map(|worker| world.worker(worker).rate);
+    let idle = workers.map(|worker| world.worker(worker).speed);
     let job = world.submit(13);
     world.pass(Duration::from_secs(1));
-    let unmeasured = workers.map(|worker| world.worker(worker).rate);
-    assert_eq!((idle, unmeasured), ([Some(0.0); 3], [None; 3]));
-    assert_eq!(world.job(job).seconds_left, None, "nobody knows how fast it goes");
+    let unmeasured = workers.map(|worker| world.worker(worker).speed);
+    assert_eq!((idle, unmeasured), ([Some(Speed::ZERO); 3], [None; 3]));
+    assert_eq!(world.job(job).time_left, None, "nobody knows how fast it goes");
 
     let delta = world.begin(workers[0]).expect("has a lease");
     let nodes = delta.count.nodes as f64;
     world.report(workers[0], Some(delta));
     world.pass(Duration::from_secs(1));
-    let measured = world.worker(workers[0]).rate.expect("measured");
+    let measured = world.worker(workers[0]).speed.expect("measured").get();
     assert!(
         (measured / (nodes / 0.05) - 1.0).abs() < 1e-9,
         "{nodes} nodes in 50 ms, not {measured} a second"
     );
-    assert_eq!(world.worker(workers[1]).rate, None);
-    assert_eq!(world.job(job).seconds_left, None, "two of three might be as slow as they like");
+    assert_eq!(world.worker(workers[1]).speed, None);
+    assert_eq!(world.job(job).time_left, None, "two of three might be as slow as they like");
 
     for worker in workers {
         world.step(worker);
     }
     world.pass(Duration::from_secs(1));
-    assert!(workers.iter().all(|&worker| world.worker(worker).rate.is_some_and(|rate| rate > 0.0)));
-    assert!(world.job(job).seconds_left.is_some());
+    assert!(
+        workers.iter().all(|&worker| world.worker(worker).speed.is_some_and(|speed| speed > Speed::ZERO))
+    );
+    assert!(world.job(job).time_left.is_some());
 }
 
 /// A worker that idles this long after each subproblem of 50 ms: from a tenth of the work on, the time left is within
@@ -55,10 +57,8 @@ fn check_time_left(idle: Duration) {
         world.pass(idle);
         let status = world.job(job);
         if status.state == JobState::Running && (0.1..0.9).contains(&status.fraction()) {
-            let [low, expected, high] =
-                [status.seconds_left_low, status.seconds_left, status.seconds_left_high]
-                    .map(|left| left.expect("told"));
-            told.push((world.now, low, expected, high));
+            let left = status.time_left.expect("told");
+            told.push((world.now, left.low(), left.expected(), left.high()));
         }
     }
     world.check_done(job);
@@ -82,23 +82,23 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
     let mut world = World::new();
     let [first, second] = [world.connect(1, "first"), world.connect(2, "second")];
     let job = world.submit(13);
-    assert_eq!(world.job(job).seconds_left, None);
+    assert_eq!(world.job(job).time_left, None);
     while world.job(job).fraction() < 0.3 {
         world.step(first);
         world.step(second);
     }
-    let before = world.job(job).seconds_left.expect("told");
+    let before = world.job(job).time_left.expect("told").expected();
     world.ledger.block(world.now, &named("second"));
     world.carry_out();
     while !world.workers[&second].leases.is_empty() {
         world.step(second);
     }
     world.pass(Duration::from_millis(400));
-    let after = world.job(job).seconds_left.expect("told");
+    let after = world.job(job).time_left.expect("told").expected();
     assert!(after > before * 1.5, "{before} s with it, {after} s without");
     world.ledger.block(world.now, &named("first"));
     world.carry_out();
     world.step(first);
     world.pass(Duration::from_millis(400));
-    assert_eq!(world.job(job).seconds_left, None);
+    assert_eq!(world.job(job).time_left, None);
 }

@@ -9,7 +9,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, Stored};
 use queens_ledger::{Ledger, Outcome};
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority, Report,
+    Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority, Report, Speed,
     ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
@@ -94,7 +94,7 @@ impl World {
             build: named("0"),
             kernel: named("portable"),
             n_threads: 1,
-            rate: 1e3,
+            speed: Speed::try_from(1e3).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             held,
         };

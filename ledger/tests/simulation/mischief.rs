@@ -271,8 +271,8 @@ impl World<'_> {
         Some((worker, Report { sequence: 0, deltas: vec![delta], finished: Vec::new() }))
     }
 
-    /// A report of wrong counts under one token: its own or anybody's. What it could be believed of is left out, because
-    /// nobody could tell.
+    /// A report of wrong counts under one token: its own or anybody's. What it could be believed of is left out,
+    /// because nobody could tell.
     fn lie(&mut self, id: WorkerId) -> Option<Report> {
         let planned = |job: &JobId| self.disk.progress(*job).is_some();
         let jobs: Vec<JobId> = self.disk.entries.keys().copied().filter(planned).collect();

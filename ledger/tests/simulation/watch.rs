@@ -146,7 +146,7 @@ impl Watch {
         };
         let Identity { worker, name, build, kernel, n_threads, speed } = self.identity.clone();
         let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
-        let expected = Hello { worker, name, build, kernel, n_threads, rate: speed, decomposition, held };
+        let expected = Hello { worker, name, build, kernel, n_threads, speed, decomposition, held };
         assert_eq!(hello, &expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =

@@ -112,7 +112,8 @@ impl Witness {
     }
 
     /// Whether a worker may report this span: it was granted under this lease and is not reported. `None` if that may
-    /// change before a report of it arrives: the token is of an earlier coordinator's, and may be on its way in a hello.
+    /// change before a report of it arrives: the token is of an earlier coordinator's, and may be on its way in a
+    /// hello.
     pub(crate) fn is_granted(&self, worker: WorkerId, delta: &Delta) -> Option<bool> {
         let granted = self.granted.get(&delta.lease)?;
         Some(granted.may_report(worker, delta))
@@ -259,7 +260,8 @@ impl Witness {
         self.leases.retain(|_, seen| workers.contains(&seen.worker));
     }
 
-    /// A message that reaches its worker, if nothing happens to its link; `unacknowledged` is what the worker remembers.
+    /// A message that reaches its worker, if nothing happens to its link; `unacknowledged` is what the worker
+    /// remembers.
     pub(crate) fn tell(&mut self, disk: &Disk, to: WorkerId, unacknowledged: &[Report], message: &ToWorker) {
         match message {
             ToWorker::Lease(lease) => {
@@ -305,8 +307,8 @@ impl Witness {
         }
     }
 
-    /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants it
-    /// any more.
+    /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants
+    /// it any more.
     fn check_durable(&self, disk: &Disk, worker: WorkerId, delta: &Delta) {
         let entry = &disk.entries[&delta.job];
         let durable = disk.recorded(delta.job, delta.span.cross());

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use queens_desk::{Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
-use queens_messages::{Failure, JobId, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
+use queens_messages::{Failure, JobId, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
 use super::watch::Watch;
@@ -49,7 +49,7 @@ impl Worker {
             build: Name::of_any("simulated"),
             kernel: Name::of_any("simulated"),
             n_threads,
-            speed: guess,
+            speed: Speed::try_from(guess).expect("a speed"),
         };
         Self {
             id,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use queens_messages::{InvalidFraction, InvalidName, InvalidPriority, Name, plain};
+use queens_messages::{
+    InvalidFraction, InvalidName, InvalidPriority, InvalidSpeed, InvalidTimeLeft, Name, plain,
+};
 use queens_solver::{EmptySpan, InvalidBoardSize, Span};
 use thiserror::Error;
 
@@ -43,6 +45,12 @@ pub enum InvalidMessage {
     /// A number is no share of a whole.
     #[error("the share of the plan: {0}")]
     Fraction(#[from] InvalidFraction),
+    /// A number is no speed.
+    #[error("the worker's speed: {0}")]
+    Speed(#[from] InvalidSpeed),
+    /// Numbers are no time left.
+    #[error("the time left: {0}")]
+    TimeLeft(#[from] InvalidTimeLeft),
     /// A number is outside its range.
     #[error("{what} is {found}, expected {expected}")]
     OutOfRange {
@@ -109,15 +117,6 @@ pub(super) fn decimal(what: &'static str, text: &str) -> Result<u128, InvalidMes
         expected: "a decimal number below 2^128".to_owned(),
     };
     text.parse().ok().filter(|_| digits).ok_or_else(error)
-}
-
-/// A rate or time: finite and not negative.
-pub(super) fn amount(what: &'static str, found: f64) -> Result<f64, InvalidMessage> {
-    if found.is_finite() && found >= 0.0 {
-        return Ok(found);
-    }
-    let expected = "a finite number from 0".to_owned();
-    Err(InvalidMessage::OutOfRange { what, found: found.to_string(), expected })
 }
 
 impl From<Span> for pb::Span {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use queens_messages::{Contribution, Fraction, JobId, JobState, JobStatus, Name, Priority, Progress};
+use queens_messages::{
+    Contribution, Fraction, JobId, JobState, JobStatus, Name, Priority, Progress, TimeLeft,
+};
 use queens_solver::BoardSize;
 
-use super::check::{InvalidMessage, amount, decimal, millis, some_line};
+use super::check::{InvalidMessage, decimal, millis, some_line};
 use crate::pb;
 
 impl From<JobState> for pb::JobState {
@@ -48,7 +50,7 @@ impl From<JobStatus> for pb::Job {
             work: job.progress.work.to_string(),
             work_recorded: job.progress.work_recorded.to_string(),
             active_ms: millis(job.active),
-            seconds_left: job.seconds_left,
+            seconds_left: job.time_left.map(TimeLeft::expected),
             workers: job.n_workers,
             verified: job.n_verified,
             disputed: job.n_disputed,
@@ -63,8 +65,8 @@ impl From<JobStatus> for pb::Job {
             plans_before: job.n_plans_before,
             plan_fraction: job.plan_fraction.map(Fraction::get),
             fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
-            seconds_left_low: job.seconds_left_low,
-            seconds_left_high: job.seconds_left_high,
+            seconds_left_low: job.time_left.map(TimeLeft::low),
+            seconds_left_high: job.time_left.map(TimeLeft::high),
         }
     }
 }
@@ -81,17 +83,16 @@ impl TryFrom<pb::Job> for JobStatus {
             work: decimal("the estimated work", &job.work)?,
             work_recorded: decimal("the recorded work", &job.work_recorded)?,
         };
-        let seconds = |left: Option<f64>| left.map(|left| amount("the time left", left)).transpose();
+        // A coordinator of an older version knows no range.
+        let (low, high) = (job.seconds_left_low, job.seconds_left_high);
+        let time_left = |expected| TimeLeft::new(low.unwrap_or(expected), expected, high.unwrap_or(expected));
         Ok(Self {
             id: JobId(job.job),
             n: BoardSize::try_from(job.n)?,
             state: job_state(job.state)?,
             progress,
             active: Duration::from_millis(job.active_ms),
-            seconds_left: seconds(job.seconds_left)?,
-            // A coordinator of an older version knows no range.
-            seconds_left_low: seconds(job.seconds_left_low.or(job.seconds_left))?,
-            seconds_left_high: seconds(job.seconds_left_high.or(job.seconds_left))?,
+            time_left: job.seconds_left.map(time_left).transpose()?,
             n_workers: job.workers,
             n_verified: job.verified,
             n_disputed: job.disputed,

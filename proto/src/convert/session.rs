@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report, ToCoordinator,
-    ToWorker, WorkerId,
+    Delta, Failure, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report, Speed,
+    ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
 use super::check::{
-    InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, amount, at_most, in_range, name, one_line, spans, worker_name,
+    InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, at_most, in_range, name, one_line, spans, worker_name,
 };
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
@@ -62,7 +62,7 @@ impl From<Hello> for pb::Hello {
             build: hello.build.to_string(),
             kernel: hello.kernel.to_string(),
             threads: hello.n_threads,
-            nodes_per_second: hello.rate,
+            nodes_per_second: hello.speed.get(),
             held: hello.held.into_iter().map(held).collect(),
         }
     }
@@ -85,7 +85,7 @@ impl TryFrom<pb::Hello> for Hello {
             build: name("the worker's build", &hello.build)?,
             kernel: name("the worker's kernel", &hello.kernel)?,
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
-            rate: amount("the worker's rate", hello.nodes_per_second)?,
+            speed: Speed::try_from(hello.nodes_per_second)?,
             decomposition: hello.decomposition,
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         })

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, WorkerId, WorkerState, WorkerStatus};
+use queens_messages::{JobId, Name, Speed, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::Span;
 
-use super::check::{InvalidMessage, amount, millis, some_line};
+use super::check::{InvalidMessage, millis, some_line};
 use crate::pb;
 
 impl From<WorkerState> for pb::WorkerState {
@@ -42,7 +42,7 @@ impl From<WorkerStatus> for pb::Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             silent_ms: millis(worker.silent),
-            nodes_per_second: worker.rate,
+            nodes_per_second: worker.speed.map(Speed::get),
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             state: pb::WorkerState::from(worker.state).into(),
@@ -67,7 +67,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),
-            rate: worker.nodes_per_second.map(|rate| amount("the worker's rate", rate)).transpose()?,
+            speed: worker.nodes_per_second.map(Speed::try_from).transpose()?,
             n_leases: worker.leases,
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,

@@ -70,9 +70,9 @@ const SLOWLY_PLANNED: u8 = 27;
 
 /// Proves, from the records alone, what each job of the directory has counted.
 ///
-/// Each plan must be what is planned for the board; the records of each cross must be disjoint, lie inside it, and cover
-/// and add up to what the coordinator goes by; every row must be the one that was written; a total must be the published
-/// one. Reads every record; memory is bounded by the plan and the gaps of one cross.
+/// Each plan must be what is planned for the board; the records of each cross must be disjoint, lie inside it, and
+/// cover and add up to what the coordinator goes by; every row must be the one that was written; a total must be the
+/// published one. Reads every record; memory is bounded by the plan and the gaps of one cross.
 ///
 /// # Errors
 /// If there is no database in the directory, another process uses it, or something contradicts something.

@@ -1,15 +1,15 @@
 //! Digests: a row that is not what was written is found out when it is read.
 //!
-//! The last column of every table is a digest of the table's name and of all other columns of the row, its key included.
-//! In the tables that belong to a job it is also of the board and its decomposition: a row of another job's is no good
-//! even if the numbers of the two jobs are the same. So a flipped bit, a row in the place of another, and a page of
-//! another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its job, of
-//! ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
+//! The last column of every table is a digest of the table's name and of all other columns of the row, its key
+//! included. In the tables that belong to a job it is also of the board and its decomposition: a row of another job's
+//! is no good even if the numbers of the two jobs are the same. So a flipped bit, a row in the place of another, and a
+//! page of another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its
+//! job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
 //!
 //! They are SipHash-1-3 with a key of zeros: 64 bits, of which any change of the input changes half, so that damage
 //! passes in one case of 2^64. It is specified, so that it stays the same for ever, quick for rows of fifty bytes, and
-//! its crate is among our dependencies' anyway. A CRC would catch few flipped bits for certain, but the digests of three
-//! rows tell that of a fourth, so that there is no adding them up.
+//! its crate is among our dependencies' anyway. A CRC would catch few flipped bits for certain, but the digests of
+//! three rows tell that of a fourth, so that there is no adding them up.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -181,8 +181,8 @@ impl Display for Table {
 }
 
 impl Table {
-    /// The digest of a row with these values, in the order of [`columns`](Self::columns); of a table of jobs' rows, with
-    /// the board of the job.
+    /// The digest of a row with these values, in the order of [`columns`](Self::columns); of a table of jobs' rows,
+    /// with the board of the job.
     pub(super) fn digest<'a>(
         &self,
         board: Option<Board>,

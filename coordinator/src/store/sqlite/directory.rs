@@ -1,9 +1,10 @@
 //! A data directory: whose it is, and that one process at a time has it.
 //!
-//! There are two locks. That of the file `lock` is for the time in which there is no database yet, and for programs that
-//! know no other. That of the database is the one that counts: nobody gets around it by removing `lock`, or by a directory
-//! whose `queens.db` is a link to this one's, because it is a lock of the file itself, whatever its name. It is one of
-//! `flock`'s, which those of SQLite (`fcntl`'s) do not meet on Linux. Elsewhere they may, so that there `lock` is all.
+//! There are two locks. That of the file `lock` is for the time in which there is no database yet, and for programs
+//! that know no other. That of the database is the one that counts: nobody gets around it by removing `lock`, or by a
+//! directory whose `queens.db` is a link to this one's, because it is a lock of the file itself, whatever its name. It
+//! is one of `flock`'s, which those of SQLite (`fcntl`'s) do not meet on Linux. Elsewhere they may, so that there
+//! `lock` is all.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};

@@ -1,7 +1,7 @@
 //! History, in a database of its own beside the one of the jobs.
 //!
-//! Apart from that, so that nothing that befalls it is in the way of records: a file that is damaged is removed, and made
-//! again of what could be read. Its size has a bound, [`MOST_PAGES`].
+//! Apart from that, so that nothing that befalls it is in the way of records: a file that is damaged is removed, and
+//! made again of what could be read. Its size has a bound, [`MOST_PAGES`].
 
 use std::fs;
 use std::io;

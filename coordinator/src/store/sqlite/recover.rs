@@ -78,7 +78,8 @@ pub struct RecoveredJob {
 /// directory or a database. Nothing is written to `damaged`.
 ///
 /// A row is what was written if its digest says so. Plans are made again; of the records those are kept that lie in
-/// them and overlap no other; what is covered is added up from those. The new directory begins its lease tokens elsewhere.
+/// them and overlap no other; what is covered is added up from those. The new directory begins its lease tokens
+/// elsewhere.
 ///
 /// # Errors
 /// If nothing proves itself, or the new directory can't be written; then there is no database in it.
@@ -298,8 +299,8 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Removes the records of a cross that do not lie in it, or overlap one that begins before them: a copy of a page may
-    /// be older than another.
+    /// Removes the records of a cross that do not lie in it, or overlap one that begins before them: a copy of a page
+    /// may be older than another.
     fn drop_overlaps(&self, id: JobId, cross: u32, n_subproblems: u64) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
         let mut statement =

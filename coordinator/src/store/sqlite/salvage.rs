@@ -1,8 +1,8 @@
 //! Rows straight from the pages of a database, for one that SQLite can't read any more.
 //!
-//! Nothing leads to a page here and nothing vouches for it: whatever looks like a row is one, if its digest says so. So a
-//! damaged page costs what is on it and no more, be it the root of a table or the header of the file. How pages, rows and
-//! the log are laid out: <https://www.sqlite.org/fileformat2.html>.
+//! Nothing leads to a page here and nothing vouches for it: whatever looks like a row is one, if its digest says so. So
+//! a damaged page costs what is on it and no more, be it the root of a table or the header of the file. How pages, rows
+//! and the log are laid out: <https://www.sqlite.org/fileformat2.html>.
 
 use std::collections::HashMap;
 use std::fs::File;

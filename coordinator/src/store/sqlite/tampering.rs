@@ -1,4 +1,5 @@
-//! What somebody did to rows is found out: by their digests, and, if those were made to fit, by all that is known besides.
+//! What somebody did to rows is found out: by their digests, and, if those were made to fit, by all that is known
+//! besides.
 
 use queens_messages::JobId;
 use queens_solver::DECOMPOSITION_VERSION;

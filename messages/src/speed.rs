@@ -1,0 +1,67 @@
+//! How fast something is counted.
+
+use std::iter::Sum;
+
+use thiserror::Error;
+
+/// Nodes per second: finite, and not negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Speed(f64);
+
+/// A number that is no speed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0} nodes per second are no speed: expected a finite number from 0")]
+pub struct InvalidSpeed(String);
+
+impl Speed {
+    /// Nothing is counted.
+    pub const ZERO: Self = Self(0.0);
+
+    /// The speed in nodes per second.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Speed {
+    type Error = InvalidSpeed;
+
+    fn try_from(nodes_per_second: f64) -> Result<Self, InvalidSpeed> {
+        if nodes_per_second.is_finite() && nodes_per_second >= 0.0 {
+            Ok(Self(nodes_per_second))
+        } else {
+            Err(InvalidSpeed(nodes_per_second.to_string()))
+        }
+    }
+}
+
+impl From<u32> for Speed {
+    fn from(nodes_per_second: u32) -> Self {
+        Self(nodes_per_second.into())
+    }
+}
+
+/// The speed of all together; of too many to be told, the largest that can be.
+impl Sum for Speed {
+    fn sum<I: Iterator<Item = Self>>(speeds: I) -> Self {
+        Self(speeds.map(Self::get).sum::<f64>().min(f64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_finite_and_not_negative() {
+        for speed in [0.0, 1e-300, 1e12, f64::MAX] {
+            assert_eq!(Speed::try_from(speed).map(Speed::get), Ok(speed));
+        }
+        for speed in [-1e-300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            assert!(Speed::try_from(speed).is_err(), "{speed}");
+        }
+        let most = Speed::try_from(f64::MAX).expect("a speed");
+        assert_eq!([most, most].into_iter().sum::<Speed>(), most);
+    }
+}
