@@ -23,7 +23,7 @@ pub struct Snapshot {
     pub damage: Option<String>,
     /// The last events, the oldest first.
     pub events: Arc<[Arc<Event>]>,
-    /// The jobs that somebody [looks at](Handle::details).
+    /// The jobs that somebody [looks at](crate::Handle::details).
     pub details: BTreeMap<JobId, Arc<Details>>,
 }
 
