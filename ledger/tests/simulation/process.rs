@@ -72,7 +72,7 @@ impl World<'_> {
                 }
             }
             Request::Close { link } => {
-                self.links.get_mut(&link).expect("was made").up.close(true);
+                // What is on its way from the worker still comes: it is refused, as its session is over.
                 self.close_down(link, false);
             }
             Request::Plan(job) => {
