@@ -1,7 +1,7 @@
 //! What is said to the event loop.
 
 use queens_ledger::{
-    JobChange, JobRefusal, Refusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange,
+    JobChange, JobRefusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker};
 use queens_solver::{BoardSize, Plan};
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 /// Whether a worker is listened to any more.
-type Verdict = oneshot::Sender<Result<(), Refusal>>;
+type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Connect {
         hello: Hello,
         to_worker: mpsc::Sender<ToWorker>,
-        reply: oneshot::Sender<Result<Session, Refusal>>,
+        reply: oneshot::Sender<Result<Session, WorkerRefusal>>,
     },
     Report {
         session: Session,

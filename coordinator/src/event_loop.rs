@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::{Recorded, StoreError, Write};
-use queens_ledger::{Batch, Core, Due, Durable, Note, Outcome, Refusal, Session};
+use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
 use queens_messages::{EventKind, Report, ToWorker, WorkerId};
 use queens_solver::Count;
 use tokio::sync::mpsc::error::TrySendError;
@@ -45,7 +45,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// An answer that waits until what it says is durable.
-type Answer = Box<dyn FnOnce(&Durable) + Send>;
+type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
 
 /// The state of the coordinator's thread.
 pub(crate) struct EventLoop {
@@ -56,7 +56,7 @@ pub(crate) struct EventLoop {
     turns: Turns,
     /// Where to send what is to be sent in a session.
     to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
-    answers: Vec<Answer>,
+    answers: Vec<WaitingAnswer>,
     counters: Counters,
     traces: Traces,
     /// When the reports came that are not durable yet.
@@ -190,8 +190,8 @@ impl EventLoop {
             command = if goes_on { self.queue.try_recv().ok() } else { None };
         }
         // However much there is to do, time passes; and who has said something by then was not silent.
-        if next_tick.is_some_and(|next_tick| self.time() >= next_tick) {
-            self.core.tick(self.time());
+        if next_tick.is_some_and(|next_tick| woke >= next_tick) {
+            self.core.tick();
         }
         self.take_plan();
         true
@@ -213,7 +213,7 @@ impl EventLoop {
     fn take_plan(&mut self) {
         let Some((job, plan)) = self.planners.take() else { return };
         self.publisher.note_news();
-        self.core.planned(self.time(), job, plan);
+        self.core.planned(job, plan);
     }
 
     /// How long it has run.
@@ -222,27 +222,26 @@ impl EventLoop {
     }
 
     fn apply(&mut self, command: Command) {
-        let time = self.time();
         match command {
             Command::Submit { n, priority, reply } => {
-                let sealed = self.core.submit(time, n, priority);
+                let sealed = self.core.submit(n, priority);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
             Command::ChangeJob { job, change, reply } => {
-                let sealed = self.core.change_job(time, job, change);
+                let sealed = self.core.change_job(job, change);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
             Command::ChangeWorkers { name, change, reply } => {
-                let sealed = self.core.change_workers(time, &name, change);
+                let sealed = self.core.change_workers(&name, change);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
             Command::Cancel { job, reply } => {
-                let sealed = self.core.cancel(time, job);
+                let sealed = self.core.cancel(job);
                 self.planners.remove(job);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
             Command::Connect { hello, to_worker, reply } => {
-                let session = self.core.connect(time, hello);
+                let session = self.core.connect(hello);
                 if let Ok(session) = session {
                     self.to_workers.insert(session, to_worker);
                 }
@@ -250,35 +249,35 @@ impl EventLoop {
             }
             Command::Report { session, report, came, reply } => {
                 self.reports.push(came);
-                _ = reply.send(self.report(time, session, &report));
+                _ = reply.send(self.report(session, &report));
             }
             Command::Failure { session, failure, reply } => {
-                _ = reply.send(self.core.fail(time, session, &failure));
+                _ = reply.send(self.core.fail(session, &failure));
             }
-            Command::Goodbye { session } => self.core.goodbye(time, session),
-            Command::Disconnect { session } => self.core.disconnect(time, session),
+            Command::Goodbye { session } => self.core.goodbye(session),
+            Command::Disconnect { session } => self.core.disconnect(session),
             Command::PlanEnded { n, plan } => self.planners.ended(n, plan),
             Command::SearchEnded { n, found } => self.turns.ended(n, found),
             Command::Look { job } => self.publisher.look(job),
         }
     }
 
-    fn report(&mut self, time: Duration, session: Session, report: &Report) -> Result<(), Refusal> {
+    fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
         let worker = session.worker();
-        let outcomes = self.core.report(time, session, report)?;
+        let outcomes = self.core.report(session, report)?;
         let (mut nodes, mut n_accepted) = (0, 0);
         for (delta, outcome) in report.deltas.iter().zip(outcomes) {
             self.traces.reported(worker, delta, outcome);
             match outcome {
-                Outcome::Recorded => {
+                SpanOutcome::Recorded => {
                     n_accepted += 1;
                     nodes += u128::from(delta.count.nodes);
                     continue;
                 }
                 // What becomes of it is known when it is compared.
-                Outcome::Repeated => {}
-                Outcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
-                Outcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
+                SpanOutcome::Repeated => {}
+                SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
+                SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
             }
             debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
@@ -371,7 +370,7 @@ impl EventLoop {
             }
         }
         let written = self.time();
-        self.core.stood_still(failed, written);
+        self.core.stood_still(written);
         self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
         self.say_store_error(None);
         info!(seconds = (written - failed).as_secs(), "the store can be written again");
@@ -405,10 +404,10 @@ impl EventLoop {
         match to_worker.try_send(message) {
             Ok(()) => {}
             // The end of a session, which whoever serves it will say, if there is anything to say.
-            Err(TrySendError::Closed(_)) => _ = self.core.hang_up(self.time(), session),
+            Err(TrySendError::Closed(_)) => _ = self.core.hang_up(session),
             Err(TrySendError::Full(_)) => {
                 warn!(%worker, "worker does not read what it is sent");
-                self.core.disconnect(self.time(), session);
+                self.core.disconnect(session);
             }
         }
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_ledger::{JobChange, JobRefusal, Refusal, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange};
+use queens_ledger::{
+    JobChange, JobRefusal, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+};
 use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Priority, ToCoordinator, ToWorker};
 use queens_proto::Link;
 use queens_solver::BoardSize;
@@ -172,9 +174,11 @@ impl Handle {
     ///
     /// # Errors
     /// If the worker is refused.
-    pub async fn serve(&self, link: Link<ToWorker, ToCoordinator>) -> Result<(), Refusal> {
+    pub async fn serve(&self, link: Link<ToWorker, ToCoordinator>) -> Result<(), WorkerRefusal> {
         let Link { sender, mut receiver } = link;
-        let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else { return Err(Refusal::NoHello) };
+        let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else {
+            return Err(WorkerRefusal::NoHello);
+        };
         let (reply, answer) = oneshot::channel();
         let connect = Command::Connect { hello, to_worker: sender, reply };
         if self.send(connect).await.is_err() {
@@ -193,7 +197,7 @@ impl Handle {
                     self.send(Command::Goodbye { session }).await.unwrap_or(());
                     return Ok(());
                 }
-                Some(ToCoordinator::Hello(_)) => break Err(Refusal::SecondHello),
+                Some(ToCoordinator::Hello(_)) => break Err(WorkerRefusal::SecondHello),
                 None => break Ok(()),
             };
             if self.send(command).await.is_err() {

@@ -1,6 +1,6 @@
 //! How the coordinator itself stands.
 
-use queens_ledger::{MOST_OPEN_JOBS, TooManyJobs};
+use queens_ledger::{MOST_OPEN_JOBS, MOST_THREADS_IN_ALL, TooManyJobs};
 use queens_messages::{CoordinatorStatus, JobState, Name};
 
 use crate::pulse::Pulse;
@@ -29,15 +29,40 @@ fn refuses(snapshot: &Snapshot) -> Vec<String> {
     if snapshot.jobs.iter().filter(|job| is_open(job.state)).count() >= MOST_OPEN_JOBS {
         refuses.push(format!("new jobs: {TooManyJobs}"));
     }
+    let n_threads: u64 = snapshot.workers.iter().map(|worker| u64::from(worker.n_threads)).sum();
+    if n_threads >= MOST_THREADS_IN_ALL {
+        refuses
+            .push(format!("more workers: those that are here have {n_threads} threads, the most it serves"));
+    }
     refuses
 }
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::{JobId, JobStatus};
+    use std::time::Duration;
+
+    use queens_messages::{JobId, JobStatus, WorkerId, WorkerState, WorkerStatus};
     use queens_solver::BoardSize;
 
     use super::*;
+
+    fn worker(id: u64, n_threads: u32) -> WorkerStatus {
+        WorkerStatus {
+            id: WorkerId(id),
+            name: Name::of_any("w"),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("none"),
+            n_threads,
+            connected: true,
+            silent: Duration::ZERO,
+            speed: None,
+            n_leases: 0,
+            n_recorded: 0,
+            state: WorkerState::Ready,
+            failure: None,
+            counting: None,
+        }
+    }
 
     #[test]
     fn what_is_refused_is_told() {
@@ -51,5 +76,10 @@ mod tests {
         assert!(full[0].starts_with("reports") && full[1].contains("10000 jobs"), "{full:?}");
         jobs[7].state = JobState::Done;
         assert_eq!(of(&Snapshot { jobs, ..Snapshot::default() }), [""; 0]);
+        let mut workers: Vec<_> = (0..125).map(|id| worker(id, 4000)).collect();
+        let crowded = of(&Snapshot { workers: workers.clone().into(), ..Snapshot::default() });
+        assert!(crowded[0].starts_with("more workers") && crowded[0].contains("500000"), "{crowded:?}");
+        workers.pop();
+        assert_eq!(of(&Snapshot { workers: workers.into(), ..Snapshot::default() }), [""; 0]);
     }
 }

@@ -9,7 +9,7 @@ use queens_messages::{Delta, JobId, LeaseId, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 use tracing::{Span, debug_span};
 
-use queens_ledger::Outcome;
+use queens_ledger::SpanOutcome;
 
 /// The spans that are open.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Traces {
     }
 
     /// A counted span came; it is about to be made durable.
-    pub(crate) fn reported(&mut self, worker: WorkerId, delta: &Delta, outcome: Outcome) {
+    pub(crate) fn reported(&mut self, worker: WorkerId, delta: &Delta, outcome: SpanOutcome) {
         let Some(lease) = self.leases.get(&delta.lease) else { return };
         let (job, span) = (delta.job, delta.span);
         let report =

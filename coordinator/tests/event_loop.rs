@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use queens_coordinator::store::Archive;
-use queens_coordinator::{Handle, unthreaded};
+use queens_coordinator::{Handle, Snapshot, unthreaded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_messages::{
@@ -15,6 +15,7 @@ use queens_messages::{
 };
 use queens_proto::{Link, link};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
+use tokio::sync::watch;
 
 /// A store that can be made to fail, and whose contents can be looked at.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +79,7 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
     let is_planned =
         |job: Option<&queens_messages::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
-    handle.snapshots().wait_for(|snapshot| is_planned(snapshot.job(job))).await.expect("it runs");
+    once(&mut handle.snapshots(), |snapshot| is_planned(snapshot.job(job))).await;
     let (worker, lease) = connect(&handle, 1, Vec::new()).await;
     (handle, worker, lease)
 }
@@ -106,15 +107,30 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
 async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
     let mut worker = join(handle, id, held).await;
     let lease = loop {
-        if let ToWorker::Lease(lease) = worker.receiver.recv().await.expect("there is work") {
+        if let ToWorker::Lease(lease) = next(&mut worker).await {
             break lease;
         }
     };
     (worker, lease)
 }
 
+/// The snapshot in which something is so. Who breaks a rule is to fail, and not to wait without end.
+async fn once(
+    snapshots: &mut watch::Receiver<Arc<Snapshot>>,
+    is_so: impl FnMut(&Arc<Snapshot>) -> bool,
+) -> Arc<Snapshot> {
+    let told = tokio::time::timeout(Duration::from_secs(600), snapshots.wait_for(is_so)).await;
+    told.expect("it is so within ten minutes").expect("it runs").clone()
+}
+
+/// The next thing that a worker is told.
+async fn next(worker: &mut Link<ToCoordinator, ToWorker>) -> ToWorker {
+    let told = tokio::time::timeout(Duration::from_secs(600), worker.receiver.recv()).await;
+    told.expect("it is told something within ten minutes").expect("the session goes on")
+}
+
 async fn acknowledged(worker: &mut Link<ToCoordinator, ToWorker>) {
-    while !matches!(worker.receiver.recv().await.expect("it goes on"), ToWorker::Acknowledge { .. }) {}
+    while !matches!(next(worker).await, ToWorker::Acknowledge { .. }) {}
 }
 
 fn report(lease: &Lease) -> (Span, Report) {
@@ -138,7 +154,7 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     disk.fill(true);
     worker.sender.send(ToCoordinator::Report(report)).await.expect("it listens");
     let mut snapshots = handle.snapshots();
-    snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+    once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
     // Much longer than a silent worker is kept.
     for _ in 0..60 {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -148,14 +164,14 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     assert!(error.is_some_and(|error| error.contains("the disk is full")));
     disk.fill(false);
     let acknowledged = loop {
-        match worker.receiver.recv().await.expect("the session goes on") {
+        match next(&mut worker).await {
             ToWorker::Lease(_) => {}
             message => break message,
         }
     };
     assert_eq!(acknowledged, ToWorker::Acknowledge { sequence: 1 });
     assert!(disk.is_recorded(span));
-    snapshots.wait_for(|snapshot| snapshot.store_error.is_none()).await.expect("it runs");
+    once(&mut snapshots, |snapshot| snapshot.store_error.is_none()).await;
     // The worker was not given up for a silence that was not its own.
     assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
 }
@@ -172,13 +188,13 @@ async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
     let (asking, n) = (handle.clone(), BoardSize::new(12).expect("a board size"));
     tokio::spawn(async move { asking.submit(n, Priority::default()).await });
     let mut snapshots = handle.snapshots();
-    snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+    once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
     assert_eq!(snapshots.borrow().jobs, []);
     let status = handle.status();
     assert!(status.store_error.is_some_and(|error| error.contains("the disk is full")));
     assert!(status.refuses.len() == 1 && status.refuses[0].contains("reports"), "{:?}", status.refuses);
     disk.fill(false);
-    snapshots.wait_for(|snapshot| !snapshot.jobs.is_empty()).await.expect("it goes on");
+    once(&mut snapshots, |snapshot| !snapshot.jobs.is_empty()).await;
     assert_eq!((handle.status().store_error, handle.status().refuses), (None, Vec::new()));
 }
 
@@ -193,11 +209,11 @@ async fn damage_ends_the_coordinator() {
         disk.is_damaged.store(true, Ordering::SeqCst);
         worker.sender.send(ToCoordinator::Report(report(&lease).1)).await.expect("it listens");
         if was_full {
-            snapshots.wait_for(|snapshot| snapshot.store_error.is_some()).await.expect("it runs");
+            once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
             disk.fill(false);
         }
-        let damage = snapshots.wait_for(|snapshot| snapshot.damage.is_some()).await;
-        let damage = damage.expect("it says so first").damage.clone().unwrap_or_default();
+        let damage = once(&mut snapshots, |snapshot| snapshot.damage.is_some()).await.damage.clone();
+        let damage = damage.expect("it says so first");
         assert!(
             damage.starts_with("data directory 'jobs' is damaged: record of job 1: restore a backup"),
             "{damage}"
@@ -217,9 +233,9 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let (handle, worker, lease) = coordinator_and_worker(&disk).await;
     let (span, counted) = report(&lease);
     // It is given up, another worker counts the same, and it comes back.
-    handle.snapshots().wait_for(|snapshot| !snapshot.workers.is_empty()).await.expect("it runs");
+    once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;
     drop(worker);
-    handle.snapshots().wait_for(|snapshot| snapshot.workers.is_empty()).await.expect("it runs");
+    once(&mut handle.snapshots(), |snapshot| snapshot.workers.is_empty()).await;
     let (mut second, again) = connect(&handle, 2, Vec::new()).await;
     assert_eq!(report(&again).0, span);
     second.sender.send(ToCoordinator::Report(report(&again).1)).await.expect("it listens");
@@ -228,10 +244,7 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let held = Held { lease: lease.id, job: lease.job, spans: vec![span] };
     let (worker, _) = connect(&handle, 1, vec![held]).await;
     worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
-    let mut snapshots = handle.snapshots();
-    let told = snapshots.wait_for(|snapshot| snapshot.damage.is_some());
-    let told = tokio::time::timeout(Duration::from_secs(60), told).await;
-    told.expect("it is compared").expect("it says so first");
+    once(&mut handle.snapshots(), |snapshot| snapshot.damage.is_some()).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,7 +253,7 @@ async fn signs_of_life_of_idle_workers_are_not_published_one_by_one() {
     tokio::spawn(running);
     let worker = join(&handle, 1, Vec::new()).await;
     let mut snapshots = handle.snapshots();
-    snapshots.wait_for(|snapshot| snapshot.workers.len() == 1).await.expect("it runs");
+    once(&mut snapshots, |snapshot| snapshot.workers.len() == 1).await;
     let mut n_snapshots = 0;
     for _ in 0..100 {
         tokio::time::sleep(Duration::from_millis(50)).await;

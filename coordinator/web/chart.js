@@ -1,6 +1,6 @@
 // Throughput over time as a curve, with gaps where nothing was measured.
 
-import { rate } from "./page.js";
+import { speed } from "./page.js";
 
 const part = (tag, attributes, text) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -53,7 +53,7 @@ export function drawChart(svg, level) {
   });
   const lines = [0, 0.5, 1].flatMap((share) => [
     part("line", { class: "grid", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
-    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, rate(share * most))] : []),
+    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, speed(share * most))] : []),
   ]);
   const clock = (at) => new Date(at).toLocaleString([], to - from > 86_400_000 ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
   svg.replaceChildren(...gaps, ...lines, ...curves,
@@ -62,5 +62,5 @@ export function drawChart(svg, level) {
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
   const mean = samples.reduce((sum, sample) => sum + sample.nodes_per_second * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
-  svg.setAttribute("aria-label", `throughput from ${clock(from)} to ${clock(to)}: ${rate(samples.at(-1).nodes_per_second)} at the end, ${rate(mean)} on average, at most ${rate(Math.max(...samples.map((sample) => sample.nodes_per_second)))}${missing}`);
+  svg.setAttribute("aria-label", `throughput from ${clock(from)} to ${clock(to)}: ${speed(samples.at(-1).nodes_per_second)} at the end, ${speed(mean)} on average, at most ${speed(Math.max(...samples.map((sample) => sample.nodes_per_second)))}${missing}`);
 }

@@ -1,4 +1,4 @@
-import { $, agreement, duration, follow, get, grouped, h, jobActions, pathPart, percent, rate, repeat, say, showEvents, stateText, timeLeft } from "./page.js";
+import { $, agreement, duration, follow, get, grouped, h, jobActions, pathPart, percent, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
 import { drawChart } from "./chart.js";
 import { makeHeat } from "./heat.js";
 
@@ -19,8 +19,8 @@ function show(job) {
   $("agrees").className = look;
   say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);
   $("bar").value = job.fraction;
-  say($("now"), rate(job.nodes_per_second));
-  say($("hour"), rate(job.nodes_per_second_hour));
+  say($("now"), speed(job.nodes_per_second));
+  say($("hour"), speed(job.nodes_per_second_hour));
   say($("left"), timeLeft(job));
   say($("counted-for"), duration(job.seconds));
   say($("workers"), grouped(job.workers));

@@ -1,4 +1,4 @@
-import { $, agreement, attempt, duration, fleetRate, follow, grouped, h, jobActions, percent, post, rate, repeat, get, say, showEvents, stateText, timeLeft } from "./page.js";
+import { $, agreement, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
 
 const said = $("said");
 const rows = new Map();
@@ -22,7 +22,7 @@ function makeRow(id) {
   const element = h("tr", { id: `job-${id}` },
     cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`)), cell("n", n), cell("State", state, failure),
     cell("Counted so far", count, agrees), h("td", { "data-label": "Work done", className: "share" }, h("div", {}, share, bar)),
-    cell("Rate", now, hour), cell("Time left", left), cell("Workers", workers), cell("Priority", priority),
+    cell("Speed", now, hour), cell("Time left", left), cell("Workers", workers), cell("Priority", priority),
     cell("Actions", actions.element));
   const show = (job) => {
     say(n, String(job.n));
@@ -35,8 +35,8 @@ function makeRow(id) {
     agrees.className = look;
     say(share, percent(job.fraction));
     bar.value = job.fraction;
-    say(now, rate(job.nodes_per_second));
-    say(hour, job.nodes_per_second_hour === null ? "" : `${rate(job.nodes_per_second_hour)} last hour`);
+    say(now, speed(job.nodes_per_second));
+    say(hour, job.nodes_per_second_hour === null ? "" : `${speed(job.nodes_per_second_hour)} last hour`);
     say(left, job.state === "done" ? `took ${duration(job.seconds)}` : timeLeft(job));
     say(workers, String(job.workers));
     say(priority, String(job.priority));
@@ -72,7 +72,7 @@ follow((summary) => {
   say($("slowest"), `${coordinator.slowest_step_seconds.toFixed(3)} s`);
   say($("connected"), grouped(workers.connected));
   say($("threads"), grouped(workers.threads));
-  say($("speed"), fleetRate(workers));
+  say($("speed"), fleetSpeed(workers));
   const troubled = ["draining", "blocked", "stuck", "failing"].filter((state) => workers[state]);
   const away = workers.total - workers.connected;
   const notes = troubled.map((state) => `${grouped(workers[state])} ${state}`);

@@ -35,7 +35,7 @@ export const percent = (share) => {
   return `${Math.min(Math.floor(percent * parts) / parts, 99.9).toFixed(decimals)} %`;
 };
 
-export function rate(perSecond) {
+export function speed(perSecond) {
   if (perSecond === null || perSecond === undefined) return "–";
   const units = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]];
   const [unit, size] = units.findLast(([, size]) => perSecond >= size) ?? units[0];
@@ -43,8 +43,8 @@ export function rate(perSecond) {
 }
 
 /** What all workers count together, and of how many of them that is, if not of all. */
-export const fleetRate = ({ nodes_per_second: perSecond, counting, measured }) =>
-  rate(perSecond) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
+export const fleetSpeed = ({ nodes_per_second: perSecond, counting, measured }) =>
+  speed(perSecond) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
 
 /** Seconds in the two largest units. */
 export function duration(seconds) {

@@ -1,4 +1,4 @@
-import { $, ask, attempt, duration, fleetRate, follow, get, grouped, h, post, rate, repeat, say, subproblems } from "./page.js";
+import { $, ask, attempt, duration, fleetSpeed, follow, get, grouped, h, post, repeat, say, speed, subproblems } from "./page.js";
 
 const PAGE = 50;
 const said = $("said");
@@ -14,7 +14,7 @@ async function change(name, what, question, yes) {
 function makeRow() {
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
   const text = () => h("span", { className: "number" });
-  const [name, build, kernel, threads, speed, heard, recorded] = Array.from({ length: 7 }, text);
+  const [name, build, kernel, threads, pace, heard, recorded] = Array.from({ length: 7 }, text);
   const state = text(), failure = h("small", { className: "bad" }), span = h("a"), rest = h("small");
   let worker;
   const button = (label, action, className) => h("button", { type: "button", className, onclick: action }, label);
@@ -22,7 +22,7 @@ function makeRow() {
   const block = button("Block", () => change(worker.name, "block", `Give workers named ${worker.name} no work, now and whenever they come back?`, "Block"), "danger");
   const unblock = button("Unblock", () => change(worker.name, "unblock"));
   const element = h("tr", {}, cell("Name", name), cell("State", state, failure), cell("Kernel", kernel), cell("Threads", threads),
-    cell("Speed", speed), cell("Counting", span, rest), cell("Last heard", heard), cell("Spans recorded", recorded), cell("Build", build),
+    cell("Speed", pace), cell("Counting", span, rest), cell("Last heard", heard), cell("Spans recorded", recorded), cell("Build", build),
     cell("Actions", h("div", { className: "actions" }, drain, block, unblock)));
   const show = (now, blocked) => {
     worker = now;
@@ -33,7 +33,7 @@ function makeRow() {
     say(build, worker.build);
     say(kernel, worker.kernel);
     say(threads, String(worker.threads));
-    say(speed, rate(worker.nodes_per_second));
+    say(pace, speed(worker.nodes_per_second));
     const { counting } = worker;
     say(span, counting ? `job ${counting.job}, cross ${counting.cross}` : "nothing");
     if (counting) span.setAttribute("href", `/jobs/${counting.job}/crosses/${counting.cross}?subproblem=${counting.from}`);
@@ -88,6 +88,6 @@ $("next").addEventListener("click", () => { if (offset + PAGE < total) offset +=
 follow(({ workers }) => {
   say($("connected"), grouped(workers.connected));
   say($("threads"), grouped(workers.threads));
-  say($("speed"), fleetRate(workers));
+  say($("speed"), fleetSpeed(workers));
   for (const state of ["draining", "blocked", "stuck", "failing"]) say($(`n-${state}`), grouped(workers[state]));
 });

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use queens_ledger::store::Stored;
-use queens_ledger::{Ledger, Refusal};
+use queens_ledger::{Ledger, WorkerRefusal};
 use queens_messages::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, Symmetry, crosses_in_counting_order,
@@ -109,7 +109,7 @@ impl Cluster {
         Self { ledger, now: Duration::ZERO, held: BTreeMap::new() }
     }
 
-    fn connect(&mut self, worker: u64, n_threads: u32) -> Result<(), Refusal> {
+    fn connect(&mut self, worker: u64, n_threads: u32) -> Result<(), WorkerRefusal> {
         let hello = Hello {
             worker: WorkerId(worker),
             name: Name::of_any(&format!("worker {worker}")),

@@ -31,9 +31,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The ledger's time.
-    pub(crate) fn now(&self, time: Duration) -> Duration {
-        time.saturating_sub(self.stood)
+    /// The ledger's time. It stays the same from one [`wake`](Self::wake) to the next: what is taken up together
+    /// happens at once, and if the process is stopped in the middle, the next `wake` finds that it was.
+    pub(crate) fn now(&self) -> Duration {
+        self.woke.saturating_sub(self.stood)
     }
 
     /// When the next tick is due.
@@ -42,8 +43,8 @@ impl Clock {
     }
 
     /// There is a tick.
-    pub(crate) fn tick(&mut self, time: Duration) {
-        self.ticked = time;
+    pub(crate) fn tick(&mut self) {
+        self.ticked = self.woke;
     }
 
     /// The coordinator begins to do something. If it should have begun by `next_tick` and is late, because the process
@@ -62,10 +63,10 @@ impl Clock {
         Some(late)
     }
 
-    /// Nothing could be done between these times.
-    pub(crate) fn stand_still(&mut self, from: Duration, to: Duration) {
-        self.stood += to.saturating_sub(from);
-        self.woke = to;
+    /// Nothing could be done until `time`.
+    pub(crate) fn stand_still(&mut self, time: Duration) {
+        self.stood += time.saturating_sub(self.woke);
+        self.woke = time;
     }
 }
 
@@ -80,10 +81,12 @@ mod tests {
     #[test]
     fn a_process_that_stood_still_has_not_missed_anybody() {
         let mut clock = Clock::default();
-        clock.tick(seconds(1));
-        assert_eq!(clock.wake(seconds(2), Some(clock.next_tick(false))), None, "in time");
+        assert_eq!(clock.wake(seconds(1), Some(clock.next_tick(false))), None, "in time");
+        clock.tick();
+        // Whether it stood still before it had done what it woke for, or after.
+        assert_eq!(clock.now(), seconds(1));
         assert_eq!(clock.wake(seconds(42), Some(clock.next_tick(false))), Some(seconds(40)));
-        assert_eq!(clock.now(seconds(43)), seconds(3));
+        assert_eq!(clock.now(), seconds(2));
     }
 
     #[test]
@@ -100,14 +103,15 @@ mod tests {
     fn nobody_waits_for_a_coordinator_that_has_nothing_to_do() {
         let mut clock = Clock::default();
         assert_eq!(clock.wake(seconds(1000), None), None);
-        assert_eq!(clock.now(seconds(1000)), seconds(1000));
+        assert_eq!(clock.now(), seconds(1000));
     }
 
     #[test]
     fn time_in_which_nothing_can_be_written_does_not_pass() {
         let mut clock = Clock::default();
-        clock.stand_still(seconds(10), seconds(70));
-        assert_eq!(clock.now(seconds(71)), seconds(11));
+        clock.wake(seconds(10), None);
+        clock.stand_still(seconds(70));
+        assert_eq!(clock.now(), seconds(10));
         assert_eq!(clock.wake(seconds(71), Some(seconds(11))), Some(seconds(1)), "counted from then on");
     }
 }

@@ -17,8 +17,8 @@ use crate::clock::Clock;
 use crate::effects::{Comparison, Effects};
 use crate::events::jobs::UnknownJob;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
-use crate::events::refusal::Refusal;
-use crate::events::reports::Outcome;
+use crate::events::refusal::WorkerRefusal;
+use crate::events::reports::SpanOutcome;
 use crate::jobs::restore::RestoreError;
 use crate::ledger::Ledger;
 use crate::note::Note;
@@ -116,10 +116,10 @@ impl Core {
         &self.ledger
     }
 
-    /// The ledger's time, `time` after the start. It stands still while nobody can be heard.
+    /// The ledger's time: how long after the start it last woke, without what it [stood still](Self::stood_still).
     #[must_use]
-    pub fn now(&self, time: Duration) -> Duration {
-        self.clock.now(time)
+    pub fn now(&self) -> Duration {
+        self.clock.now()
     }
 
     /// The time after the start when the next tick is due; `None` if nobody has to be looked after. `is_busy` says
@@ -130,9 +130,9 @@ impl Core {
         is_ticking.then(|| self.clock.next_tick(is_busy || self.ledger.has_leases()))
     }
 
-    /// Begins to do something, `time` after the start. If that is much later than the next tick was due, nobody was
-    /// listened to, and the time between does not pass for the ledger. `date_ms` is the time of the calendar, in
-    /// milliseconds since 1970.
+    /// Begins to do something, `time` after the start: all that is said to it from now until it wakes again happens at
+    /// this time. If that is much later than the next tick was due, nobody was listened to, and the time between does
+    /// not pass for the ledger. `date_ms` is the time of the calendar, in milliseconds since 1970.
     pub fn wake(&mut self, time: Duration, is_busy: bool, date_ms: u64) {
         let next_tick = self.next_tick(is_busy);
         self.notes.extend(self.clock.wake(time, next_tick).map(Note::StoodStill));
@@ -140,15 +140,15 @@ impl Core {
         self.ledger.tell_date(date_ms);
     }
 
-    /// Nothing could be done between these times after the start.
-    pub fn stood_still(&mut self, from: Duration, to: Duration) {
-        self.clock.stand_still(from, to);
+    /// Nothing could be done since it last woke, until `time` after the start.
+    pub fn stood_still(&mut self, time: Duration) {
+        self.clock.stand_still(time);
     }
 
     /// Lets time pass: silent workers are given up, and leases go to whom they are of use.
-    pub fn tick(&mut self, time: Duration) {
-        self.clock.tick(time);
-        for worker in self.ledger.tick(self.clock.now(time)) {
+    pub fn tick(&mut self) {
+        self.clock.tick();
+        for worker in self.ledger.tick(self.now()) {
             // If it lives, it is to notice: something on its connection is stuck.
             self.attendance.close_of(worker);
             self.notes.push(Note::Silent { worker });
@@ -156,37 +156,27 @@ impl Core {
     }
 
     /// Somebody submits a job.
-    pub fn submit(
-        &mut self,
-        time: Duration,
-        n: BoardSize,
-        priority: Priority,
-    ) -> Sealed<Result<JobId, TooManyJobs>> {
+    pub fn submit(&mut self, n: BoardSize, priority: Priority) -> Sealed<Result<JobId, TooManyJobs>> {
         if self.ledger.n_open() >= MOST_OPEN_JOBS {
             return Sealed(Err(TooManyJobs));
         }
         let job = self.ledger.submit(n, self.date_ms);
         if priority != Priority::default() {
             // Only a job that is over or not there can be refused one.
-            _ = self.ledger.set_priority(self.clock.now(time), job, priority);
+            _ = self.ledger.set_priority(self.now(), job, priority);
         }
         self.notes.push(Note::Submitted { job, n, priority });
         Sealed(Ok(job))
     }
 
     /// Somebody gives a job up.
-    pub fn cancel(&mut self, time: Duration, job: JobId) -> Sealed<Result<(), UnknownJob>> {
-        Sealed(self.ledger.cancel(self.clock.now(time), job))
+    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), UnknownJob>> {
+        Sealed(self.ledger.cancel(self.now(), job))
     }
 
     /// Somebody changes how a job is served.
-    pub fn change_job(
-        &mut self,
-        time: Duration,
-        job: JobId,
-        change: JobChange,
-    ) -> Sealed<Result<(), JobRefusal>> {
-        let now = self.clock.now(time);
+    pub fn change_job(&mut self, job: JobId, change: JobChange) -> Sealed<Result<(), JobRefusal>> {
+        let now = self.now();
         let changed = match change {
             JobChange::Pause => self.ledger.pause(now, job),
             JobChange::Resume => self.ledger.resume(now, job),
@@ -201,11 +191,10 @@ impl Core {
     /// Somebody drains, blocks or unblocks all workers of a name. The answer is how many there are.
     pub fn change_workers(
         &mut self,
-        time: Duration,
         name: &Name,
         change: WorkerChange,
     ) -> Sealed<Result<usize, UnknownWorker>> {
-        let now = self.clock.now(time);
+        let now = self.now();
         let changed = match change {
             WorkerChange::Drain => self.ledger.drain(now, name),
             WorkerChange::Block => Ok(self.ledger.block(now, name)),
@@ -218,19 +207,19 @@ impl Core {
     }
 
     /// The plan of a job is made.
-    pub fn planned(&mut self, time: Duration, job: JobId, plan: Arc<Plan>) {
+    pub fn planned(&mut self, job: JobId, plan: Arc<Plan>) {
         let (n_crosses, work) = (plan.crosses().len(), plan.work());
         self.notes.push(Note::Planned { job, n_crosses, work });
-        self.ledger.planned(self.clock.now(time), job, plan);
+        self.ledger.planned(self.now(), job, plan);
     }
 
     /// A worker opens a session, in place of the one that it had, if any.
     ///
     /// # Errors
     /// If it can't be used here.
-    pub fn connect(&mut self, time: Duration, hello: Hello) -> Result<Session, Refusal> {
+    pub fn connect(&mut self, hello: Hello) -> Result<Session, WorkerRefusal> {
         let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
-        self.ledger.connect(self.clock.now(time), hello)?;
+        self.ledger.connect(self.now(), hello)?;
         self.notes.push(Note::Joined { worker, name, kernel });
         Ok(self.attendance.open(worker))
     }
@@ -245,44 +234,37 @@ impl Core {
     ///
     /// # Errors
     /// If it makes no sense, or the session is closed; if it was open, it is closed then. Nothing of it is recorded.
-    pub fn report(
-        &mut self,
-        time: Duration,
-        session: Session,
-        report: &Report,
-    ) -> Result<Vec<Outcome>, Refusal> {
+    pub fn report(&mut self, session: Session, report: &Report) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
         self.is_open(session)?;
-        let outcomes = self.ledger.report(self.clock.now(time), session.worker(), report);
-        outcomes.inspect_err(|_| self.disconnect(time, session))
+        let outcomes = self.ledger.report(self.now(), session.worker(), report);
+        outcomes.inspect_err(|_| self.disconnect(session))
     }
 
     /// A worker can't count a span.
     ///
     /// # Errors
     /// If it makes no sense, or the session is closed; if it was open, it is closed then. Nothing changes then.
-    pub fn fail(&mut self, time: Duration, session: Session, failure: &Failure) -> Result<(), Refusal> {
+    pub fn fail(&mut self, session: Session, failure: &Failure) -> Result<(), WorkerRefusal> {
         self.is_open(session)?;
         let worker = session.worker();
-        self.ledger
-            .fail(self.clock.now(time), worker, failure)
-            .inspect_err(|_| self.disconnect(time, session))?;
+        self.ledger.fail(self.now(), worker, failure).inspect_err(|_| self.disconnect(session))?;
         let name = self.ledger.worker_name(worker).cloned();
         self.notes.push(Note::Failed { worker, name, failure: failure.clone() });
         Ok(())
     }
 
     /// A worker leaves.
-    pub fn goodbye(&mut self, time: Duration, session: Session) {
+    pub fn goodbye(&mut self, session: Session) {
         if self.attendance.close(session) {
             let worker = session.worker();
             self.notes.push(Note::Left { worker, name: self.ledger.worker_name(worker).cloned() });
-            self.ledger.goodbye(self.clock.now(time), worker);
+            self.ledger.goodbye(self.now(), worker);
         }
     }
 
     /// A session has ended without a goodbye. Its worker may come back.
-    pub fn disconnect(&mut self, time: Duration, session: Session) {
-        if self.hang_up(time, session) {
+    pub fn disconnect(&mut self, session: Session) {
+        if self.hang_up(session) {
             let worker = session.worker();
             self.notes.push(Note::ConnectionLost { worker, name: self.ledger.worker_name(worker).cloned() });
         }
@@ -290,16 +272,16 @@ impl Core {
 
     /// The same where nobody need be told, as when both ends of a session are in one process that ends. Returns whether
     /// the session was open.
-    pub fn hang_up(&mut self, time: Duration, session: Session) -> bool {
+    pub fn hang_up(&mut self, session: Session) -> bool {
         let is_open = self.attendance.close(session);
         if is_open {
-            self.ledger.disconnect(self.clock.now(time), session.worker());
+            self.ledger.disconnect(self.now(), session.worker());
         }
         is_open
     }
 
-    fn is_open(&self, session: Session) -> Result<(), Refusal> {
-        if self.attendance.is_open(session) { Ok(()) } else { Err(Refusal::Unknown(session.worker())) }
+    fn is_open(&self, session: Session) -> Result<(), WorkerRefusal> {
+        if self.attendance.is_open(session) { Ok(()) } else { Err(WorkerRefusal::Unknown(session.worker())) }
     }
 
     /// What is to be written since the last batch, and what follows. No other is taken until that one is written.

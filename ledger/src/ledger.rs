@@ -22,8 +22,8 @@ use crate::book::Book;
 use crate::effects::{Comparison, Effects};
 use crate::events::jobs::{self, UnknownJob};
 use crate::events::operators::{self, JobRefusal, UnknownWorker};
-use crate::events::refusal::Refusal;
-use crate::events::reports::{self, Outcome};
+use crate::events::refusal::WorkerRefusal;
+use crate::events::reports::{self, SpanOutcome};
 use crate::events::{failures, sessions, time};
 use crate::jobs::job::Job;
 use crate::jobs::restore::RestoreError;
@@ -152,7 +152,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If it can't be used here.
-    pub fn connect(&mut self, now: Duration, hello: Hello) -> Result<(), Refusal> {
+    pub fn connect(&mut self, now: Duration, hello: Hello) -> Result<(), WorkerRefusal> {
         sessions::connect(&mut self.book, now, hello)
     }
 
@@ -165,7 +165,7 @@ impl Ledger {
         now: Duration,
         worker: WorkerId,
         report: &Report,
-    ) -> Result<Vec<Outcome>, Refusal> {
+    ) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
         reports::report(&mut self.book, now, worker, report)
     }
 
@@ -173,7 +173,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If it makes no sense; then nothing changes.
-    pub fn fail(&mut self, now: Duration, worker: WorkerId, failure: &Failure) -> Result<(), Refusal> {
+    pub fn fail(&mut self, now: Duration, worker: WorkerId, failure: &Failure) -> Result<(), WorkerRefusal> {
         failures::fail(&mut self.book, now, worker, failure)
     }
 

@@ -17,7 +17,7 @@ use super::refusal::{caller, invalid_message};
 use crate::connections::{NotYetAtWork, Visit};
 use crate::handle::Handle;
 use crate::seldom::Seldom;
-use queens_ledger::Refusal;
+use queens_ledger::WorkerRefusal;
 
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;
@@ -119,7 +119,7 @@ async fn run_session(
     reason
 }
 
-fn refusal(end: Result<Result<(), Refusal>, JoinError>) -> Option<Status> {
+fn refusal(end: Result<Result<(), WorkerRefusal>, JoinError>) -> Option<Status> {
     end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
 }
 
@@ -162,18 +162,18 @@ async fn forward(
 }
 
 /// A refusal that trying again does not change is a failed precondition, for workers to give up on.
-fn refused(refusal: &Refusal) -> Status {
+fn refused(refusal: &WorkerRefusal) -> Status {
     let message = refusal.to_string();
     match refusal {
-        Refusal::Decomposition { .. } | Refusal::NoThreads | Refusal::TooManyThreads { .. } => {
-            Status::failed_precondition(message)
-        }
-        Refusal::Full { .. } => Status::resource_exhausted(message),
-        Refusal::Unknown(_) => Status::aborted(message),
-        Refusal::NoHello
-        | Refusal::SecondHello
-        | Refusal::UnknownJob(_)
-        | Refusal::UnknownSpan { .. }
-        | Refusal::Impossible(_) => Status::invalid_argument(message),
+        WorkerRefusal::Decomposition { .. }
+        | WorkerRefusal::NoThreads
+        | WorkerRefusal::TooManyThreads { .. } => Status::failed_precondition(message),
+        WorkerRefusal::Full { .. } => Status::resource_exhausted(message),
+        WorkerRefusal::Unknown(_) => Status::aborted(message),
+        WorkerRefusal::NoHello
+        | WorkerRefusal::SecondHello
+        | WorkerRefusal::UnknownJob(_)
+        | WorkerRefusal::UnknownSpan { .. }
+        | WorkerRefusal::Impossible(_) => Status::invalid_argument(message),
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::app::App;
 use super::object::Object;
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 use crate::handle::Stopped;
 
 /// How long the event loop may take to carry something out.
@@ -23,7 +23,7 @@ pub(super) type Body<T> = Result<Json<Object<T>>, JsonRejection>;
 /// What stands behind the path.
 pub(super) type Queried<T> = Result<Query<T>, QueryRejection>;
 /// What is told, or why not.
-pub(super) type Answer<T> = Result<Json<T>, Refusal>;
+pub(super) type Answer<T> = Result<Json<T>, RequestRefusal>;
 
 /// A part of a list.
 #[derive(Debug, Deserialize)]
@@ -47,16 +47,16 @@ impl Page {
 pub(super) async fn carried_out<T>(
     app: &App,
     command: impl Future<Output = Result<T, Stopped>>,
-) -> Result<T, Refusal> {
+) -> Result<T, RequestRefusal> {
     if let Some(error) = &app.handle.snapshot().store_error {
-        return Err(Refusal::unavailable(format!("nothing was changed: {error}")));
+        return Err(RequestRefusal::unavailable(format!("nothing was changed: {error}")));
     }
     match tokio::time::timeout(PATIENCE, command).await {
         Ok(result) => Ok(result?),
         Err(_) => {
             let error = app.handle.snapshot().store_error.clone();
             let why = error.unwrap_or_else(|| "the coordinator has too much to do".to_owned());
-            Err(Refusal::unavailable(format!("not carried out yet, but it may still be: {why}")))
+            Err(RequestRefusal::unavailable(format!("not carried out yet, but it may still be: {why}")))
         }
     }
 }

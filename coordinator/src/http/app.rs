@@ -3,7 +3,7 @@
 use queens_messages::{JobId, JobStatus};
 
 use super::live::Live;
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 use super::view::Job;
 use crate::handle::Handle;
 use crate::snapshot::Snapshot;
@@ -17,7 +17,7 @@ pub(super) struct App {
 
 impl App {
     /// A job as it stands.
-    pub(super) fn job(&self, id: JobId) -> Result<Job, Refusal> {
+    pub(super) fn job(&self, id: JobId) -> Result<Job, RequestRefusal> {
         let snapshot = self.handle.snapshot();
         Ok(self.view(find(&snapshot, id)?, &snapshot))
     }
@@ -29,11 +29,11 @@ impl App {
 }
 
 /// The job with this id.
-pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Refusal> {
-    snapshot.job(id).ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))
+pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, RequestRefusal> {
+    snapshot.job(id).ok_or_else(|| RequestRefusal::not_found(format!("there is no job {id}")))
 }
 
 /// A job's number. What is none names no job.
-pub(super) fn job_id(id: &str) -> Result<JobId, Refusal> {
-    id.parse().map_err(|_| Refusal::not_found(format!("there is no job '{id}': jobs have numbers")))
+pub(super) fn job_id(id: &str) -> Result<JobId, RequestRefusal> {
+    id.parse().map_err(|_| RequestRefusal::not_found(format!("there is no job '{id}': jobs have numbers")))
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Page, Queried};
 use super::app::{App, find, job_id};
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
 use crate::snapshot::Details;
@@ -23,20 +23,21 @@ pub(super) struct PlannedJob {
     pub(super) details: Arc<Details>,
 }
 
-pub(super) async fn planned_job(app: &App, id: &str) -> Result<PlannedJob, Refusal> {
+pub(super) async fn planned_job(app: &App, id: &str) -> Result<PlannedJob, RequestRefusal> {
     let id = job_id(id)?;
     let job = find(&app.handle.snapshot(), id)?.clone();
     let details = app.handle.details(id).await.ok_or_else(|| no_details(&job))?;
     Ok(PlannedJob { job, details })
 }
 
-fn no_details(job: &JobStatus) -> Refusal {
+fn no_details(job: &JobStatus) -> RequestRefusal {
     let id = job.id;
     match job.progress.n_subproblems {
-        0 => {
-            Refusal::new(StatusCode::CONFLICT, format!("job {id} has no plan, or a plan without subproblems"))
-        }
-        _ => Refusal::unavailable("the coordinator is busy with something else"),
+        0 => RequestRefusal::new(
+            StatusCode::CONFLICT,
+            format!("job {id} has no plan, or a plan without subproblems"),
+        ),
+        _ => RequestRefusal::unavailable("the coordinator is busy with something else"),
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use super::answer::{Answer, Queried};
 use super::app::App;
 use super::crosses::{CrossView, PlannedJob, SquareView, planned_job, squares};
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
 use crate::snapshot::Details;
@@ -117,22 +117,22 @@ pub(super) async fn explain(
     }))
 }
 
-fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCross), Refusal> {
+fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCross), RequestRefusal> {
     let number = cross.parse::<u32>().ok();
     let found = number.and_then(|number| Some((number, *details.plan.cross(number)?)));
-    found.ok_or_else(|| Refusal::not_found(format!("job {job} has no cross '{cross}'")))
+    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no cross '{cross}'")))
 }
 
 /// The queens of a subproblem below those of its cross, on the image that is counted.
-async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, Refusal> {
+async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
     if subproblem >= planned.choice().n_subproblems {
-        return Err(Refusal::not_found(format!("the cross has no subproblem {subproblem}")));
+        return Err(RequestRefusal::not_found(format!("the cross has no subproblem {subproblem}")));
     }
     let Ok(_permit) = SEARCHES.try_acquire() else {
-        return Err(Refusal::unavailable("others are being looked for: ask again"));
+        return Err(RequestRefusal::unavailable("others are being looked for: ask again"));
     };
     let search = tokio::task::spawn_blocking(move || planned.subproblems().queens(subproblem));
-    search.await.map_err(|_| Refusal::unavailable("the coordinator is stopping"))
+    search.await.map_err(|_| RequestRefusal::unavailable("the coordinator is stopping"))
 }
 
 /// What is done to a board to have its image.
@@ -167,7 +167,7 @@ pub(super) async fn draw(
     State(app): State<App>,
     Path((id, cross)): Path<(String, String)>,
     query: Queried<SubproblemQuery>,
-) -> Result<impl IntoResponse, Refusal> {
+) -> Result<impl IntoResponse, RequestRefusal> {
     let Query(SubproblemQuery { subproblem }) = query?;
     let PlannedJob { job, details } = planned_job(&app, &id).await?;
     let (_, planned) = planned(&details, job.id, &cross)?;

@@ -20,7 +20,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use queens_messages::ListenAddress;
 
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 
 /// All that a page needs comes from here, none of it is written in the page itself, and no other site may show it in
 /// a frame.
@@ -61,20 +61,20 @@ pub(super) async fn admit(State(hosts): State<Hosts>, request: Request, next: Ne
     }
 }
 
-fn check(hosts: &Hosts, request: &Request) -> Result<(), Refusal> {
+fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
     // What monitoring asks for changes nothing and tells no secrets; monitoring uses all sorts of names.
     if ["/healthz", "/readyz", "/metrics"].contains(&request.uri().path()) {
         return Ok(());
     }
     if !is_text(request.uri().path()) {
-        return Err(Refusal::bad_request("the path is not UTF-8"));
+        return Err(RequestRefusal::bad_request("the path is not UTF-8"));
     }
     let host = text(request.headers(), &HOST).and_then(|host| host.parse::<Authority>().ok());
     let Some(host) = host.or_else(|| request.uri().authority().cloned()) else {
-        return Err(Refusal::bad_request("the request does not say to which host"));
+        return Err(RequestRefusal::bad_request("the request does not say to which host"));
     };
     if !hosts.include(host.host()) {
-        return Err(Refusal::new(
+        return Err(RequestRefusal::new(
             StatusCode::MISDIRECTED_REQUEST,
             format!(
                 "this coordinator does not know itself as '{}': use its address or the name of its machine, or \
@@ -90,7 +90,7 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), Refusal> {
         .is_some_and(|site| !matches!(site, "same-origin" | "none"))
         || request.headers().get(ORIGIN).is_some_and(|origin| !is_origin(origin, &host));
     if from_elsewhere {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "this was sent by a page of another site"));
+        return Err(RequestRefusal::new(StatusCode::FORBIDDEN, "this was sent by a page of another site"));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::answer::{Answer, Body, Page, Queried, carried_out};
 use super::app::{App, find, job_id};
 use super::curves::{LevelView, levels};
 use super::object::Object;
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
 use super::view::Job;
@@ -78,9 +78,9 @@ pub(super) struct Submission {
 pub(super) async fn submit(
     State(app): State<App>,
     body: Body<Submission>,
-) -> Result<impl IntoResponse, Refusal> {
+) -> Result<impl IntoResponse, RequestRefusal> {
     let Json(Object(Submission { n, priority })) = body?;
-    let n = BoardSize::try_from(n).map_err(|error| Refusal::bad_request(error.to_string()))?;
+    let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
     let priority = self::priority(priority)?;
     let job = carried_out(&app, app.handle.submit(n, priority)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
@@ -179,8 +179,8 @@ async fn change(app: &App, id: &str, change: JobChange) -> Answer<Job> {
     Ok(Json(app.job(job)?))
 }
 
-fn priority(priority: i32) -> Result<Priority, Refusal> {
-    Priority::try_from(priority).map_err(|error| Refusal::bad_request(error.to_string()))
+fn priority(priority: i32) -> Result<Priority, RequestRefusal> {
+    Priority::try_from(priority).map_err(|error| RequestRefusal::bad_request(error.to_string()))
 }
 
 /// Who has counted a job.
@@ -207,7 +207,7 @@ pub(super) async fn contributions(
     let Query(page) = page?;
     let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
     let contributions = app.handle.contributions(job).await;
-    let contributions = contributions.map_err(|untold| Refusal::unavailable(untold.to_string()))?;
+    let contributions = contributions.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
     let all = Contribution::all(&contributions);
     Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
 }

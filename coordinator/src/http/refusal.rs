@@ -15,12 +15,12 @@ pub(super) const LARGEST_BODY: usize = 16 << 10;
 
 /// A status and a reason, which is sent as `{"error": reason}`.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct RequestRefusal {
     status: StatusCode,
     reason: String,
 }
 
-impl Refusal {
+impl RequestRefusal {
     pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Self {
         Self { status, reason: reason.into() }
     }
@@ -50,13 +50,13 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {
         (self.status, Json(json!({ "error": self.reason }))).into_response()
     }
 }
 
-impl From<JsonRejection> for Refusal {
+impl From<JsonRejection> for RequestRefusal {
     fn from(rejection: JsonRejection) -> Self {
         let status = match rejection {
             // What is JSON but makes no sense is as bad a request as what is none.
@@ -74,37 +74,37 @@ impl From<JsonRejection> for Refusal {
     }
 }
 
-impl From<QueryRejection> for Refusal {
+impl From<QueryRejection> for RequestRefusal {
     fn from(rejection: QueryRejection) -> Self {
         Self::new(rejection.status(), rejection.body_text())
     }
 }
 
-impl From<Stopped> for Refusal {
+impl From<Stopped> for RequestRefusal {
     fn from(_: Stopped) -> Self {
         Self::unavailable("the coordinator is stopping")
     }
 }
 
-impl From<TooManyJobs> for Refusal {
+impl From<TooManyJobs> for RequestRefusal {
     fn from(refusal: TooManyJobs) -> Self {
         Self::unavailable(refusal.to_string())
     }
 }
 
-impl From<UnknownJob> for Refusal {
+impl From<UnknownJob> for RequestRefusal {
     fn from(unknown: UnknownJob) -> Self {
         Self::not_found(unknown.to_string())
     }
 }
 
-impl From<UnknownWorker> for Refusal {
+impl From<UnknownWorker> for RequestRefusal {
     fn from(unknown: UnknownWorker) -> Self {
         Self::not_found(unknown.to_string())
     }
 }
 
-impl From<JobRefusal> for Refusal {
+impl From<JobRefusal> for RequestRefusal {
     fn from(refusal: JobRefusal) -> Self {
         let status = match refusal {
             JobRefusal::Unknown(_) => StatusCode::NOT_FOUND,

@@ -14,7 +14,7 @@ use tracing::info;
 use super::app::App;
 use super::guard::{self, Hosts};
 use super::live::Live;
-use super::refusal::{LARGEST_BODY, Refusal};
+use super::refusal::{LARGEST_BODY, RequestRefusal};
 use super::routes::routes;
 use crate::connections::{Caller, Limits, Port, TooLate, attend};
 use crate::handle::Handle;
@@ -46,7 +46,7 @@ impl Site {
         let n_followers = limits.n_connections.div_ceil(2);
         let live = Live::start(handle.clone(), n_followers, stop.clone());
         let router = router(App { handle, live }, self.hosts);
-        let too_late: TooLate = || Refusal::too_late().into_response();
+        let too_late: TooLate = || RequestRefusal::too_late().into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
         let service = router.into_make_service_with_connect_info::<Caller>();
         let port = Port::new("pages", self.listener, limits);
@@ -60,8 +60,8 @@ fn router(app: App, hosts: Hosts) -> Router {
         router = router.route(path, methods);
     }
     router
-        .fallback(async || Refusal::not_found("there is no such page"))
-        .method_not_allowed_fallback(async || Refusal::method())
+        .fallback(async || RequestRefusal::not_found("there is no such page"))
+        .method_not_allowed_fallback(async || RequestRefusal::method())
         .with_state(app)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(from_fn_with_state(hosts, guard::admit))

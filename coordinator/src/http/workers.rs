@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answer, Body, Page, Queried, carried_out};
 use super::app::App;
 use super::object::Object;
-use super::refusal::Refusal;
+use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoSuchWorker, NotDecided, Senseless};
 
@@ -19,7 +19,7 @@ use super::refusal::described::{NoSuchWorker, NotDecided, Senseless};
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Order {
+pub(super) enum WorkerOrder {
     #[default]
     Name,
     State,
@@ -40,7 +40,7 @@ pub(super) struct WorkerQuery {
     /// By what to sort: by name if it is not given; troubles, the fastest, the most silent or the busiest come first.
     #[serde(default)]
     #[cfg_attr(test, param(inline))]
-    sort: Order,
+    sort: WorkerOrder,
 }
 
 /// A part of all workers.
@@ -67,11 +67,11 @@ pub(super) async fn list_workers(State(app): State<App>, query: Queried<WorkerQu
     let mut workers: Vec<&WorkerStatus> = snapshot.workers.iter().collect();
     workers.sort_by(|a, b| {
         let first = match sort {
-            Order::Name => a.name.cmp(&b.name),
-            Order::State => trouble(a).cmp(&trouble(b)),
-            Order::Speed => b.speed.map_or(0.0, Speed::get).total_cmp(&a.speed.map_or(0.0, Speed::get)),
-            Order::Silence => b.silent.cmp(&a.silent),
-            Order::Recorded => b.n_recorded.cmp(&a.n_recorded),
+            WorkerOrder::Name => a.name.cmp(&b.name),
+            WorkerOrder::State => trouble(a).cmp(&trouble(b)),
+            WorkerOrder::Speed => b.speed.map_or(0.0, Speed::get).total_cmp(&a.speed.map_or(0.0, Speed::get)),
+            WorkerOrder::Silence => b.silent.cmp(&a.silent),
+            WorkerOrder::Recorded => b.n_recorded.cmp(&a.n_recorded),
         };
         first.then_with(|| (&a.name, a.id).cmp(&(&b.name, b.id)))
     });
@@ -139,7 +139,7 @@ pub(super) async fn unblock(State(app): State<App>, body: Body<Named>) -> Answer
 
 async fn change(app: &App, body: Body<Named>, change: WorkerChange) -> Answer<Affected> {
     let Json(Object(Named { name })) = body?;
-    let name = worker_name(&name).map_err(|invalid| Refusal::bad_request(invalid.to_string()))?;
+    let name = worker_name(&name).map_err(|invalid| RequestRefusal::bad_request(invalid.to_string()))?;
     let workers = carried_out(app, app.handle.change_workers(name, change)).await??;
     Ok(Json(Affected { workers }))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_messages::{Failure, WorkerId};
 
 use crate::book::Book;
-use crate::events::refusal::Refusal;
+use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::check_span;
 use crate::schedule::feed::feed;
 
@@ -14,10 +14,10 @@ pub(crate) fn fail(
     now: Duration,
     worker: WorkerId,
     failure: &Failure,
-) -> Result<(), Refusal> {
+) -> Result<(), WorkerRefusal> {
     book.advance(now);
     let now = book.now();
-    let name = book.hear(worker).ok_or(Refusal::Unknown(worker))?.name().clone();
+    let name = book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.name().clone();
     let &Failure { job, lease: id, span, ref reason } = failure;
     if !book.leases().tokens().has(id) {
         return Ok(());

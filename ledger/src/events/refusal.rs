@@ -5,11 +5,11 @@ use queens_solver::{DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 
 /// The most threads of all workers together. Each may hold two leases, of about a kilobyte each.
-pub(crate) const MOST_THREADS_IN_ALL: u64 = 500_000;
+pub const MOST_THREADS_IN_ALL: u64 = 500_000;
 
 /// Why a worker is not listened to. Its session is to be closed with this reason; nothing it said was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum WorkerRefusal {
     /// It numbers subproblems differently.
     #[error(
         "worker has decomposition version {found}, this coordinator needs version {DECOMPOSITION_VERSION}"

@@ -10,7 +10,7 @@ use queens_solver::Span;
 use crate::book::Book;
 use crate::effects::Comparison;
 use crate::events::jobs::finish_if_complete;
-use crate::events::refusal::Refusal;
+use crate::events::refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::leases::live::LiveLease;
 use crate::records::can_be_recorded;
@@ -20,7 +20,7 @@ use crate::work::work_of;
 
 /// What became of a reported span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum SpanOutcome {
     /// It was new and is part of the total.
     Recorded,
     /// It was granted to two workers, and the other one was faster. If it repeats a record exactly, the two are
@@ -37,17 +37,17 @@ pub(crate) fn report(
     now: Duration,
     worker: WorkerId,
     report: &Report,
-) -> Result<Vec<Outcome>, Refusal> {
+) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
     book.advance(now);
-    let known = book.hear(worker).ok_or(Refusal::Unknown(worker))?;
+    let known = book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?;
     let (source, was_stuck) = (known.source().clone(), known.is_stuck());
     if was_stuck && !report.deltas.is_empty() {
         book.change_worker(worker, |worker| worker.set_stuck(false));
     }
     report.deltas.iter().try_for_each(|delta| check(book, delta))?;
-    let outcomes: Vec<Outcome> =
+    let outcomes: Vec<SpanOutcome> =
         report.deltas.iter().map(|delta| record(book, worker, delta, &source)).collect();
-    if outcomes.contains(&Outcome::Recorded) {
+    if outcomes.contains(&SpanOutcome::Recorded) {
         book.change_worker(worker, |worker| worker.forgive());
     }
     for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
@@ -68,62 +68,62 @@ pub(crate) fn report(
     Ok(outcomes)
 }
 
-fn check(book: &Book, delta: &Delta) -> Result<(), Refusal> {
+fn check(book: &Book, delta: &Delta) -> Result<(), WorkerRefusal> {
     if !book.leases().tokens().has(delta.lease) {
         // It is going to be dropped, and its job may be another coordinator's: there is nothing to compare it with.
         return Ok(());
     }
     check_span(book, delta.job, delta.span)?;
     let possible = can_be_recorded(delta.count, delta.duration);
-    if possible { Ok(()) } else { Err(Refusal::Impossible(delta.span)) }
+    if possible { Ok(()) } else { Err(WorkerRefusal::Impossible(delta.span)) }
 }
 
 /// Whether there is such a span.
-pub(crate) fn check_span(book: &Book, id: JobId, span: Span) -> Result<(), Refusal> {
-    let job = book.jobs().get(id).ok_or(Refusal::UnknownJob(id))?;
+pub(crate) fn check_span(book: &Book, id: JobId, span: Span) -> Result<(), WorkerRefusal> {
+    let job = book.jobs().get(id).ok_or(WorkerRefusal::UnknownJob(id))?;
     // A job without a plan has had no leases: no honest report can be about it.
     let is_there = job.counting().is_some_and(|counting| counting.has(span));
-    if is_there { Ok(()) } else { Err(Refusal::UnknownSpan { job: id, span }) }
+    if is_there { Ok(()) } else { Err(WorkerRefusal::UnknownSpan { job: id, span }) }
 }
 
 /// Records one delta that was checked.
-fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> Outcome {
+fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> SpanOutcome {
     let &Delta { job: id, lease, span, .. } = delta;
-    let Some(job) = book.jobs().get(id) else { return Outcome::Unleased };
+    let Some(job) = book.jobs().get(id) else { return SpanOutcome::Unleased };
     let (phase, Some(counting)) = (job.phase(), job.counting()) else {
-        return Outcome::Unleased;
+        return SpanOutcome::Unleased;
     };
     if !book.leases().tokens().has(lease) {
-        return Outcome::Unleased;
+        return SpanOutcome::Unleased;
     }
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let is_granted = report_on(book, worker, delta, work);
     if phase == Phase::Cancelled {
-        return Outcome::Discarded;
+        return SpanOutcome::Discarded;
     }
     match (is_granted, overlap) {
         // Most often a report that came twice.
-        (None, Overlap::Whole) => Outcome::Discarded,
-        (None, _) => Outcome::Unleased,
+        (None, Overlap::Whole) => SpanOutcome::Discarded,
+        (None, _) => SpanOutcome::Unleased,
         (Some(given_back), Overlap::Partial) => {
             // The worker won't count it again. What is not recorded of it is free for others.
             book.change_job(id, |job| {
                 let Some(counting) = job.counting_mut() else { return };
                 given_back.into_iter().for_each(|span| counting.release(span));
             });
-            Outcome::Discarded
+            SpanOutcome::Discarded
         }
         (Some(_), Overlap::Whole) => {
             let name = source.name.clone();
             book.changes().compare(Comparison { job: id, span, count: delta.count, name });
-            Outcome::Repeated
+            SpanOutcome::Repeated
         }
         (Some(_), Overlap::None) => {
             book.change_job(id, |job| job.counting_mut().map(|it| it.record(span, delta.count)));
             let (nodes, duration) = (delta.count.nodes, delta.duration);
             book.change_worker(worker, |worker| worker.note_recorded(work, nodes, duration));
             write_record(book, worker, delta, source);
-            Outcome::Recorded
+            SpanOutcome::Recorded
         }
     }
 }

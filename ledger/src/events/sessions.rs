@@ -7,14 +7,14 @@ use queens_solver::{DECOMPOSITION_VERSION, Span};
 
 use crate::book::Book;
 use crate::events::notices;
-use crate::events::refusal::{MOST_THREADS_IN_ALL, Refusal};
+use crate::events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
 use crate::leases::live::LiveLease;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::recall_what_is_in_the_way;
 use crate::spans::SpanSet;
 use crate::workers::worker::Worker;
 
-pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<(), Refusal> {
+pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<(), WorkerRefusal> {
     check(book, &hello)?;
     book.advance(now);
     let id = hello.worker;
@@ -37,20 +37,20 @@ pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<()
     Ok(())
 }
 
-fn check(book: &Book, hello: &Hello) -> Result<(), Refusal> {
+fn check(book: &Book, hello: &Hello) -> Result<(), WorkerRefusal> {
     if hello.decomposition != DECOMPOSITION_VERSION {
-        return Err(Refusal::Decomposition { found: hello.decomposition });
+        return Err(WorkerRefusal::Decomposition { found: hello.decomposition });
     }
     let found = hello.n_threads;
     if found == 0 {
-        return Err(Refusal::NoThreads);
+        return Err(WorkerRefusal::NoThreads);
     }
     if found > MOST_THREADS {
-        return Err(Refusal::TooManyThreads { found });
+        return Err(WorkerRefusal::TooManyThreads { found });
     }
     let before = book.workers().get(hello.worker).map_or(0, |known| u64::from(known.n_threads()));
     if book.workers().n_threads() - before + u64::from(found) > MOST_THREADS_IN_ALL {
-        return Err(Refusal::Full { found });
+        return Err(WorkerRefusal::Full { found });
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_ledger::{Outcome, REMEMBERED};
+use queens_ledger::{REMEMBERED, SpanOutcome};
 use queens_messages::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, WorkerId, WorkerState};
 use queens_solver::{Count, Span};
 
@@ -21,7 +21,7 @@ fn lies(job: JobId, lease: LeaseId, n_crosses: u32) -> Vec<Delta> {
     (0..n_crosses).map(lie).collect()
 }
 
-fn say(world: &mut World, worker: WorkerId, deltas: Vec<Delta>) -> Vec<Outcome> {
+fn say(world: &mut World, worker: WorkerId, deltas: Vec<Delta>) -> Vec<SpanOutcome> {
     let report = Report { sequence: 1000, deltas, finished: Vec::new() };
     let outcomes = world.ledger.report(world.now, worker, &report).expect("in order");
     world.carry_out();
@@ -45,14 +45,17 @@ fn a_liar_is_believed_of_nothing_that_its_lease_was_not_granted() {
         for job in [job, other] {
             let deltas: Vec<Delta> = lies(job, lease, 40).into_iter().filter(is_lie).collect();
             let outcomes = say(&mut world, liar, deltas);
-            assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Unleased), "{lease}: {outcomes:?}");
+            assert!(
+                outcomes.iter().all(|outcome| *outcome == SpanOutcome::Unleased),
+                "{lease}: {outcomes:?}"
+            );
         }
     }
     // Not even the truth, if somebody else was asked.
-    assert_eq!(say(&mut world, liar, vec![theirs]), [Outcome::Unleased]);
+    assert_eq!(say(&mut world, liar, vec![theirs]), [SpanOutcome::Unleased]);
     assert_eq!(world.job(job).progress.n_recorded, 0);
-    assert_eq!(world.report(liar, Some(own)), [Outcome::Recorded]);
-    assert_eq!(world.report(honest, Some(theirs)), [Outcome::Recorded]);
+    assert_eq!(world.report(liar, Some(own)), [SpanOutcome::Recorded]);
+    assert_eq!(world.report(honest, Some(theirs)), [SpanOutcome::Recorded]);
     world.finish();
     world.check_done(job);
     world.check_done(other);
@@ -69,9 +72,9 @@ fn a_hello_gives_nothing_that_was_not_granted() {
         let held = vec![Held { lease, job, spans: Vec::clone(&spans) }];
         let liar = world.connect_with(2, "mallory", held);
         let outcomes = say(&mut world, liar, lies(job, lease, 30));
-        assert!(!outcomes.contains(&Outcome::Recorded), "{outcomes:?}");
+        assert!(!outcomes.contains(&SpanOutcome::Recorded), "{outcomes:?}");
     }
-    assert_eq!(world.report(honest, Some(theirs)), [Outcome::Recorded]);
+    assert_eq!(world.report(honest, Some(theirs)), [SpanOutcome::Recorded]);
     world.finish();
     world.check_done(job);
 }
@@ -84,14 +87,18 @@ fn after_a_restart_a_worker_is_believed_of_what_its_hello_names_and_of_nothing_e
     let counted = world.begin(worker).expect("something to count");
     let mut world = world.restart();
     let worker = world.connect(1, "anna");
-    assert_eq!(say(&mut world, worker, vec![counted]), [Outcome::Unleased], "it did not name the span");
+    assert_eq!(say(&mut world, worker, vec![counted]), [SpanOutcome::Unleased], "it did not name the span");
     let held = Held { lease: counted.lease, job, spans: vec![counted.span] };
     let worker = world.connect_with(1, "anna", vec![held.clone()]);
     // Who names the token second is not believed.
     let second = world.connect_with(2, "mallory", vec![held]);
-    assert_eq!(say(&mut world, second, vec![counted]), [Outcome::Unleased]);
-    assert_eq!(say(&mut world, worker, vec![counted]), [Outcome::Recorded]);
-    assert_eq!(say(&mut world, worker, vec![counted]), [Outcome::Discarded], "a second time is one too many");
+    assert_eq!(say(&mut world, second, vec![counted]), [SpanOutcome::Unleased]);
+    assert_eq!(say(&mut world, worker, vec![counted]), [SpanOutcome::Recorded]);
+    assert_eq!(
+        say(&mut world, worker, vec![counted]),
+        [SpanOutcome::Discarded],
+        "a second time is one too many"
+    );
     world.finish();
     world.check_done(job);
 }
@@ -132,9 +139,9 @@ fn what_a_worker_repeats_confirms_nothing() {
     let job = world.submit(8);
     let worker = world.connect(1, "anna");
     let counted = world.begin(worker).expect("something to count");
-    assert_eq!(world.report(worker, Some(counted)), [Outcome::Recorded]);
+    assert_eq!(world.report(worker, Some(counted)), [SpanOutcome::Recorded]);
     for _ in 0..5 {
-        assert_eq!(say(&mut world, worker, vec![counted; 3]), [Outcome::Discarded; 3]);
+        assert_eq!(say(&mut world, worker, vec![counted; 3]), [SpanOutcome::Discarded; 3]);
     }
     assert_eq!(world.job(job).n_verified, 0);
 }
@@ -154,7 +161,7 @@ fn a_lease_that_ended_long_ago_is_forgotten() {
     world.pass(REMEMBERED / 2);
     world.pass(REMEMBERED + Duration::from_secs(60));
     let back = world.connect_with(1, "anna", vec![held]);
-    assert_eq!(say(&mut world, back, vec![counted]), [Outcome::Unleased]);
+    assert_eq!(say(&mut world, back, vec![counted]), [SpanOutcome::Unleased]);
     world.finish();
     world.check_done(job);
 }

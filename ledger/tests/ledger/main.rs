@@ -10,7 +10,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Phase, Store, Stored, Write};
-use queens_ledger::{JobRefusal, Ledger, Outcome, RestoreError, UnknownWorker};
+use queens_ledger::{JobRefusal, Ledger, RestoreError, SpanOutcome, UnknownWorker};
 use queens_messages::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, WorkerId, WorkerState};
 use queens_solver::Span;
 
@@ -28,7 +28,7 @@ fn a_paused_job_loses_nothing_gets_no_leases_and_stays_paused_after_a_restart() 
     world.carry_out();
     assert_eq!(world.next(worker), None, "all that it has not begun is taken back");
     assert_eq!(world.job(job).state, JobState::Paused);
-    assert_eq!(world.report(worker, in_hand), [Outcome::Recorded]);
+    assert_eq!(world.report(worker, in_hand), [SpanOutcome::Recorded]);
     let before = world.job(job);
     assert_eq!((before.progress.n_recorded, before.n_workers), (2, 0));
     world.pass(Duration::from_secs(100));
@@ -56,7 +56,7 @@ fn what_a_paused_worker_has_in_hand_is_given_to_nobody_else() {
     world.ledger.resume(world.now, job).expect("is paused");
     world.carry_out();
     while world.step(second) {}
-    assert_eq!(world.report(first, in_hand), [Outcome::Recorded]);
+    assert_eq!(world.report(first, in_hand), [SpanOutcome::Recorded]);
     world.finish();
     world.check_done(job);
 }
@@ -92,7 +92,7 @@ fn workers_go_over_to_a_more_urgent_job_at_their_next_chunk() {
     world.ledger.set_priority(world.now, urgent, priority(3)).expect("is there");
     world.carry_out();
     for (worker, in_hand) in workers.into_iter().zip(in_hand) {
-        assert_eq!(world.report(worker, in_hand), [Outcome::Recorded]);
+        assert_eq!(world.report(worker, in_hand), [SpanOutcome::Recorded]);
         assert_eq!(world.next(worker).map(|(job, _)| job), Some(urgent));
     }
     while world.job(urgent).state != JobState::Done {
@@ -140,7 +140,7 @@ fn a_drained_worker_reports_what_it_has_in_hand_and_gets_no_more() {
     for (worker, in_hand) in [(first, in_hand), (second, None)] {
         assert!(world.workers[&worker].sent_home);
         assert_eq!(world.worker_state(worker), WorkerState::Draining);
-        assert!(world.report(worker, in_hand).iter().all(|outcome| *outcome == Outcome::Recorded));
+        assert!(world.report(worker, in_hand).iter().all(|outcome| *outcome == SpanOutcome::Recorded));
         assert!(world.workers[&worker].leases.is_empty());
     }
     // Told again, should it have missed it.
@@ -169,7 +169,7 @@ fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
     assert_eq!(world.ledger.block(world.now, &named("anna")), 1);
     assert_eq!(world.ledger.block(world.now, &named("anna")), 1, "may be repeated");
     world.carry_out();
-    assert_eq!(world.report(first, in_hand), [Outcome::Recorded]);
+    assert_eq!(world.report(first, in_hand), [SpanOutcome::Recorded]);
     assert!(world.workers[&first].leases.is_empty());
     assert_eq!(world.workers[&first].notices.len(), 1);
     assert_eq!(world.worker_state(first), WorkerState::Blocked);
@@ -262,7 +262,7 @@ fn failures_on_what_is_not_held_change_nothing() {
     assert_eq!(world.job(job).n_failed, 0);
     let beyond = Failure { span: Span::new(0, 0, u64::MAX).expect("not empty"), ..failure };
     assert!(world.ledger.fail(world.now, first, &beyond).is_err());
-    assert_eq!(world.report(first, Some(held)), [Outcome::Recorded]);
+    assert_eq!(world.report(first, Some(held)), [SpanOutcome::Recorded]);
     world.finish();
     world.check_done(job);
 }
@@ -318,7 +318,7 @@ fn a_worker_that_lives_keeps_its_lease_for_as_long_as_it_takes() {
         world.report(worker, None);
     }
     assert_eq!(world.job(job).n_workers, 1);
-    assert_eq!(world.report(worker, in_hand), [Outcome::Recorded]);
+    assert_eq!(world.report(worker, in_hand), [SpanOutcome::Recorded]);
     // Silence is another matter.
     world.pass(Duration::from_secs(15));
     assert_eq!(world.job(job).n_workers, 0);
@@ -338,9 +338,9 @@ fn what_was_counted_for_another_coordinator_is_not_believed() {
     let held = Held { lease: counted.lease, job: counted.job, spans: vec![counted.span] };
     let worker = ours.connect_with(1, "anna", vec![held]);
     assert!(!ours.workers[&worker].leases.contains_key(&counted.lease));
-    assert_eq!(ours.report(worker, Some(counted)), [Outcome::Unleased]);
+    assert_eq!(ours.report(worker, Some(counted)), [SpanOutcome::Unleased]);
     let unknown = Delta { job: JobId(77), ..counted };
-    assert_eq!(ours.report(worker, Some(unknown)), [Outcome::Unleased]);
+    assert_eq!(ours.report(worker, Some(unknown)), [SpanOutcome::Unleased]);
     assert_eq!(ours.job(job).progress.n_recorded, 0);
     ours.finish();
     ours.check_done(job);
@@ -422,7 +422,7 @@ proptest! {
                 6 => in_hand.extend(world.begin(id).map(|delta| (id, delta))),
                 7 => {
                     if let Some((id, delta)) = in_hand.pop() {
-                        prop_assert_eq!(world.report(id, Some(delta)), [Outcome::Recorded]);
+                        prop_assert_eq!(world.report(id, Some(delta)), [SpanOutcome::Recorded]);
                     }
                 }
                 8 => world.pass(Duration::from_millis(700)),
@@ -431,7 +431,7 @@ proptest! {
             world.carry_out();
         }
         for (id, delta) in in_hand {
-            prop_assert_eq!(world.report(id, Some(delta)), [Outcome::Recorded]);
+            prop_assert_eq!(world.report(id, Some(delta)), [SpanOutcome::Recorded]);
         }
         for name in names {
             _ = world.ledger.unblock(world.now, &named(name));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, Stored};
-use queens_ledger::{Ledger, Outcome};
+use queens_ledger::{Ledger, SpanOutcome};
 use queens_messages::{
     Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority, Report, Speed,
     ToWorker, WorkerId, WorkerState,
@@ -167,7 +167,7 @@ impl World {
     }
 
     /// A worker reports what it had in hand, and which of its leases are at their end.
-    pub(crate) fn report(&mut self, id: WorkerId, delta: Option<Delta>) -> Vec<Outcome> {
+    pub(crate) fn report(&mut self, id: WorkerId, delta: Option<Delta>) -> Vec<SpanOutcome> {
         let worker = self.workers.get_mut(&id).expect("connected");
         worker.n_reports += 1;
         if delta.is_some() {

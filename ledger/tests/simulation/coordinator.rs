@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use queens_ledger::{Batch, Core, Due, JobChange, Note, Refusal, Sealed, Session, TooManyJobs, WorkerChange};
+use queens_ledger::{
+    Batch, Core, Due, JobChange, Note, Sealed, Session, TooManyJobs, WorkerChange, WorkerRefusal,
+};
 use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 
@@ -80,8 +82,8 @@ pub(crate) struct Coordinator {
     /// What should be open: the last link of each worker that has not ended.
     open: BTreeMap<WorkerId, u64>,
     answers: Vec<Answer>,
-    /// Could not be written yet, since when.
-    unwritten: Option<(Batch, Duration)>,
+    /// Could not be written yet.
+    unwritten: Option<Batch>,
     /// How many more messages it sends before it dies, if it is to die after its next commit.
     pub(crate) dies_after: Option<u64>,
 }
@@ -143,10 +145,10 @@ impl Coordinator {
         let next_tick = self.core.next_tick(false);
         self.core.wake(time, false, 0);
         while let Some(command) = self.queue.pop_front() {
-            self.apply(time, command, around);
+            self.apply(command, around);
         }
         if next_tick.is_some_and(|next_tick| time >= next_tick) {
-            self.core.tick(time);
+            self.core.tick();
         }
         self.carry_out(time, around);
     }
@@ -158,55 +160,55 @@ impl Coordinator {
         }
     }
 
-    fn apply(&mut self, time: Duration, command: Command, around: &mut Surroundings<'_>) {
-        self.now = self.now.max(self.core.now(time));
+    fn apply(&mut self, command: Command, around: &mut Surroundings<'_>) {
+        self.now = self.now.max(self.core.now());
         match command {
             Command::Submit(n) => {
-                self.answers.push(Answer::Submitted(self.core.submit(time, n, Default::default())));
+                self.answers.push(Answer::Submitted(self.core.submit(n, Default::default())));
             }
             Command::Cancel(job) => {
                 let was_over = around.disk.is_over(job) || self.is_complete(job, around);
-                self.answers.push(Answer::Cancelled(job, self.core.cancel(time, job)));
+                self.answers.push(Answer::Cancelled(job, self.core.cancel(job)));
                 if around.disk.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
                 }
             }
             Command::Planned(job) => {
-                self.core.planned(time, job, puzzle(around.puzzles, job).plan.clone().into());
+                self.core.planned(job, puzzle(around.puzzles, job).plan.clone().into());
                 around.witness.planned(job);
             }
             Command::Connect { hello, link } => {
                 around.witness.connect(self.now, around.puzzles, &hello);
                 let worker = hello.worker;
-                let session = self.core.connect(time, hello).expect("its hello is in order");
+                let session = self.core.connect(hello).expect("its hello is in order");
                 self.sessions.insert(link, session);
                 self.open.insert(worker, link);
             }
-            Command::ChangeJob(job, change) => _ = self.core.change_job(time, job, change),
+            Command::ChangeJob(job, change) => _ = self.core.change_job(job, change),
             Command::ChangeWorkers(name, change) => {
-                _ = self.core.change_workers(time, &Name::of_any(&name), change);
+                _ = self.core.change_workers(&Name::of_any(&name), change);
             }
             Command::Failure { link, failure } => {
                 let Some(&session) = self.sessions.get(&link) else { return };
                 let worker = session.worker();
                 let is_open = self.is_open(link);
-                match self.core.fail(time, session, &failure) {
+                match self.core.fail(session, &failure) {
                     Ok(()) if is_open => around.witness.fail(worker, &failure),
                     Ok(()) => panic!("{worker} is heard in a session that has ended: {failure:?}"),
                     Err(_) => _ = self.end(link),
                 }
             }
-            Command::Report { link, report } => self.report(time, link, &report, around),
+            Command::Report { link, report } => self.report(link, &report, around),
             Command::Goodbye { link } => {
                 let Some(&session) = self.sessions.get(&link) else { return };
-                self.core.goodbye(time, session);
+                self.core.goodbye(session);
                 if self.end(link) {
                     around.witness.leave(session.worker());
                 }
             }
             Command::Disconnect { link } => {
                 let Some(&session) = self.sessions.get(&link) else { return };
-                self.core.disconnect(time, session);
+                self.core.disconnect(session);
                 self.end(link);
             }
         }
@@ -217,12 +219,12 @@ impl Coordinator {
         progress.is_some_and(|progress| around.witness.n_recorded(job) == progress.n_subproblems)
     }
 
-    fn report(&mut self, time: Duration, link: u64, report: &Report, around: &mut Surroundings<'_>) {
+    fn report(&mut self, link: u64, report: &Report, around: &mut Surroundings<'_>) {
         let Some(&session) = self.sessions.get(&link) else { return };
         let worker = session.worker();
         let is_known =
             self.is_open(link) && self.core.ledger().workers().iter().any(|known| known.id == worker);
-        let result: Result<_, Refusal> = self.core.report(time, session, report);
+        let result: Result<_, WorkerRefusal> = self.core.report(session, report);
         let is_accepted = is_known && around.witness.accepts(around.puzzles, report);
         let expected = is_accepted.then(|| {
             let outcomes = result.as_deref().unwrap_or_default();
@@ -250,18 +252,17 @@ impl Coordinator {
     /// First makes durable, then tells, as the event loop does.
     fn carry_out(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         loop {
-            let (batch, failed) = match self.unwritten.take() {
-                Some((batch, failed)) => (batch, Some(failed)),
-                None => (self.core.take_batch(), None),
-            };
+            let unwritten = self.unwritten.take();
+            let has_waited = unwritten.is_some();
+            let batch = unwritten.unwrap_or_else(|| self.core.take_batch());
             self.check_sessions(around);
             let has_writes = !batch.writes().is_empty();
             if has_writes && around.disk.commit(around.puzzles, batch.writes()).is_err() {
-                self.unwritten = Some((batch, failed.unwrap_or(time)));
+                self.unwritten = Some(batch);
                 return around.requests.push(Request::Retry);
             }
-            if let Some(failed) = failed {
-                self.core.stood_still(failed, time);
+            if has_waited {
+                self.core.stood_still(time);
             }
             let Due { durable, messages, plans, comparisons } = batch.written();
             self.check(around);

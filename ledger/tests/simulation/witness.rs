@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Recorded};
-use queens_ledger::{Comparison, Outcome, REMEMBERED};
+use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
 use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Span};
 
@@ -139,8 +139,8 @@ impl Witness {
         now: Duration,
         worker: WorkerId,
         report: &Report,
-        outcomes: &[Outcome],
-    ) -> Vec<Outcome> {
+        outcomes: &[SpanOutcome],
+    ) -> Vec<SpanOutcome> {
         let deltas = report.deltas.iter().zip(outcomes);
         let expected = deltas.map(|(delta, &outcome)| self.record(now, worker, delta, outcome)).collect();
         for lease in &report.finished {
@@ -161,13 +161,19 @@ impl Witness {
         }
     }
 
-    fn record(&mut self, now: Duration, worker: WorkerId, delta: &Delta, outcome: Outcome) -> Outcome {
+    fn record(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        delta: &Delta,
+        outcome: SpanOutcome,
+    ) -> SpanOutcome {
         if let Some(seen) = self.leases.get_mut(&delta.lease).filter(|seen| seen.worker == worker) {
             seen.take_off(&[delta.span]);
         }
         let mut granted =
             self.granted.get_mut(&delta.lease).filter(|granted| granted.may_report(worker, delta));
-        let is_ignored = matches!(outcome, Outcome::Unleased | Outcome::Discarded);
+        let is_ignored = matches!(outcome, SpanOutcome::Unleased | SpanOutcome::Discarded);
         if granted
             .as_ref()
             .is_some_and(|granted| is_ignored && now.saturating_sub(granted.since) > REMEMBERED)
@@ -177,26 +183,26 @@ impl Witness {
         let is_granted = granted.is_some();
         granted.into_iter().for_each(|granted| granted.take_off(delta.span));
         if self.cancelled.contains(&delta.job) {
-            return Outcome::Discarded;
+            return SpanOutcome::Discarded;
         }
         let recorded = self.recorded.entry((delta.job, delta.span.cross())).or_default();
         let range = delta.span.from()..delta.span.to();
         match (is_granted, recorded.contains(&range)) {
-            (false, true) => Outcome::Discarded,
+            (false, true) => SpanOutcome::Discarded,
             (false, false) => {
                 self.unleased.insert((worker, delta.lease, delta.span));
-                Outcome::Unleased
+                SpanOutcome::Unleased
             }
             (true, true) => {
                 let Delta { job, span, count, .. } = *delta;
                 self.repeated.push(Comparison { job, span, count, name: name(worker) });
-                Outcome::Repeated
+                SpanOutcome::Repeated
             }
-            (true, false) if recorded.intersects(&range) => Outcome::Discarded,
+            (true, false) if recorded.intersects(&range) => SpanOutcome::Discarded,
             (true, false) => {
                 recorded.insert(range);
                 self.fresh.push((Some(delta.job), delta.span));
-                Outcome::Recorded
+                SpanOutcome::Recorded
             }
         }
     }
