@@ -29,7 +29,8 @@ impl TryFrom<f64> for Speed {
 
     fn try_from(nodes_per_second: f64) -> Result<Self, InvalidSpeed> {
         if nodes_per_second.is_finite() && nodes_per_second >= 0.0 {
-            Ok(Self(nodes_per_second))
+            // There is a negative zero, which nobody should read.
+            Ok(Self(nodes_per_second + 0.0))
         } else {
             Err(InvalidSpeed(nodes_per_second.to_string()))
         }
@@ -45,7 +46,7 @@ impl From<u32> for Speed {
 /// The speed of all together; of too many to be told, the largest that can be.
 impl Sum for Speed {
     fn sum<I: Iterator<Item = Self>>(speeds: I) -> Self {
-        Self(speeds.map(Self::get).sum::<f64>().min(f64::MAX))
+        Self(speeds.map(Self::get).fold(0.0, |sum, speed| sum + speed).min(f64::MAX))
     }
 }
 
@@ -63,5 +64,13 @@ mod tests {
         }
         let most = Speed::try_from(f64::MAX).expect("a speed");
         assert_eq!([most, most].into_iter().sum::<Speed>(), most);
+    }
+
+    /// The sum of no numbers is -0, which people would be shown as "-0".
+    #[test]
+    fn no_speed_has_a_sign() {
+        for zero in [std::iter::empty::<Speed>().sum(), Speed::try_from(-0.0).expect("a speed")] {
+            assert!(zero.get().is_sign_positive(), "{zero:?}");
+        }
     }
 }
