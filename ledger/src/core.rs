@@ -247,9 +247,12 @@ impl Core {
     pub fn fail(&mut self, session: Session, failure: &Failure) -> Result<(), WorkerRefusal> {
         self.is_open(session)?;
         let worker = session.worker();
-        self.ledger.fail(self.now(), worker, failure).inspect_err(|_| self.disconnect(session))?;
-        let name = self.ledger.worker_name(worker).cloned();
-        self.notes.push(Note::Failed { worker, name, failure: failure.clone() });
+        let is_known =
+            self.ledger.fail(self.now(), worker, failure).inspect_err(|_| self.disconnect(session))?;
+        if is_known {
+            let name = self.ledger.worker_name(worker).cloned();
+            self.notes.push(Note::Failed { worker, name, failure: failure.clone() });
+        }
         Ok(())
     }
 

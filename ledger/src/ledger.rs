@@ -169,11 +169,17 @@ impl Ledger {
         reports::report(&mut self.book, now, worker, report)
     }
 
-    /// A worker can't count a span. Others try, and the rest of the lease goes on.
+    /// A worker can't count a span. Others try, and the rest of the lease goes on. Returns whether the span is known to
+    /// be one of the job: nobody can tell that of leases of another coordinator, and nothing is believed of them.
     ///
     /// # Errors
     /// If it makes no sense; then nothing changes.
-    pub fn fail(&mut self, now: Duration, worker: WorkerId, failure: &Failure) -> Result<(), WorkerRefusal> {
+    pub fn fail(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        failure: &Failure,
+    ) -> Result<bool, WorkerRefusal> {
         failures::fail(&mut self.book, now, worker, failure)
     }
 

@@ -9,31 +9,32 @@ use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::check_span;
 use crate::schedule::feed::feed;
 
+/// Returns whether there is such a span. Whose lease it was is another matter.
 pub(crate) fn fail(
     book: &mut Book,
     now: Duration,
     worker: WorkerId,
     failure: &Failure,
-) -> Result<(), WorkerRefusal> {
+) -> Result<bool, WorkerRefusal> {
     book.advance(now);
     let now = book.now();
     let name = book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.name().clone();
     let &Failure { job, lease: id, span, ref reason } = failure;
     if !book.leases().tokens().has(id) {
-        return Ok(());
+        return Ok(false);
     }
     check_span(book, job, span)?;
     let Some(lease) = book.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
-        return Ok(());
+        return Ok(true);
     };
     let mut tried = book.still_there(lease.tried());
     tried.insert(worker);
     let Some(plan) = book.counting(job).map(|counting| counting.plan().clone()) else {
-        return Ok(());
+        return Ok(true);
     };
     let failed = book.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
     if failed.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let too_many_spans = book.change_job(job, |job| {
         let reason = format!("{name} failed on {span}: {reason}");
@@ -45,5 +46,5 @@ pub(crate) fn fail(
         book.take_back_all(worker);
     }
     feed(book);
-    Ok(())
+    Ok(true)
 }

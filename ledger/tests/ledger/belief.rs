@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use queens_ledger::{REMEMBERED, SpanOutcome};
-use queens_messages::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, WorkerId, WorkerState};
-use queens_solver::{Count, Span};
+use queens_ledger::store::Stored;
+use queens_ledger::{Core, Note, REMEMBERED, SpanOutcome};
+use queens_messages::{
+    Delta, Failure, Held, Hello, JobId, JobState, LeaseId, Report, Speed, WorkerId, WorkerState,
+};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
-use crate::world::World;
+use crate::world::{World, named};
 
 /// Counts of whole crosses that nobody has counted.
 fn lies(job: JobId, lease: LeaseId, n_crosses: u32) -> Vec<Delta> {
@@ -243,4 +246,29 @@ fn a_worker_that_reports_now_and_then_does_not_fail_on_all_the_rest() {
     }
     assert_eq!(world.worker_state(worker), WorkerState::Failing, "after {n_failures} failures");
     assert!(world.job(job).n_failed <= 32, "{:?}", world.job(job));
+}
+
+/// There may be no such job, and history can't even be stored of one whose number no column holds.
+#[test]
+fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
+    let mut core = Core::restore(Stored::default()).expect("nothing");
+    let hello = Hello {
+        worker: WorkerId(1),
+        name: named("mallory"),
+        build: named("0"),
+        kernel: named("portable"),
+        n_threads: 1,
+        speed: Speed::default(),
+        decomposition: DECOMPOSITION_VERSION,
+        held: Vec::new(),
+    };
+    let session = core.connect(hello).expect("in order");
+    core.take_notes();
+    let span = Span::new(u32::MAX, 0, u64::MAX).expect("not empty");
+    for (job, lease) in [(JobId(u64::MAX), LeaseId(1)), (JobId(1), LeaseId(u64::MAX))] {
+        let failure = Failure { job, lease, span, reason: "lie".to_owned() };
+        core.fail(session, &failure).expect("may be of another coordinator");
+    }
+    let notes = core.take_notes();
+    assert!(!notes.iter().any(|note| matches!(note, Note::Failed { .. })), "{notes:?}");
 }
