@@ -138,7 +138,6 @@ impl From<Status> for Problem {
             Code::NotFound
             | Code::InvalidArgument
             | Code::FailedPrecondition
-            | Code::OutOfRange
             | Code::AlreadyExists
             | Code::PermissionDenied
             | Code::Unauthenticated => Self::Refused(words()),
@@ -147,6 +146,8 @@ impl From<Status> for Problem {
             | Code::Cancelled
             | Code::Unknown
             | Code::DeadlineExceeded
+            // What gRPC itself says at either end of a message that is too large, or whose length is garbled.
+            | Code::OutOfRange
             | Code::ResourceExhausted
             | Code::Aborted
             | Code::Internal
@@ -216,6 +217,14 @@ mod tests {
             check(Code::Unavailable, words, Problem::Unavailable(words.to_owned()), words);
         }
         check(Code::NotFound, "a\u{1b}[2J", Problem::Refused(r"a\u{1b}[2J".to_owned()), r"a\u{1b}[2J");
+    }
+
+    /// A worker would end for a refusal.
+    #[test]
+    fn a_message_that_is_too_large_is_no_refusal() {
+        let words =
+            "Error, decoded message length too large: found 17825802 bytes, the limit is: 16777216 bytes";
+        check(Code::OutOfRange, words, Problem::Unavailable(words.to_owned()), words);
     }
 
     #[test]
