@@ -296,6 +296,7 @@ impl EventLoop {
             };
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
+            plans.into_iter().for_each(|(job, n)| self.planners.add(job, n));
             if !self.answers.is_empty() {
                 // Whoever gets an answer finds what it is about in the snapshot.
                 self.publish(true);
@@ -304,7 +305,6 @@ impl EventLoop {
                 answer(&durable);
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
-            plans.into_iter().for_each(|(job, n)| self.planners.add(job, n));
             for comparison in &comparisons {
                 match self.store.find(comparison.job, comparison.span) {
                     Ok(recorded) => {

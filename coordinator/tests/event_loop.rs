@@ -176,6 +176,17 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
 }
 
+/// It would be shown as waiting for "0 other plans", and for as long as nothing can be written.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
+    let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN).expect("an empty store");
+    tokio::spawn(running);
+    let n = BoardSize::new(24).expect("a board size");
+    let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
+    let snapshot = handle.snapshot();
+    assert_eq!(snapshot.job(job).expect("it is there").n_plans_before, None);
+}
+
 /// Nobody has to look for a job to learn it.
 #[tokio::test(start_paused = true)]
 async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {

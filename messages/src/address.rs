@@ -1,6 +1,7 @@
 //! Addresses: where a coordinator is, and what a program listens on.
 
 use std::fmt;
+use std::net::SocketAddrV6;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -39,7 +40,8 @@ impl FromStr for ListenAddress {
 
     fn from_str(text: &str) -> Result<Self, InvalidListenAddress> {
         let (host, port) = text.rsplit_once(':').ok_or(InvalidListenAddress)?;
-        let fits = is_host(host) && is_port(port);
+        // Those of a link have a zone, which no URL can have: [fe80::1%2].
+        let fits = (is_host(host) && is_port(port)) || text.parse::<SocketAddrV6>().is_ok();
         if fits { Ok(Self(text.to_owned())) } else { Err(InvalidListenAddress) }
     }
 }
@@ -109,7 +111,14 @@ mod tests {
 
     #[test]
     fn addresses_have_a_host_and_a_port_and_nothing_else() {
-        for text in ["127.0.0.1:8000", "0.0.0.0:0", "[::1]:80", "rack-3.example.org:65535", "my_host:1"] {
+        for text in [
+            "127.0.0.1:8000",
+            "0.0.0.0:0",
+            "[::1]:80",
+            "[fe80::1%2]:80",
+            "rack-3.example.org:65535",
+            "my_host:1",
+        ] {
             check(text, true, false);
         }
         for text in ["http://127.0.0.1:50051", "http://coordinator:1/", "HTTP://[::1]:50051"] {
@@ -127,6 +136,8 @@ mod tests {
             "a b:80",
             "a\u{202e}:80",
             "a/b:80",
+            "a%2:80",
+            "http://[fe80::1%2]:80",
             "user@a:80",
             "https://a:80",
             "http://a",

@@ -219,7 +219,7 @@ fn failures_of_a_worker_that_left_or_is_blocked_do_not_count() {
         if leaves {
             (1..=3).for_each(|id| world.ledger.goodbye(world.now, WorkerId(id)));
         } else {
-            world.ledger.block(world.now, &crate::world::named("mallory"));
+            world.ledger.block(world.now, &named("mallory"));
         }
         world.carry_out();
         while world.step(honest) {}

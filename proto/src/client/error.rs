@@ -222,7 +222,8 @@ mod tests {
     /// A worker would end for a refusal.
     #[test]
     fn a_message_that_is_too_large_is_no_refusal() {
-        let words = "Error, decoded message length too large: found 17825802 bytes, the limit is: 16777216 bytes";
+        let words =
+            "Error, decoded message length too large: found 17825802 bytes, the limit is: 16777216 bytes";
         check(Code::OutOfRange, words, Problem::Unavailable(words.to_owned()), words);
     }
 
