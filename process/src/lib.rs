@@ -10,7 +10,7 @@ mod threads;
 
 pub use arguments::{arguments, wrong_usage};
 pub use files::allow_many_files;
-pub use output::{complain, is_screen, print, say, stdout};
+pub use output::{complain, is_screen, print, print_some, say, stdout};
 pub use signals::cancel_on_signal;
 pub use threads::{default_threads, threads};
 

@@ -44,13 +44,21 @@ pub fn stdout() -> io::Result<io::Stdout> {
 /// # Errors
 /// If they can't be written.
 pub fn print(lines: &str) -> io::Result<()> {
+    print_some(lines).map(drop)
+}
+
+/// The same of one of several answers. Returns whether its reader is still there for the next.
+///
+/// # Errors
+/// If they can't be written.
+pub fn print_some(lines: &str) -> io::Result<bool> {
     let print = |mut out: io::Stdout| {
         writeln!(out, "{}", plain::lines(lines))?;
         out.flush()
     };
     match stdout().and_then(print) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        printed => printed,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        printed => printed.map(|()| true),
     }
 }
 

@@ -8,7 +8,7 @@ use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
 use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::{records, share};
-use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::process::{Running, wait_at_most, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -149,6 +149,14 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
     let watched = coordinator.queens(["watch", &job]);
     assert_eq!(watched.status.code(), Some(1), "{watched:?}");
+    // Who watches ends when nobody reads what it says.
+    let running = coordinator.submit(19);
+    let mut unread = Running::start(&mut coordinator.queens_command(["watch", &running]));
+    unread.close_stdout();
+    let unread = unread.wait();
+    assert_eq!((unread.status.code(), unread.stderr.as_str()), (Some(0), ""), "{unread:?}");
+    assert_ne!(coordinator.status(&running)["state"], "done");
+    assert_eq!(coordinator.queens(["cancel", &running]).status.code(), Some(0));
     // The worker is free for the next job at once.
     let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
     assert_eq!(answer["solutions"], "724");

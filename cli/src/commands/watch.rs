@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connect::watch_job;
 use crate::flags::JobArgs;
 use crate::present::job::{line, state};
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of, print_some};
 use crate::present::progress::{Progress, Showing};
 
 /// The least time between two lines.
@@ -26,6 +26,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let bar_instead = is_screen(&stdout()?) && args.remote.output() == Output::Text;
     let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
     let (mut failed, mut printed) = (None, None);
+    let unread = CancellationToken::new();
     let watching = watch_job(&operator, args.job, |job, store_error| {
         progress.show(job, store_error);
         if bar_instead && !job.state.is_over() {
@@ -45,20 +46,27 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
             Output::Json => json_of(&Job::of(job, store_error)),
             Output::Text => Ok(line(job)),
         };
-        if let Err(error) = line.and_then(|line| print(&line)) {
-            failed.get_or_insert(error);
+        match line.and_then(|line| print_some(&line)) {
+            Ok(true) => {}
+            Ok(false) => unread.cancel(),
+            Err(error) => {
+                failed = Some(error);
+                unread.cancel();
+            }
         }
     });
     let job = tokio::select! {
-        job = watching => job?,
-        () = stop.cancelled() => {
-            progress.clear();
-            return Ok(ExitCode::FAILURE);
-        }
+        biased;
+        () = stop.cancelled() => None,
+        () = unread.cancelled() => None,
+        job = watching => Some(job?),
     };
-    match failed {
-        Some(error) => Err(error),
-        None if job.state == JobState::Done => Ok(ExitCode::SUCCESS),
-        None => Ok(ExitCode::FAILURE),
+    progress.clear();
+    match (failed, job) {
+        (Some(error), _) => Err(error),
+        (None, Some(job)) if job.state == JobState::Done => Ok(ExitCode::SUCCESS),
+        // Who has read enough has no quarrel with the job.
+        (None, None) if unread.is_cancelled() => Ok(ExitCode::SUCCESS),
+        (None, _) => Ok(ExitCode::FAILURE),
     }
 }

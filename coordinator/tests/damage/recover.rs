@@ -192,6 +192,11 @@ fn recovering_overwrites_nothing_and_needs_something() {
     assert_eq!(contents(new.path()).len(), 1);
     check(&sound.path().join("missing"), &new_dir().path().join("new"), "No such file");
     check(new.path(), &new_dir().path().join("new"), "No such file");
+    let inside = contents(sound.path());
+    for name in ["new", "new/new", "new/../new"] {
+        check(sound.path(), &sound.path().join(name), "is in the damaged directory");
+    }
+    assert_eq!(contents(sound.path()), inside);
     let garbage = new_dir();
     for bytes in [&b""[..], b"garbage", &[0xff; 3 * PAGE]] {
         fs::write(garbage.path().join(DATABASE), bytes).expect("writes");

@@ -31,6 +31,9 @@ pub enum RecoverError {
     /// There is something in the new directory.
     #[error("'{}' is not empty: what is recovered needs a directory of its own", .0.display())]
     Occupied(PathBuf),
+    /// The new directory would lie in the damaged one.
+    #[error("'{}' is in the damaged directory, in which nothing is written: name another one", .0.display())]
+    Inside(PathBuf),
     /// No row proves itself.
     #[error(
         "nothing in '{}' proves itself: it is no database of this program, or one of before schema version 3, which \
@@ -46,6 +49,14 @@ pub enum RecoverError {
         /// What went wrong.
         reason: String,
     },
+}
+
+/// Whether a directory, which may not be there yet, is to lie in one that is there.
+fn is_inside(new_dir: &Path, dir: &Path) -> bool {
+    let absolute = std::path::absolute(new_dir).unwrap_or_else(|_| new_dir.to_owned());
+    let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
+    existing.zip(dir).is_some_and(|(existing, dir)| existing.starts_with(dir))
 }
 
 /// What was recovered.
@@ -86,6 +97,9 @@ pub struct RecoveredJob {
 pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError> {
     let unwritable = |reason: String| RecoverError::Unwritable { path: new_dir.to_owned(), reason };
     let (database, log) = open_damaged(damaged)?;
+    if is_inside(new_dir, damaged) {
+        return Err(RecoverError::Inside(new_dir.to_owned()));
+    }
     fs::create_dir_all(new_dir).map_err(|error| unwritable(error.to_string()))?;
     let entry = fs::read_dir(new_dir).map_err(|error| unwritable(error.to_string()))?.next();
     if entry.is_some() {
