@@ -23,7 +23,7 @@ fn plans(criterion: &mut Criterion) {
                 let plan =
                     Plan::new(board, Method::Search, NonZeroUsize::MIN, &never).expect("nobody stops it");
                 let n_subproblems: u64 =
-                    plan.crosses().iter().map(|planned| planned.choice().n_subproblems).sum();
+                    plan.parts().iter().map(|planned| planned.choice().n_subproblems).sum();
                 assert_eq!(n_subproblems, expected, "n = {n}");
             });
         });
