@@ -18,6 +18,7 @@ use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
 use crate::counting::counted::{Counted, Counter, kernels};
+use crate::method::MethodChoice;
 use crate::present::job::describe_failure;
 use crate::present::numbers::percent;
 use crate::present::progress::{Progress, Showing};
@@ -28,6 +29,7 @@ const NAME: &str = "local";
 /// What is to be counted in this process, and how.
 pub(crate) struct LocalCount {
     pub(crate) n: BoardSize,
+    pub(crate) method: MethodChoice,
     pub(crate) kernel: Kernel,
     pub(crate) n_threads: NonZeroUsize,
     /// Where what is counted is kept.
@@ -154,13 +156,28 @@ impl LocalCount {
                 self.n
             );
         }
-        match snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled) {
+        let held = snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled);
+        if let (Some(job), Some(named)) = (held, self.method.named())
+            && job.method != named
+        {
+            let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
+            bail!(
+                "data directory '{}' holds a count by {}, not by {named}: choose another directory",
+                dir.display(),
+                job.method
+            );
+        }
+        match held {
             Some(job) => {
                 // Whoever counts it now wants it counted, whatever was decided for a cluster.
                 coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
                 Ok(job.id)
             }
-            None => Ok(coordinator.submit(self.n, Priority::default()).await??),
+            None => {
+                let (choice, n, kernel) = (self.method, self.n, self.kernel);
+                let method = tokio::task::spawn_blocking(move || choice.method(n, kernel)).await?;
+                Ok(coordinator.submit(n, method, Priority::default()).await??)
+            }
         }
     }
 

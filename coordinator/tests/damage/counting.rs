@@ -74,7 +74,10 @@ impl Board {
         if let Some(other) = ledger.jobs().iter().find(|job| job.n != self.n) {
             return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
         }
-        let job = ledger.jobs().last().map_or_else(|| ledger.submit(self.n, 1_800_000_000_000), |job| job.id);
+        let job = ledger
+            .jobs()
+            .last()
+            .map_or_else(|| ledger.submit(self.n, Method::Search, 1_800_000_000_000), |job| job.id);
         let worker = self.connect(&mut ledger);
         let mut leases: Vec<Lease> = Vec::new();
         for sequence in 1.. {
@@ -90,7 +93,7 @@ impl Board {
             if status.state == JobState::Done || status.fraction() >= share {
                 return Ok(status);
             }
-            for (job, _) in effects.plans {
+            for (job, ..) in effects.plans {
                 ledger.planned(Duration::ZERO, job, self.plan.clone());
             }
             for (_, message) in effects.messages {
@@ -122,6 +125,7 @@ impl Board {
             n_threads: 4,
             speed: Speed::try_from(self.speed()).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
+            halves: None,
             held: Vec::new(),
         };
         ledger.connect(Duration::ZERO, hello).expect("in order");

@@ -23,7 +23,7 @@ pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
     Write::Job(JobEntry {
         phase,
         active: Duration::from_secs(1),
-        ..JobEntry::new(JobId(id), size(n), 1_800_000_000_000)
+        ..JobEntry::new(JobId(id), size(n), Method::Search, 1_800_000_000_000)
     })
 }
 
@@ -197,8 +197,8 @@ fn what_is_not_for_us_is_left_alone() {
     check("", write(&[b'x'; 8192]), "is damaged: 'queens.db' is no SQLite database");
     let theirs = "'queens.db' belongs to another program (application id 0x00000007, not 0x4e516e73)";
     check("", run("PRAGMA application_id = 7"), theirs);
-    let newer = "by another version: 'queens.db' has schema version 4, this program knows those up to 3";
-    check("", run("PRAGMA user_version = 4"), newer);
+    let newer = "by another version: 'queens.db' has schema version 5, this program knows those up to 4";
+    check("", run("PRAGMA user_version = 5"), newer);
     check("", run("PRAGMA user_version = 0"), "is damaged: 'queens.db' has schema version 0");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
@@ -218,7 +218,7 @@ fn what_is_not_for_us_is_left_alone() {
         connection
             .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .expect("sets");
-        connection.execute_batch("PRAGMA user_version = 4").expect("writes");
+        connection.execute_batch("PRAGMA user_version = 5").expect("writes");
         drop(connection);
         assert!(dir.join("queens.db-wal").exists());
         fs::write(dir.join("lock"), "").expect("writes");
