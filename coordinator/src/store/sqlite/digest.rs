@@ -313,6 +313,17 @@ mod tests {
         assert_eq!(plan_digest(board, &choices), 2_452_740_592_344_095_876);
     }
 
+    /// A row of a count by one method is none of a count by the other, whatever the versions of the two.
+    #[test]
+    fn digests_tell_methods_apart() {
+        let board = |method| Some(Board { n: 17, method, decomposition: 2 });
+        let range = || [3, 5, 0, 20].map(ValueRef::Integer);
+        let [search, halves] = Method::ALL.map(|method| COVERAGE_RANGE.digest(board(method), range()));
+        assert_ne!(search, halves);
+        let [search, halves] = Method::ALL.map(|method| plan_digest(board(method).expect("a board"), &[]));
+        assert_ne!(search, halves);
+    }
+
     #[test]
     fn a_row_is_written_by_its_columns() {
         let tables =
