@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_solver::{Count, Kernel, SampledPart, Sampler, parallel};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
+/// Random descents for all parts together: they take a core-second or less and find the nodes within some 1 %.
 const DESCENTS_OF_ALL: usize = 400_000;
 
 /// What a part counted to, and how long a core worked on it.
@@ -66,7 +66,7 @@ impl Measured {
 }
 
 /// The nodes of the whole board: what the sample counted if that is all of it; otherwise an estimate from random
-/// descents in all crosses.
+/// descents in all parts.
 pub(crate) fn board_nodes(
     sampler: &Sampler,
     sample: &[(SampledPart, Timed)],
@@ -76,11 +76,11 @@ pub(crate) fn board_nodes(
         let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
         return Ok(Measured::exact(nodes as f64));
     }
-    let n_crosses = sampler.n_crosses();
-    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_crosses.max(1)).unwrap_or(u32::MAX).max(1);
-    let all = parallel(n_threads, n_crosses, |_| true, |i| sampler.nodes(i, n_descents))?;
+    let n_samples = sampler.n_samples();
+    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_samples.max(1)).unwrap_or(u32::MAX).max(1);
+    let all = parallel(n_threads, n_samples, |_| true, |i| sampler.nodes(i, n_descents))?;
     let mean = Measured::ratio(all.iter().map(|&nodes| (nodes, 1.0)));
-    Ok(mean.times(Measured::exact(n_crosses as f64)))
+    Ok(mean.times(Measured::exact(n_samples as f64)))
 }
 
 /// The core-seconds of the whole board, if it has `board_nodes`.
@@ -113,18 +113,20 @@ fn per_node(
     if is_whole_board(sampler, sample.len()) {
         return Measured::exact(sample.iter().map(|(part, timed)| term(part, timed)).fold(0.0, f64::add));
     }
-    let pairs = sample.iter().map(|(part, timed)| (term(part, timed), timed.count.nodes as f64));
+    let pairs = sample.iter().map(|(part, timed)| {
+        (part.stands_for() * term(part, timed), part.stands_for() * timed.count.nodes as f64)
+    });
     Measured::ratio(pairs).times(board_nodes)
 }
 
 /// Whether so many parts are the whole board.
 pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
-    sampler.parts_are_crosses() && n_parts == sampler.n_crosses()
+    sampler.samples_are_parts() && n_parts == sampler.n_samples()
 }
 
 #[cfg(test)]
 mod tests {
-    use queens_solver::{BoardSize, published};
+    use queens_solver::{BoardSize, Method, published};
 
     use super::*;
 
@@ -145,7 +147,7 @@ mod tests {
     }
     /// How far the estimated solutions of a board are from the published ones, in standard errors.
     fn deviation(n: BoardSize) -> f64 {
-        let sampler = Sampler::new(n);
+        let sampler = Sampler::new(n, Method::Search);
         let sample: Vec<(SampledPart, Timed)> = (0..100)
             .map(|i| sampler.part(i))
             .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
@@ -172,8 +174,8 @@ mod tests {
     fn the_whole_board_is_not_estimated() {
         for n in [0, 2, 8, 12] {
             let n = BoardSize::new(n).expect("a board size");
-            let sampler = Sampler::new(n);
-            let sample: Vec<(SampledPart, Timed)> = (0..sampler.n_crosses())
+            let sampler = Sampler::new(n, Method::Search);
+            let sample: Vec<(SampledPart, Timed)> = (0..sampler.n_samples())
                 .map(|i| sampler.part(i))
                 .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
                 .collect();

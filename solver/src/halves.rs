@@ -10,11 +10,14 @@ mod descent;
 mod footprint;
 mod parts;
 mod portable;
+mod sample;
+mod shape;
 mod subproblems;
 mod transposition;
 mod work;
 
 pub use self::parts::HalvesPart;
 pub(crate) use self::parts::{HALVES_DECOMPOSITION_VERSION, parts_in_lexicographic_order};
+pub(crate) use self::sample::{HalvesSample, HalvesSampler};
 pub(crate) use self::subproblems::JoinedHalves;
 pub(crate) use self::work::choices;

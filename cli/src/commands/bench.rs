@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use queens_process::threads;
-use queens_solver::classic::Method;
-use queens_solver::{BoardSize, Kernel, SampledPart, Sampler, parallel, published};
+use queens_solver::{BoardSize, Kernel, Method, SampledPart, Sampler, classic, parallel, published};
 use serde::Serialize;
 
 use crate::flags::{KernelArgs, OutputArgs};
@@ -74,8 +73,8 @@ struct BenchAnswer {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let kernel = args.kernel.kernel();
-    let sampler = Sampler::new(args.n);
-    let n_parts = args.sample.get().min(sampler.n_crosses());
+    let sampler = Sampler::new(args.n, Method::Search);
+    let n_parts = args.sample.get().min(sampler.n_samples());
     let busy = Busy::new("choosing parts", None);
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     drop(busy);
@@ -139,8 +138,9 @@ fn check(
             let (part, timed) = &sample[i];
             let textbook = i % TEXTBOOK_EVERY == 0;
             other.is_none_or(|kernel| part.count(kernel) == timed.count)
-                && (!textbook
-                    || Method::Bitmask.count(sampler.n(), part.queens()) == Ok(timed.count.solutions))
+                && part.queens().filter(|_| textbook).is_none_or(|queens| {
+                    classic::Method::Bitmask.count(sampler.n(), queens) == Ok(timed.count.solutions)
+                })
         },
     )?;
     let (n_parts, n_textbook) = (sample.len(), sample.len().div_ceil(TEXTBOOK_EVERY));
@@ -177,7 +177,7 @@ fn answer(
         kernel: args.kernel.kernel().name(),
         threads: args.threads.get(),
         sample: sample.len(),
-        crosses: sampler.n_crosses(),
+        crosses: sampler.n_samples(),
         solutions: solutions.to_string(),
         nodes: nodes.to_string(),
         seconds,
@@ -215,8 +215,8 @@ mod tests {
 
     /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
     fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(SampledPart, Timed)])) -> Check {
-        let sampler = Sampler::new(BoardSize::new(n).expect("a board size"));
-        let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i));
+        let sampler = Sampler::new(BoardSize::new(n).expect("a board size"), Method::Search);
+        let parts = (0..n_parts.min(sampler.n_samples())).map(|i| sampler.part(i));
         let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();
         tamper(&mut sample);
         check(kernel, &sampler, &sample, NonZeroUsize::MIN).expect("no thread is started")

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_process::{default_threads, threads};
-use queens_solver::{SampledPart, Sampler, parallel, published};
+use queens_solver::{Method, SampledPart, Sampler, parallel, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
@@ -84,9 +84,9 @@ struct EstimateAnswer {
 pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let busy = Busy::new("counting samples", None);
-    let sampler = Sampler::new(args.board.n);
+    let sampler = Sampler::new(args.board.n, Method::Search);
     let go_on = |i| i < FEWEST_PARTS || began.elapsed() < PROBING;
-    let sample = parallel(args.threads, sampler.n_crosses(), go_on, |i| {
+    let sample = parallel(args.threads, sampler.n_samples(), go_on, |i| {
         let part = sampler.part(i);
         let timed = Timed::new(&part, args.kernel.kernel());
         (part, timed)
@@ -127,7 +127,7 @@ fn answer(
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),
-        crosses: sampler.n_crosses(),
+        crosses: sampler.n_samples(),
         sample: sample.len(),
         threads: args.threads.get(),
         seconds: began.elapsed().as_secs_f64(),

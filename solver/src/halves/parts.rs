@@ -198,8 +198,13 @@ impl HalvesPart {
         N_DIGITS[usize::from(self.n().get())]
     }
 
+    /// How many of these numbers follow each other with the same queens but in one row.
+    pub(crate) fn n_in_run(&self) -> u64 {
+        if self.n_digits() == 0 { 1 } else { self.middle.n_rows().into() }
+    }
+
     /// The ways to place the given queens, one on each column of its half.
-    fn n_given(&self) -> u64 {
+    pub(crate) fn n_given(&self) -> u64 {
         u64::from(self.middle.n_rows()).pow(self.n_digits().into())
     }
 }
