@@ -1,12 +1,16 @@
 //! By which method to count.
 
 use std::str::FromStr;
+use std::thread;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
+use queens_messages::WorkerStatus;
 use queens_process::default_threads;
 use queens_solver::{BoardSize, Kernel, Method};
 use thiserror::Error;
+use tokio::sync::oneshot;
 use tracing::info;
 
 use crate::sampling::{Probing, board_nodes, board_time, probe};
@@ -14,11 +18,14 @@ use crate::sampling::{Probing, board_nodes, board_time, probe};
 /// Below, the search is faster on any machine.
 const HALVES_FROM: u8 = 19;
 
-/// From here on halves are faster on any machine, with any kernel of vectors.
+/// From here on halves are faster with any kernel of vectors.
 const HALVES_ALWAYS_FROM: u8 = 24;
 
+/// From here on halves are faster by so much that it does not depend on the machine.
+const HALVES_IN_CLUSTERS_FROM: u8 = 22;
+
 /// A short look at each method.
-const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 32 };
+const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 };
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
@@ -63,15 +70,40 @@ impl MethodChoice {
     pub(crate) fn method(self, n: BoardSize, kernel: Kernel) -> Method {
         self.0.unwrap_or_else(|| faster(n, kernel))
     }
+
+    /// The same, found out on a thread of its own: it may take some seconds.
+    pub(crate) async fn find_out(self, n: BoardSize, kernel: Kernel) -> anyhow::Result<Method> {
+        let (sender, found) = oneshot::channel();
+        // If somebody interrupts, the process ends and this with it.
+        let find_out = move || _ = sender.send(self.method(n, kernel));
+        let thread = thread::Builder::new().name("choose".to_owned()).spawn(find_out);
+        thread.context("failed to start a thread")?;
+        found.await.context("the choice of a method did not end")
+    }
+
+    /// The method that was asked for, or the one that should be faster in a cluster of these workers. Nothing is
+    /// measured: they are not this machine.
+    pub(crate) fn method_of_cluster(self, n: BoardSize, workers: &[WorkerStatus]) -> Method {
+        let portable = Kernel::Portable.name();
+        let is_fit = |worker: &WorkerStatus| {
+            worker.methods.contains(&Method::Halves) && worker.kernel.as_str() != portable
+        };
+        // Better a job that all can count than a faster one that keeps some waiting; and who comes, nobody knows.
+        let are_fit = !workers.is_empty() && workers.iter().all(is_fit);
+        self.0.unwrap_or(match n.get() >= HALVES_IN_CLUSTERS_FROM && are_fit {
+            true => Method::Halves,
+            false => Method::Search,
+        })
+    }
 }
 
 /// The method that counts a board faster, as samples of it say. Where nobody has to measure, nothing is measured: below
-/// [`HALVES_FROM`], and where halves have been faster on every machine.
+/// [`HALVES_FROM`], where halves have been faster on every machine, and for the portable kernel, which is for checking.
 fn faster(n: BoardSize, kernel: Kernel) -> Method {
-    if n.get() < HALVES_FROM {
+    if n.get() < HALVES_FROM || kernel == Kernel::Portable {
         return Method::Search;
     }
-    if n.get() >= HALVES_ALWAYS_FROM && kernel != Kernel::Portable {
+    if n.get() >= HALVES_ALWAYS_FROM {
         return Method::Halves;
     }
     let [search, halves] = [Method::Search, Method::Halves].map(|method| core_seconds(n, method, kernel));
@@ -103,7 +135,14 @@ mod tests {
         for wrong in ["", "Search", "half", "halves "] {
             assert_eq!(wrong.parse::<MethodChoice>(), Err(InvalidMethodChoice), "'{wrong}'");
         }
-        let small = BoardSize::new(18).expect("a board size");
-        assert_eq!(MethodChoice(None).method(small, Kernel::Portable), Method::Search);
+        // Nobody has to measure for these.
+        for (n, kernel, method) in [
+            (18, Kernel::Avx512, Method::Search),
+            (24, Kernel::Avx2, Method::Halves),
+            (27, Kernel::Portable, Method::Search),
+        ] {
+            let n = BoardSize::new(n).expect("a board size");
+            assert_eq!(MethodChoice(None).method(n, kernel), method, "n = {n}, {kernel}");
+        }
     }
 }

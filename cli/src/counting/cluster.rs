@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority, WorkerStatus};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority};
 use queens_process::say;
 use queens_proto::client::Operator;
-use queens_solver::{BoardSize, Kernel, Method};
+use queens_solver::BoardSize;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::warn;
@@ -56,23 +56,18 @@ pub(crate) async fn count(
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
 }
 
-/// Submits a job to be counted by this method. Which one is faster is measured here: the workers' machines should be
-/// like this one.
+/// Submits a job to be counted by this method, or by the one that the connected workers should be faster by.
 pub(crate) async fn submit(
     operator: &Operator,
     n: BoardSize,
     choice: MethodChoice,
     priority: Priority,
 ) -> anyhow::Result<JobId> {
-    let method = match choice.named() {
-        Some(method) => method,
-        None => {
-            let (workers, _) = operator.workers_and_blocked().await?;
-            let can_join = |worker: &WorkerStatus| worker.methods.contains(&Method::Halves);
-            // Better a job that all can count than a faster one that keeps some waiting.
-            if workers.iter().all(can_join) { choice.method(n, Kernel::best()) } else { Method::Search }
-        }
+    let (workers, _) = match choice.named() {
+        Some(_) => Default::default(),
+        None => operator.workers_and_blocked().await?,
     };
+    let method = choice.method_of_cluster(n, &workers);
     let (job, found) = operator.submit(n, method, priority).await?;
     if choice.named().is_some_and(|named| named != found) {
         operator.cancel(job).await?;
