@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::Add;
 use std::time::Duration;
 
-use queens_solver::{Count, Kernel, Part, Sampler, parallel};
+use queens_solver::{Count, Kernel, SampledPart, Sampler, parallel};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
@@ -19,7 +19,7 @@ pub(crate) struct Timed {
 
 impl Timed {
     /// Counts a part.
-    pub(crate) fn new(part: &Part, kernel: Kernel) -> Self {
+    pub(crate) fn new(part: &SampledPart, kernel: Kernel) -> Self {
         let began = processor_time();
         let count = part.count(kernel);
         Self { count, core_seconds: processor_time().saturating_sub(began).as_secs_f64() }
@@ -69,7 +69,7 @@ impl Measured {
 /// descents in all crosses.
 pub(crate) fn board_nodes(
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     n_threads: NonZeroUsize,
 ) -> anyhow::Result<Measured> {
     if is_whole_board(sampler, sample.len()) {
@@ -84,14 +84,18 @@ pub(crate) fn board_nodes(
 }
 
 /// The core-seconds of the whole board, if it has `board_nodes`.
-pub(crate) fn board_time(sampler: &Sampler, sample: &[(Part, Timed)], board_nodes: Measured) -> Measured {
+pub(crate) fn board_time(
+    sampler: &Sampler,
+    sample: &[(SampledPart, Timed)],
+    board_nodes: Measured,
+) -> Measured {
     per_node(sampler, sample, board_nodes, |_, timed| timed.core_seconds)
 }
 
 /// The solutions of the whole board, if it has `board_nodes`.
 pub(crate) fn board_solutions(
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     board_nodes: Measured,
 ) -> Measured {
     per_node(sampler, sample, board_nodes, |part, timed| {
@@ -102,9 +106,9 @@ pub(crate) fn board_solutions(
 /// The sum of `term` over the whole board, from what it is for each node of the sample.
 fn per_node(
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     board_nodes: Measured,
-    term: impl Fn(&Part, &Timed) -> f64,
+    term: impl Fn(&SampledPart, &Timed) -> f64,
 ) -> Measured {
     if is_whole_board(sampler, sample.len()) {
         return Measured::exact(sample.iter().map(|(part, timed)| term(part, timed)).fold(0.0, f64::add));
@@ -142,7 +146,7 @@ mod tests {
     /// How far the estimated solutions of a board are from the published ones, in standard errors.
     fn deviation(n: BoardSize) -> f64 {
         let sampler = Sampler::new(n);
-        let sample: Vec<(Part, Timed)> = (0..100)
+        let sample: Vec<(SampledPart, Timed)> = (0..100)
             .map(|i| sampler.part(i))
             .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
             .collect();
@@ -169,7 +173,7 @@ mod tests {
         for n in [0, 2, 8, 12] {
             let n = BoardSize::new(n).expect("a board size");
             let sampler = Sampler::new(n);
-            let sample: Vec<(Part, Timed)> = (0..sampler.n_crosses())
+            let sample: Vec<(SampledPart, Timed)> = (0..sampler.n_crosses())
                 .map(|i| sampler.part(i))
                 .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
                 .collect();

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_messages::{Fraction, JobId};
-use queens_solver::{BoardSize, Plan, PlanProgress};
+use queens_solver::{BoardSize, Method, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
@@ -143,7 +143,7 @@ impl Planners {
     pub(crate) fn share_made(&self, n: BoardSize) -> Option<Fraction> {
         let progress = &self.making.get(&n)?.progress;
         // When all crosses are looked at, their work is still to be estimated.
-        let share = progress.n_planned() as f64 / progress.n_crosses().max(1) as f64;
+        let share = progress.n_planned() as f64 / progress.n_parts().max(1) as f64;
         Fraction::try_from(share.min(0.999)).ok()
     }
 
@@ -170,7 +170,9 @@ impl Planners {
         let (n_threads, commands) = (self.n_threads, self.commands.clone());
         let make = move || {
             // That it has panicked, if it has, is in the log; nothing of it is used.
-            let plan = catch_unwind(AssertUnwindSafe(|| Plan::with_progress(n, n_threads, &stop, &progress)));
+            let plan = catch_unwind(AssertUnwindSafe(|| {
+                Plan::with_progress(n, Method::Search, n_threads, &stop, &progress)
+            }));
             let plan = plan.unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
                 // An error means that the coordinator has stopped: it plans again when it is started again.

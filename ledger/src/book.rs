@@ -266,7 +266,7 @@ impl Book {
         if let Some(epoch) = epoch {
             self.changes.claim_epoch(epoch);
         }
-        let image = |span: Span| plan.crosses()[span.cross() as usize].choice().image;
+        let image = |span: Span| plan.parts()[span.cross() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
         let message = Lease { id: lease, job: id, n: plan.n(), spans: leased };
         self.changes.send(worker, ToWorker::Lease(message));

@@ -208,7 +208,7 @@ impl Core {
 
     /// The plan of a job is made.
     pub fn planned(&mut self, job: JobId, plan: Arc<Plan>) {
-        let (n_crosses, work) = (plan.crosses().len(), plan.work());
+        let (n_crosses, work) = (plan.parts().len(), plan.work());
         self.notes.push(Note::Planned { job, n_crosses, work });
         self.ledger.planned(self.now(), job, plan);
     }

@@ -182,7 +182,7 @@ impl JobPace {
 
     fn estimate(&self, team: Team, counting: &Counting) -> Option<TimeLeft> {
         let progress = counting.progress();
-        let n_crosses = counting.plan().crosses().len().max(1) as f64;
+        let n_crosses = counting.plan().parts().len().max(1) as f64;
         let (work, work_recorded) = (progress.work as f64, progress.work_recorded as f64);
         // As if one cross had been counted before and had turned out as estimated.
         let typical = work / n_crosses;

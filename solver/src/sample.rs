@@ -12,8 +12,9 @@ use crate::board::{BoardSize, Square};
 use crate::cross::Cross;
 use crate::free_rows::{FreeRows, RowState, bits};
 use crate::kernel::Kernel;
-use crate::plan::{self, crosses_in_counting_order};
+use crate::part::crosses_in_counting_order;
 use crate::pruning::surviving;
+use crate::search_plan;
 use crate::span::Count;
 use crate::split_mix::SplitMix;
 use crate::subproblems::Subproblems;
@@ -38,7 +39,7 @@ pub struct Sampler {
 
 /// The part of one cross that a sample counts.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct SampledPart {
     n: BoardSize,
     weight: u8,
     queens: Vec<Square>,
@@ -87,7 +88,7 @@ impl Sampler {
     /// # Panics
     /// If there is no cross of this number.
     #[must_use]
-    pub fn part(&self, number: usize) -> Part {
+    pub fn part(&self, number: usize) -> SampledPart {
         let mut queens = self.queens(number);
         let free = FreeRows::new(self.n, &queens);
         let mut random = SplitMix::new(stream(number, 1));
@@ -99,13 +100,13 @@ impl Sampler {
             }
         }
         queens.append(&mut prefix);
-        Part { n: self.n, weight: self.crosses[number].weight(), queens }
+        SampledPart { n: self.n, weight: self.crosses[number].weight(), queens }
     }
 
     /// The queens of a cross, on the image that a plan counts it on.
     fn queens(&self, number: usize) -> Vec<Square> {
         let cross = &self.crosses[number];
-        cross.image(plan::image(cross))
+        cross.image(search_plan::image(cross))
     }
 
     fn part_depth(&self) -> usize {
@@ -113,7 +114,7 @@ impl Sampler {
     }
 }
 
-impl Part {
+impl SampledPart {
     /// The weight of its cross.
     #[must_use]
     pub const fn weight(&self) -> u8 {
@@ -192,7 +193,7 @@ mod tests {
         for n in 19..=32 {
             let sampler = sampler(n);
             assert!(!sampler.parts_are_crosses());
-            let parts: Vec<Part> = (0..32).map(|number| sampler.part(number)).collect();
+            let parts: Vec<SampledPart> = (0..32).map(|number| sampler.part(number)).collect();
             let counts: Vec<Count> = parts.iter().map(|part| part.count(Kernel::best())).collect();
             for part in &parts {
                 let attacks = |a: &Square| part.queens().iter().filter(|b| a.attacks(**b)).count();

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use queens_process::threads;
 use queens_solver::classic::Method;
-use queens_solver::{BoardSize, Kernel, Part, Sampler, parallel, published};
+use queens_solver::{BoardSize, Kernel, SampledPart, Sampler, parallel, published};
 use serde::Serialize;
 
 use crate::flags::{KernelArgs, OutputArgs};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     drop(busy);
     let (timed, seconds) = time(&parts, kernel, args.threads)?;
-    let sample: Vec<(Part, Timed)> = parts.into_iter().zip(timed).collect();
+    let sample: Vec<(SampledPart, Timed)> = parts.into_iter().zip(timed).collect();
     let busy = Busy::new("checking the counts", None);
     let check = check(kernel, &sampler, &sample, args.threads)?;
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Counts all parts; returns also the seconds that passed meanwhile.
-fn time(parts: &[Part], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
+fn time(parts: &[SampledPart], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
     // Once without looking at the clock: a sleeping processor takes a while to wake up.
     for part in parts.iter().take(16) {
         _ = part.count(kernel);
@@ -121,7 +121,7 @@ struct Check {
 fn check(
     timed_with: Kernel,
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     n_threads: NonZeroUsize,
 ) -> anyhow::Result<Check> {
     if is_whole_board(sampler, sample.len())
@@ -155,14 +155,14 @@ fn check(
     Ok(Check { against, agrees: agrees.into_iter().all(|agrees| agrees) })
 }
 
-fn solutions(sample: &[(Part, Timed)]) -> u128 {
+fn solutions(sample: &[(SampledPart, Timed)]) -> u128 {
     sample.iter().map(|(part, timed)| u128::from(part.weight()) * u128::from(timed.count.solutions)).sum()
 }
 
 fn answer(
     args: &BenchArgs,
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     seconds: f64,
     board_nodes: Measured,
     check: Check,
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
-    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(Part, Timed)])) -> Check {
+    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(SampledPart, Timed)])) -> Check {
         let sampler = Sampler::new(BoardSize::new(n).expect("a board size"));
         let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i));
         let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_process::{default_threads, threads};
-use queens_solver::{Part, Sampler, parallel, published};
+use queens_solver::{SampledPart, Sampler, parallel, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
 fn answer(
     args: &EstimateArgs,
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     board_nodes: Measured,
     began: Instant,
 ) -> EstimateAnswer {

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use queens_boards::plot::{Labels, Line, log_plot};
 use queens_process::say;
 use queens_solver::classic::Method as Classic;
-use queens_solver::{BoardSize, Kernel, Plan, fundamental, half_turn, quarter_turn};
+use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use crate::present::file::Target;
@@ -243,13 +243,13 @@ impl CountMethod {
 
 /// Makes the plan of a job and counts it, in this thread.
 fn count_by_kernel(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
-    let plan = Plan::new(n, NonZeroUsize::MIN, stop)?;
+    let plan = Plan::new(n, Method::Search, NonZeroUsize::MIN, stop)?;
     let kernel = Kernel::best();
     let mut total = 0_u64;
-    for planned in plan.crosses() {
+    for planned in plan.parts() {
         let all = 0..planned.choice().n_subproblems;
         let count = planned.subproblems().count(all, kernel, stop)?;
-        total = total.checked_add(count.solutions.checked_mul(planned.cross().weight().into())?)?;
+        total = total.checked_add(count.solutions.checked_mul(planned.weight().into())?)?;
     }
     Some(total)
 }

@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use queens_ledger::CrossStatus;
 use queens_messages::{JobState, JobStatus};
-use queens_solver::{BoardSize, PlannedCross, Square, cross_lines};
+use queens_solver::{BoardSize, PlannedPart, Square, Symmetry, cross_lines};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Page, Queried};
@@ -100,7 +100,7 @@ pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Ans
     let (n, lines) = (job.n, cross_lines(job.n));
     let side = usize::from(n.get());
     let mut cells: Vec<Cell> = std::iter::repeat_with(Cell::default).take(side * side).collect();
-    for (planned, status) in details.plan.crosses().iter().zip(&details.crosses) {
+    for (planned, status) in details.plan.parts().iter().zip(&details.crosses) {
         let Some((first, second)) = central(n, planned) else { continue };
         let cell = &mut cells[usize::from(first) * side + usize::from(second)];
         (cell.first, cell.second) = (first, second);
@@ -126,7 +126,7 @@ pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Ans
 }
 
 /// The recorded share of a cross.
-fn share(status: &CrossStatus, planned: &PlannedCross) -> f64 {
+fn share(status: &CrossStatus, planned: &PlannedPart) -> f64 {
     match planned.choice().n_subproblems {
         0 => 1.0,
         all => status.n_recorded as f64 / all as f64,
@@ -134,10 +134,16 @@ fn share(status: &CrossStatus, planned: &PlannedCross) -> f64 {
 }
 
 /// The columns of the queens on the two central rows.
-fn central(n: BoardSize, planned: &PlannedCross) -> Option<(u8, u8)> {
+fn central(n: BoardSize, planned: &PlannedPart) -> Option<(u8, u8)> {
     let [first, second] = cross_lines(n)?;
-    let column =
-        |row| planned.cross().queens().iter().find(|queen| queen.row == row).map(|queen| queen.column);
+    let column = |row| {
+        planned
+            .part()
+            .queens(Symmetry::IDENTITY)
+            .iter()
+            .find(|queen| queen.row == row)
+            .map(|queen| queen.column)
+    };
     Some((column(first)?, column(second)?))
 }
 
@@ -204,11 +210,11 @@ pub(super) fn squares(squares: &[Square]) -> Vec<SquareView> {
 }
 
 impl CrossView {
-    pub(super) fn of(cross: u32, planned: &PlannedCross, status: &CrossStatus) -> Self {
+    pub(super) fn of(cross: u32, planned: &PlannedPart, status: &CrossStatus) -> Self {
         Self {
             cross,
-            queens: squares(planned.cross().queens()),
-            weight: planned.cross().weight(),
+            queens: squares(&planned.part().queens(Symmetry::IDENTITY)),
+            weight: planned.weight(),
             fraction: share(status, planned),
             subproblems: planned.choice().n_subproblems,
             recorded: status.n_recorded,
@@ -233,12 +239,12 @@ pub(super) async fn list_crosses(
 ) -> Answer<Crosses> {
     let Query(CrossQuery { first, second, offset, limit }) = query?;
     let PlannedJob { job, details } = planned_job(&app, &id).await?;
-    let is_meant = |planned: &PlannedCross| {
+    let is_meant = |planned: &PlannedPart| {
         let central = central(job.n, planned);
         first.is_none_or(|first| central.is_some_and(|(column, _)| column == first))
             && second.is_none_or(|second| central.is_some_and(|(_, column)| column == second))
     };
-    let all = (0..).zip(details.plan.crosses()).zip(&details.crosses);
+    let all = (0..).zip(details.plan.parts()).zip(&details.crosses);
     let meant: Vec<_> = all.filter(|((_, planned), _)| is_meant(planned)).collect();
     let total = meant.len();
     let page = Page { offset, limit }.of(meant.into_iter());

@@ -8,7 +8,7 @@ use queens_boards::Queen;
 use queens_boards::picture::{self, Look, Scale};
 use queens_json::Contribution;
 use queens_messages::{JobId, WorkerStatus};
-use queens_solver::{PlannedCross, Square, Symmetry};
+use queens_solver::{PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -117,14 +117,14 @@ pub(super) async fn explain(
     }))
 }
 
-fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCross), RequestRefusal> {
+fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedPart), RequestRefusal> {
     let number = cross.parse::<u32>().ok();
-    let found = number.and_then(|number| Some((number, *details.plan.cross(number)?)));
+    let found = number.and_then(|number| Some((number, *details.plan.part(number)?)));
     found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no cross '{cross}'")))
 }
 
 /// The queens of a subproblem below those of its cross, on the image that is counted.
-async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
+async fn prefix(planned: PlannedPart, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
     if subproblem >= planned.choice().n_subproblems {
         return Err(RequestRefusal::not_found(format!("the cross has no subproblem {subproblem}")));
     }

@@ -13,7 +13,7 @@ use queens_ledger::store::{Store, StoreError};
 use queens_messages::{
     Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, ToWorker, WorkerId,
 };
-use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span};
+use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span};
 use tempfile::TempDir;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -41,12 +41,12 @@ pub(crate) enum Refused {
 impl Board {
     pub(crate) fn new(n: u8) -> Self {
         let n = BoardSize::new(n).expect("a board size");
-        let plan = Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it");
-        let count = |planned: &queens_solver::PlannedCross| {
+        let plan = Plan::new(n, Method::Search, NonZeroUsize::MIN, &NEVER).expect("nobody stops it");
+        let count = |planned: &queens_solver::PlannedPart| {
             assert!(planned.choice().n_subproblems <= 1);
             planned.subproblems().count(0..1, Kernel::best(), &NEVER).expect("nobody stops it")
         };
-        let counts = plan.crosses().iter().map(count).collect();
+        let counts = plan.parts().iter().map(count).collect();
         Self { n, plan, counts }
     }
 

@@ -96,8 +96,8 @@ impl Job {
 
     /// Its plan is made: it is there to be counted.
     pub(crate) fn begin(&mut self, plan: Arc<Plan>) -> Vec<Choice> {
-        let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
-        let coverage = vec![Coverage::default(); plan.crosses().len()];
+        let choices = plan.parts().iter().map(|planned| *planned.choice()).collect();
+        let coverage = vec![Coverage::default(); plan.parts().len()];
         self.counting = Some(Counting::new(plan, coverage));
         self.entry.phase = Phase::Active;
         choices

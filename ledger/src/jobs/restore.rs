@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use queens_messages::JobId;
-use queens_solver::{DECOMPOSITION_VERSION, Plan, WrongCrosses};
+use queens_solver::{DECOMPOSITION_VERSION, Method, Plan, WrongParts};
 use thiserror::Error;
 
 use crate::jobs::counting::Counting;
@@ -33,7 +33,7 @@ pub enum RestoreError {
         /// The job.
         job: JobId,
         /// What is wrong with it.
-        reason: WrongCrosses,
+        reason: WrongParts,
     },
     /// It is said to be done, and is not.
     #[error("job {job} is done, but not all of it is recorded: {REPAIR}")]
@@ -71,11 +71,11 @@ pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
     }
     let mut counting = None;
     if let Some(choices) = choices {
-        let plan =
-            Plan::from_choices(entry.n, &choices).map_err(|reason| RestoreError::Plan { job, reason })?;
-        let mut all = vec![Coverage::default(); plan.crosses().len()];
+        let plan = Plan::from_choices(entry.n, Method::Search, &choices)
+            .map_err(|reason| RestoreError::Plan { job, reason })?;
+        let mut all = vec![Coverage::default(); plan.parts().len()];
         for (cross, coverage) in coverage {
-            let n_subproblems = plan.cross(cross).map_or(0, |cross| cross.choice().n_subproblems);
+            let n_subproblems = plan.part(cross).map_or(0, |cross| cross.choice().n_subproblems);
             let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
             match all.get_mut(cross as usize) {
                 Some(slot) if end <= n_subproblems => *slot = coverage,

@@ -13,7 +13,7 @@ use queens_messages::{
     ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
-    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span, crosses_in_counting_order, published,
+    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span, crosses_in_counting_order, published,
 };
 
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
@@ -23,7 +23,7 @@ pub(crate) fn size(n: u8) -> BoardSize {
 }
 
 pub(crate) fn plan(n: BoardSize) -> Plan {
-    Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+    Plan::new(n, Method::Search, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
 }
 
 pub(crate) fn named(name: &str) -> Name {

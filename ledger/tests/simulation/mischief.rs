@@ -297,7 +297,7 @@ impl World<'_> {
     }
 
     fn corrupt(&mut self, delta: &mut Delta) {
-        let n_crosses = puzzle(&self.puzzles, delta.job).plan.crosses().len();
+        let n_crosses = puzzle(&self.puzzles, delta.job).plan.parts().len();
         let n_crosses = u32::try_from(n_crosses).expect("few");
         let outside = |cross, from, to| Span::new(cross, from, to).expect("not empty");
         match self.random.below(7) {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_solver::{BoardSize, Choice, Count, Kernel, Plan, Span, published};
+use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;
 
@@ -32,12 +32,12 @@ impl Library {
     pub(crate) fn new() -> Self {
         let never = AtomicBool::new(false);
         let counts = |n: BoardSize| {
-            let plan = Plan::new(n, NonZeroUsize::MIN, &never).expect("nobody stops it");
-            let count = |planned: &queens_solver::PlannedCross| {
+            let plan = Plan::new(n, Method::Search, NonZeroUsize::MIN, &never).expect("nobody stops it");
+            let count = |planned: &queens_solver::PlannedPart| {
                 let all = 0..planned.choice().n_subproblems;
                 planned.subproblems().count(all, Kernel::Portable, &never).expect("nobody stops it")
             };
-            (n, plan.crosses().iter().map(count).collect())
+            (n, plan.parts().iter().map(count).collect())
         };
         Self(BoardSize::range(*SIZES.start(), *SIZES.end()).map(counts).collect())
     }
@@ -64,7 +64,7 @@ impl Library {
             choices.push(Choice { image: queens_solver::Symmetry::IDENTITY, n_subproblems, work });
             sums.push(shares(*count, n_subproblems, random));
         }
-        let plan = Plan::from_choices(*n, &choices).expect("one choice for each cross");
+        let plan = Plan::from_choices(*n, Method::Search, &choices).expect("one choice for each cross");
         let solutions = published(*n).expect("known").solutions;
         let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.nodes)).sum();
         Puzzle { plan, sums, solutions, nodes }
@@ -94,12 +94,12 @@ impl Puzzle {
     }
 
     pub(crate) fn has(&self, span: Span) -> bool {
-        self.plan.cross(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
+        self.plan.part(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
     }
 
     /// The estimated nodes of a span of the plan.
     pub(crate) fn work(&self, span: Span) -> f64 {
-        let choice = self.plan.crosses()[index(span.cross().into())].choice();
+        let choice = self.plan.parts()[index(span.cross().into())].choice();
         choice.work as f64 * span.n_subproblems() as f64 / choice.n_subproblems as f64
     }
 
@@ -108,7 +108,7 @@ impl Puzzle {
         loop {
             let n_crosses = u64::try_from(self.sums.len()).expect("fits");
             let cross = u32::try_from(random.below(n_crosses)).expect("fits");
-            let all = self.plan.crosses()[index(cross.into())].choice().n_subproblems;
+            let all = self.plan.parts()[index(cross.into())].choice().n_subproblems;
             if all > 0 {
                 let from = random.below(all);
                 let to = all.min(from + random.between(1, longest));

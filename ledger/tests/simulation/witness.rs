@@ -370,5 +370,5 @@ impl Granted {
 }
 
 fn n_subproblems(puzzle: &Puzzle) -> u128 {
-    puzzle.plan.crosses().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
+    puzzle.plan.parts().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
-use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION, Plan, published};
+use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION, Method, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
 
@@ -60,7 +60,7 @@ impl Truth {
             info!(%n, "making the plan again, which may take minutes");
         }
         let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let plan = Plan::new(n, threads, &AtomicBool::new(false))?;
+        let plan = Plan::new(n, Method::Search, threads, &AtomicBool::new(false))?;
         Some(Self { plan, total: published(n).map(|published| published.solutions) })
     }
 }
@@ -134,7 +134,7 @@ fn audit_job(
         let truth = check_plan(job, choices, truth)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
-        for (number, planned) in (0_u32..).zip(truth.plan.crosses()) {
+        for (number, planned) in (0_u32..).zip(truth.plan.parts()) {
             let n_subproblems = planned.choice().n_subproblems;
             let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
             let proved = Some((Board::of(job), sources));
@@ -145,7 +145,7 @@ fn audit_job(
             audit.n_records += found.n_records;
             audit.n_recorded += u128::from(found.sum.recorded.len());
             audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(n_subproblems));
-            audit.total += u128::from(planned.cross().weight()) * found.sum.solutions;
+            audit.total += u128::from(planned.weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
         }
         if let Some(total) = truth.total.filter(|total| audit.is_complete() && audit.total != *total) {
@@ -179,7 +179,7 @@ fn check_plan(
         )));
     }
     let truth = truth(job).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-    let crosses = truth.plan.crosses();
+    let crosses = truth.plan.parts();
     if crosses.len() != choices.len() {
         let (n, expected, found) = (job.n, crosses.len(), choices.len());
         let reason = format!("job {id}: the plan for n = {n} has {expected} crosses, not {found}");

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use queens_messages::JobId;
-use queens_solver::{Choice, DECOMPOSITION_VERSION, Plan};
+use queens_solver::{Choice, DECOMPOSITION_VERSION, Method, Plan};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
@@ -85,8 +85,10 @@ fn choices(connection: &Connection, job: &JobEntry) -> Result<Vec<Choice>, Fault
         return Ok(choices);
     }
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let Some(plan) = Plan::new(job.n, threads, &AtomicBool::new(false)) else { return Ok(choices) };
-    let planned: Vec<Choice> = plan.crosses().iter().map(|cross| *cross.choice()).collect();
+    let Some(plan) = Plan::new(job.n, Method::Search, threads, &AtomicBool::new(false)) else {
+        return Ok(choices);
+    };
+    let planned: Vec<Choice> = plan.parts().iter().map(|cross| *cross.choice()).collect();
     let cut = |choices: &[Choice]| choices.iter().map(|c| (c.image, c.n_subproblems)).collect::<Vec<_>>();
     if cut(&choices) != cut(&planned) {
         return Err(Fault::Damaged(format!("the plan of job {} is not that of n = {}", job.id, job.n)));

@@ -245,7 +245,7 @@ impl<'a> Salvage<'a> {
             return Ok(job);
         }
         let truth = Truth::of(row.n).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-        let choices: Vec<Choice> = truth.plan.crosses().iter().map(|cross| *cross.choice()).collect();
+        let choices: Vec<Choice> = truth.plan.parts().iter().map(|cross| *cross.choice()).collect();
         self.drop_foreign(id, &choices)?;
         write::put_job(self.connection, &row, None)?;
         let plan = Write::Plan { job: id, choices: choices.clone() };

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId};
-use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Plan, Span, Symmetry};
+use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Method, Plan, Span, Symmetry};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
@@ -76,7 +76,7 @@ pub(super) fn sample() -> TempDir {
 
 /// An audit of such a directory.
 pub(super) fn audit_sample(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    let plan = Plan::from_choices(size(6), &choices()).expect("as many as crosses");
+    let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as crosses");
     audit_against(dir, &|_| Some(Truth { plan: plan.clone(), total: None }))
 }
 
@@ -122,10 +122,10 @@ fn audits_need_a_store() {
 /// Counts Q(8) as job 3 into a store, but for the first `n_left` crosses.
 pub(super) fn count_eight(dir: &Path, n_left: usize) {
     let never = AtomicBool::new(false);
-    let plan = Plan::new(size(8), NonZeroUsize::MIN, &never).expect("nobody stops it");
-    let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
+    let plan = Plan::new(size(8), Method::Search, NonZeroUsize::MIN, &never).expect("nobody stops it");
+    let choices = plan.parts().iter().map(|planned| *planned.choice()).collect();
     let mut writes = vec![job(3, 8, Phase::Active), Write::Plan { job: JobId(3), choices }];
-    for (number, planned) in (0_u32..).zip(&plan.crosses()[n_left..]) {
+    for (number, planned) in (0_u32..).zip(&plan.parts()[n_left..]) {
         let n_subproblems = planned.choice().n_subproblems;
         let count = planned.subproblems().count(0..n_subproblems, Kernel::best(), &never);
         let count = count.expect("nobody stops it");

@@ -1,0 +1,57 @@
+//! Halves count every solution exactly once, however the board is cut.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use crate::{BoardSize, Count, Kernel, Method, Plan, published};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn size(n: u8) -> BoardSize {
+    BoardSize::new(n).expect("a board size")
+}
+
+fn plan(n: u8) -> Plan {
+    Plan::new(size(n), Method::Halves, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+}
+
+#[track_caller]
+fn check_total(n: u8) {
+    let plan = plan(n);
+    let mut total = 0;
+    for planned in plan.parts() {
+        let all = 0..planned.choice().n_subproblems;
+        let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
+        total += u128::from(planned.weight()) * u128::from(counted.solutions);
+    }
+    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
+}
+
+/// How far totals are counted, unless the environment says otherwise: so far they take seconds.
+const LARGEST: u8 = 13;
+
+#[test]
+fn totals_are_the_published_counts() {
+    let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(LARGEST);
+    for n in 0..=largest {
+        check_total(n);
+    }
+}
+
+/// Any run of numbers counts to what its numbers count to one by one, whatever was counted before.
+#[test]
+fn every_cutting_of_a_part_has_its_sums() {
+    for n in 4..=11 {
+        for planned in plan(n).parts() {
+            let n_subproblems = planned.choice().n_subproblems;
+            let count = |numbers| planned.subproblems().count(numbers, Kernel::Portable, &NEVER);
+            let whole = count(0..n_subproblems).expect("nobody stops it");
+            let mut sum = Count::default();
+            for number in (0..n_subproblems).rev() {
+                let one = count(number..number + 1).expect("nobody stops it");
+                sum = sum.checked_add(one).expect("small counts");
+            }
+            assert_eq!(sum, whole, "n = {n}: {planned:?}");
+        }
+    }
+}
