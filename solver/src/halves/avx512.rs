@@ -3,16 +3,16 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::lines::Line;
-use super::vectors::{Bucket, ENTRY, Head, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables, Vectors};
+use crate::halves::lines::Line;
+use crate::halves::vectors::{Bucket, ENTRY, Head, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables, Vectors};
 
 /// Proof that this processor has the instructions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Avx512(());
+pub(crate) struct Avx512(());
 
 impl Avx512 {
     /// The proof, if it has.
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         let can = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
@@ -56,8 +56,16 @@ impl Vectors for Avx512 {
         with_vectors!(self, filter(words, mask, to));
     }
 
-    fn filter_range(self, words: &[u64], mask: u64, range: &Range<u64>, to: &mut Vec<u64>) {
-        with_vectors!(self, filter_range(words, mask, range, to));
+    fn divide(
+        self,
+        words: &[u64],
+        mask: u64,
+        main: &Range<u64>,
+        equal: &[Range<u64>; 2],
+        to: &mut Vec<u64>,
+        to_equal: &mut Vec<u64>,
+    ) {
+        with_vectors!(self, divide(words, mask, main, equal, to, to_equal));
     }
 
     fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
@@ -142,7 +150,7 @@ fn join<const RANKED: bool>(
     let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
     // A head with a queen in a central column makes the tail's the second: its row moves from the first four bits to
     // the next.
-    let central = if shift { 0xF << super::placements::FIRST_CENTRAL } else { 0 };
+    let central = if shift { 0xF << crate::halves::placements::FIRST_CENTRAL } else { 0 };
     let (central, by) = (all(central), _mm512_set1_epi64(4));
     let mut end = to.len();
     let mut at = 0;
@@ -210,24 +218,44 @@ fn filter(words: &[u64], mask: u64, to: &mut Vec<u64>) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn filter_range(words: &[u64], mask: u64, range: &Range<u64>, to: &mut Vec<u64>) {
+fn divide(
+    words: &[u64],
+    mask: u64,
+    main: &Range<u64>,
+    equal: &[Range<u64>; 2],
+    to: &mut Vec<u64>,
+    to_equal: &mut Vec<u64>,
+) {
     to.reserve(words.len() + ROOM);
-    let (mask, low, high) = (all(mask), all(range.start), all(range.end));
-    let mut end = to.len();
+    to_equal.reserve(words.len() + ROOM);
+    let mask = all(mask);
+    let within = |range: &Range<u64>| (all(range.start), all(range.end.saturating_sub(range.start)));
+    let ranges = [main, &equal[0], &equal[1]].map(within);
+    let (mut end, mut end_equal) = (to.len(), to_equal.len());
     for at in (0..words.len()).step_by(WORDS) {
         let word = load(words, at);
         let fits = _mm512_mask_testn_epi64_mask(lanes(words.len() - at), word, mask);
-        let fits = _mm512_mask_cmpge_epu64_mask(fits, word, low);
-        let fits = _mm512_mask_cmplt_epu64_mask(fits, word, high);
-        // SAFETY: there is room for all words and a vector behind the end.
+        let [main, near, far] = ranges.map(|(start, len)| {
+            _mm512_mask_cmplt_epu64_mask(fits, _mm512_sub_epi64(word, start), len)
+        });
+        let equal = near | far;
+        // SAFETY: there is room for all words and a vector behind the end, in both lists.
         unsafe {
-            debug_assert!(end + WORDS <= to.capacity());
-            _mm512_storeu_epi64(to.as_mut_ptr().add(end).cast(), _mm512_maskz_compress_epi64(fits, word));
+            debug_assert!(end + WORDS <= to.capacity() && end_equal + WORDS <= to_equal.capacity());
+            _mm512_storeu_epi64(to.as_mut_ptr().add(end).cast(), _mm512_maskz_compress_epi64(main, word));
+            if equal != 0 {
+                let word = _mm512_maskz_compress_epi64(equal, word);
+                _mm512_storeu_epi64(to_equal.as_mut_ptr().add(end_equal).cast(), word);
+            }
         }
-        end += fits.count_ones() as usize;
+        end += main.count_ones() as usize;
+        end_equal += equal.count_ones() as usize;
     }
     // SAFETY: so many words have been written.
-    unsafe { to.set_len(end) };
+    unsafe {
+        to.set_len(end);
+        to_equal.set_len(end_equal);
+    }
 }
 
 /// For a vector of words: byte `7 - k` of word `w` comes to byte `8 b + k` for its number `b`... the order in which the

@@ -1,14 +1,15 @@
 //! The innermost part of the join: upper placements as planes of bits, against lower ones by tables.
 
-use super::lines::{Line, Lines};
-use super::lower::{Lower, Node, rows_from};
-use super::placements::{FIRST_CENTRAL, Half, RANKED};
-use super::shape::Shape;
-use super::vectors::{ENTRY, LANES, LINES, NO_PLANE, PLANES, Sifted, Tables, Vectors};
+use crate::halves::lines::{Line, Lines};
+use crate::halves::lower::{Lower, Node, rows_from};
+use crate::halves::placements::{FIRST_CENTRAL, RANKED};
+use crate::halves::shape::Shape;
+use crate::halves::side::Side;
+use crate::halves::vectors::{ENTRY, LANES, LINES, NO_PLANE, PLANES, Sifted, Tables, Vectors};
 
 /// Which rows the upper half's central queen may stand in, by the row of the lower half's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Centre {
+pub(crate) enum Centre {
     /// Any.
     Any,
     /// Both rows, in ascending order, are greater than these.
@@ -37,26 +38,26 @@ impl Centre {
 
 /// The lower placements that a leaf joins.
 #[derive(Clone, Copy)]
-pub(super) struct Below<'a> {
-    pub(super) half: &'a Half,
+pub(crate) struct Below<'a> {
+    pub(crate) side: &'a Side,
     /// The nodes of the group, of which the leaf takes those from `first` to `last`.
-    pub(super) lower: &'a Lower,
-    pub(super) first: usize,
-    pub(super) last: usize,
+    pub(crate) lower: &'a Lower,
+    pub(crate) first: usize,
+    pub(crate) last: usize,
     /// The ranks of the columns of the first rows.
-    pub(super) path: &'a [u8],
+    pub(crate) path: &'a [u8],
     /// The codes and the numbers of those that passed a sieve; both counted from the same block on.
-    pub(super) codes: &'a [u64],
-    pub(super) sifted: &'a Sifted,
+    pub(crate) codes: &'a [u64],
+    pub(crate) sifted: &'a Sifted,
     /// The number of the first placement of that block in its group, and how many were looked at.
-    pub(super) base: usize,
-    pub(super) looked_at: usize,
-    pub(super) centre: Centre,
+    pub(crate) base: usize,
+    pub(crate) looked_at: usize,
+    pub(crate) centre: Centre,
 }
 
 impl Below<'_> {
     /// Which of the sifted are placements from number `start` to `end` of the group.
-    pub(super) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
+    pub(crate) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
         let rank = |number: u32| {
             self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at))
         };
@@ -66,7 +67,7 @@ impl Below<'_> {
 
 /// Planes, tables and what else a leaf needs.
 #[derive(Debug)]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     shape: Shape,
     planes: Lines,
     /// For the rows that are not fixed, one after another: where a queen on the column of each rank attacks none.
@@ -78,7 +79,7 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
-    pub(super) fn new(shape: Shape) -> Self {
+    pub(crate) fn new(shape: Shape) -> Self {
         let mut planes = Lines::default();
         planes.need(PLANES * LINES);
         Self {
@@ -93,7 +94,7 @@ impl Leaf {
     }
 
     /// The number of pairs that fit.
-    pub(super) fn join<V: Vectors>(&mut self, vectors: V, words: &[u64], below: &Below<'_>) -> u64 {
+    pub(crate) fn join<V: Vectors>(&mut self, vectors: V, words: &[u64], below: &Below<'_>) -> u64 {
         self.look_up(below);
         // About equal pieces, so that no small one is left.
         let pieces = words.len().div_ceil(LANES);
@@ -111,18 +112,18 @@ impl Leaf {
     /// Lists the planes of the rows that are not fixed.
     fn look_up(&mut self, below: &Below<'_>) {
         let Shape { leaf, .. } = self.shape;
-        let m = below.half.m;
+        let m = below.side.n_rows();
         self.ranks.clear();
         self.ranks.extend((0..m).filter(|rank| !below.path[..usize::from(leaf)].contains(rank)));
         self.feet.clear();
         for row in leaf + 1..=m {
-            self.feet.extend(self.ranks.iter().map(|&rank| below.half.feet(row, rank)));
+            self.feet.extend(self.ranks.iter().map(|&rank| below.side.feet(row, rank)));
         }
     }
 
     fn piece<V: Vectors>(&mut self, vectors: V, words: &[u64], below: &Below<'_>) -> u64 {
         let Shape { leaf, run, .. } = self.shape;
-        let m = below.half.m;
+        let m = below.side.n_rows();
         let n_lines = words.len().div_ceil(512);
         let n_left = self.ranks.len();
         let split = below.centre != Centre::Any;
@@ -202,8 +203,10 @@ impl Leaf {
 
     /// Takes away what the central queens' rows forbid.
     fn restrict(&mut self, below: &Below<'_>, n_lines: usize, valid: &mut [Line; LINES]) {
-        let (leaf, m) = (self.shape.leaf, below.half.m);
-        let central = below.half.central_rank();
+        let (leaf, m) = (self.shape.leaf, below.side.n_rows());
+        let Some(central) = below.side.central().next().and_then(|column| below.side.rank(column)) else {
+            return;
+        };
         for line in 0..n_lines {
             let bits: [Line; 4] =
                 std::array::from_fn(|bit| self.planes[(FIRST_CENTRAL as usize + bit) * LINES + line]);

@@ -5,16 +5,16 @@ use std::ops::{Deref, DerefMut};
 /// 512 bits: one for each of as many placements.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line(pub(super) [u64; 8]);
+pub(crate) struct Line(pub(crate) [u64; 8]);
 
 impl Line {
     /// A line of zeros.
-    pub(super) const NONE: Self = Self([0; 8]);
+    pub(crate) const NONE: Self = Self([0; 8]);
     /// A line of ones.
-    pub(super) const ALL: Self = Self([u64::MAX; 8]);
+    pub(crate) const ALL: Self = Self([u64::MAX; 8]);
 
     /// Ones in the first `n` places; all of them if there are fewer.
-    pub(super) fn first(n: usize) -> Self {
+    pub(crate) fn first(n: usize) -> Self {
         let mut line = Self::NONE;
         for (i, word) in line.0.iter_mut().enumerate() {
             let here = n.saturating_sub(64 * i);
@@ -24,7 +24,7 @@ impl Line {
     }
 
     /// What `f` makes of each word of both.
-    pub(super) fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+    pub(crate) fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         let mut line = self;
         for (word, other) in line.0.iter_mut().zip(other.0) {
             *word = f(*word, other);
@@ -35,11 +35,11 @@ impl Line {
 
 /// Lines whose contents are of no interest when they are made longer.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Vec<Line>);
+pub(crate) struct Lines(Vec<Line>);
 
 impl Lines {
     /// Makes room for so many lines. What they hold is anything that was written before, or zeros.
-    pub(super) fn need(&mut self, n: usize) {
+    pub(crate) fn need(&mut self, n: usize) {
         if self.0.len() < n {
             // What is there need not be copied.
             self.0.clear();
@@ -48,14 +48,14 @@ impl Lines {
     }
 
     /// Makes room for so many lines, and keeps what was written.
-    pub(super) fn keep(&mut self, n: usize) {
+    pub(crate) fn keep(&mut self, n: usize) {
         if self.0.len() < n {
             self.0.resize(n, Line::NONE);
         }
     }
 
     /// The memory they take, in bytes.
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.0.capacity() * size_of::<Line>()
     }
 }

@@ -1,45 +1,48 @@
 //! The placements of the lower half: in groups with the same first queens, as planes of bits.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::lines::{Line, Lines};
-use super::placements::{FIRST_CENTRAL, Half, MAX_ROWS, Parts};
-use super::shape::Shape;
-use super::vectors::{LANES, LINES, ROOM, Sieve, Vectors};
+use crate::halves::lines::{Line, Lines};
+use crate::halves::footprint::n_diagonals;
+use crate::halves::placements::{FIRST_CENTRAL, Parts};
+use crate::halves::shape::Shape;
+use crate::halves::side::{MAX_ROWS, Side};
+use crate::halves::vectors::{Sieve, Vectors};
 
 /// Planes of the rows of the central column's queen: at least 1, at least 2, and so on, and one more of zeros.
 const ROWS_FROM: usize = 16;
 
 /// Lower placements with the same first queens.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// The ranks of these queens' columns.
-    pub(super) path: [u8; MAX_ROWS],
-    pub(super) len: usize,
-    pub(super) n_blocks: usize,
+    pub(crate) path: [u8; MAX_ROWS],
+    pub(crate) len: usize,
+    pub(crate) n_blocks: usize,
     first_block: usize,
-    pub(super) nodes: Range<usize>,
+    pub(crate) nodes: Range<usize>,
 }
 
 /// Lower placements of a group that have the queens of more rows in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The last of these rows.
-    pub(super) row: u8,
+    pub(crate) row: u8,
     /// The rank of that queen's column.
-    pub(super) rank: u8,
+    pub(crate) rank: u8,
     /// Numbers within the group.
-    pub(super) start: u32,
-    pub(super) end: u32,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
     /// The next node that is not below this one.
-    pub(super) next: u32,
+    pub(crate) next: u32,
 }
 
 /// All placements of the lower half that begin with some queen next to the middle.
 #[derive(Debug, Default)]
-pub(super) struct Lower {
-    pub(super) groups: Vec<Group>,
-    pub(super) nodes: Vec<Node>,
+pub(crate) struct Lower {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) nodes: Vec<Node>,
     /// Plane by plane for each group, in blocks of 512 placements: the footprint's, one that is set where there is a
     /// placement, and those of the central queen's row.
     planes: Lines,
@@ -56,20 +59,20 @@ pub(super) struct Lower {
 impl Lower {
     /// Makes the placements with these queens in the first rows. `split`: whether there are planes of the central
     /// queen's row.
-    pub(super) fn make<V: Vectors>(
+    pub(crate) fn make<V: Vectors>(
         &mut self,
         vectors: V,
-        half: &Half,
+        side: &Side,
         parts: &Parts,
         shape: Shape,
         first: &[u8],
-        width: u8,
         split: bool,
-    ) {
+        stop: &AtomicBool,
+    ) -> Option<()> {
         self.groups.clear();
         self.nodes.clear();
         self.codes.clear();
-        self.width = width.into();
+        self.width = 2 * usize::from(n_diagonals(side.middle().n()));
         self.n_planes = self.width + 1 + if split { ROWS_FROM } else { 0 };
         let begin = parts.heads.partition_point(|head| &head.path[..first.len()] < first);
         let heads = &parts.heads[begin..];
@@ -78,6 +81,9 @@ impl Lower {
         let mut n_blocks = 0;
         let depth = usize::from(shape.group);
         while let Some(&one) = heads.first() {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
             let n = heads.partition_point(|head| head.path[..depth] == one.path[..depth]);
             let (these, others) = heads.split_at(n);
             heads = others;
@@ -100,7 +106,7 @@ impl Lower {
                 }
                 path = Some(head.path);
                 let shift = head.head.word >> FIRST_CENTRAL != 0;
-                let bucket = parts.bucket(head.left);
+                let bucket = parts.bucket(head);
                 vectors.join_ranked(bucket, &head.head, shift, &mut self.words, &mut self.ranks);
             }
             self.close(depth);
@@ -109,7 +115,7 @@ impl Lower {
                 self.nodes.truncate(nodes);
                 continue;
             }
-            self.number(vectors, half, shape, &one.path, nodes);
+            self.number(vectors, side, shape, &one.path, nodes);
             let blocks = len.div_ceil(512);
             let group = Group {
                 path: one.path,
@@ -126,7 +132,7 @@ impl Lower {
             self.planes_need(n_blocks);
             self.write_planes(vectors, self.groups.len() - 1, split);
         }
-        self.codes.resize(512 * n_blocks + ROOM, 0);
+        Some(())
     }
 
     /// Ends the nodes of rows past the first `rows`.
@@ -144,13 +150,13 @@ impl Lower {
     }
 
     /// Makes the ranks of the group that is being made numbers of table entries.
-    fn number<V: Vectors>(&mut self, vectors: V, half: &Half, shape: Shape, path: &[u8], nodes: usize) {
-        let keep = table_mask(half.m, shape);
+    fn number<V: Vectors>(&mut self, vectors: V, side: &Side, shape: Shape, path: &[u8], nodes: usize) {
+        let keep = table_mask(side.n_rows(), shape);
         let mut path = path[..usize::from(shape.leaf)].to_vec();
         if shape.leaf == shape.group {
             let mut fixed = path;
             fixed.sort_unstable();
-            vectors.number(&mut self.ranks, &fixed, half.m - shape.leaf, keep);
+            vectors.number(&mut self.ranks, &fixed, side.n_rows() - shape.leaf, keep);
             return;
         }
         for node in &self.nodes[nodes..] {
@@ -162,7 +168,7 @@ impl Lower {
                 let mut fixed = path.clone();
                 fixed.sort_unstable();
                 let range = node.start as usize..node.end as usize;
-                vectors.number(&mut self.ranks[range], &fixed, half.m - shape.leaf, keep);
+                vectors.number(&mut self.ranks[range], &fixed, side.n_rows() - shape.leaf, keep);
             }
         }
     }
@@ -196,17 +202,17 @@ impl Lower {
     }
 
     /// Bits of a footprint.
-    pub(super) fn width(&self) -> u8 {
+    pub(crate) fn width(&self) -> u8 {
         self.width.to_le_bytes()[0]
     }
 
     /// Where there are placements at all, for each block of a group.
-    pub(super) fn present(&self, group: &Group) -> &[Line] {
+    pub(crate) fn present(&self, group: &Group) -> &[Line] {
         self.lines(group, self.width)
     }
 
     /// Where the central queen's row is at least this one, for each block of a group.
-    pub(super) fn rows_from(&self, group: &Group, row: u8) -> &[Line] {
+    pub(crate) fn rows_from(&self, group: &Group, row: u8) -> &[Line] {
         self.lines(group, self.width + 1 + usize::from(row))
     }
 
@@ -216,7 +222,7 @@ impl Lower {
     }
 
     /// What sifts a group's blocks.
-    pub(super) fn sieve<'a>(
+    pub(crate) fn sieve<'a>(
         &'a self,
         group: &Group,
         blocks: Range<usize>,
@@ -229,12 +235,12 @@ impl Lower {
     }
 
     /// The codes of a group's placements from a block on.
-    pub(super) fn codes(&self, group: &Group, block: usize) -> &[u64] {
+    pub(crate) fn codes(&self, group: &Group, block: usize) -> &[u64] {
         &self.codes[512 * (group.first_block + block)..512 * (group.first_block + group.n_blocks)]
     }
 
     /// The memory it takes, in bytes.
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.planes.memory()
             + 8 * (self.codes.capacity() + self.words.capacity() + self.ranks.capacity())
             + size_of::<Node>() * self.nodes.capacity()
@@ -242,7 +248,7 @@ impl Lower {
 }
 
 /// Where numbers of four bits, as planes, are at least `least`.
-pub(super) fn rows_from(bits: &[Line; 4], least: usize) -> Line {
+pub(crate) fn rows_from(bits: &[Line; 4], least: usize) -> Line {
     let (mut greater, mut equal) = (Line::NONE, Line::ALL);
     for bit in (0..4).rev() {
         if least >> bit & 1 == 1 {
@@ -261,4 +267,3 @@ fn table_mask(m: u8, shape: Shape) -> u64 {
     if n_tables == 4 { u64::MAX } else { !(u64::MAX >> (16 * n_tables)) }
 }
 
-const _: () = assert!(LANES == 512 * LINES);

@@ -1,169 +1,144 @@
 //! The placements of one half on its columns: first halves and second halves of them.
 
-use super::geometry::Geometry;
-use super::vectors::{Bucket, Head, NO_PLANE, ROOM};
+use crate::halves::columns::Columns;
+use crate::halves::side::{MAX_ROWS, Side};
+use crate::halves::vectors::{Bucket, Head};
 
-/// Rows and columns of a half at most.
-pub(super) const MAX_ROWS: usize = 14;
+/// Rows whose columns' ranks stand in a word, counted from the last.
+pub(crate) const RANKED: u8 = 8;
 
-/// Rows whose columns' ranks stand in a word.
-pub(super) const RANKED: u8 = 8;
+/// The rows of the central columns' queens stand in the highest bits of a word: the first in the highest four, the
+/// second in the next four.
+pub(crate) const FIRST_CENTRAL: u32 = 60;
 
-/// One half of a board and the columns its queens stand in.
-#[derive(Clone, Debug)]
-pub(super) struct Half {
-    pub(super) m: u8,
-    /// In ascending order.
-    pub(super) columns: Vec<u8>,
-    /// The columns as a set.
-    set: u32,
-    central: u32,
-    free: [u32; MAX_ROWS + 1],
-    feet: [[(u8, u8); MAX_ROWS]; MAX_ROWS + 1],
-    rank_of: [u8; 32],
-    n: u8,
+/// What a queen on a square adds to a placement.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queen {
+    /// As a set of ranks.
+    rank: u16,
+    head: Head,
 }
-
-impl Half {
-    pub(super) fn new(geometry: Geometry, upper: bool, set: u32) -> Self {
-        let columns: Vec<u8> = (0..geometry.n).filter(|&column| set >> column & 1 == 1).collect();
-        let mut half = Self {
-            m: geometry.m,
-            set,
-            central: geometry.central() & set,
-            free: [0; MAX_ROWS + 1],
-            feet: [[(NO_PLANE, NO_PLANE); MAX_ROWS]; MAX_ROWS + 1],
-            rank_of: [0; 32],
-            n: geometry.n,
-            columns,
-        };
-        for row in 1..=geometry.m {
-            half.free[usize::from(row)] = geometry.free(row) & set;
-            for (rank, &column) in half.columns.iter().enumerate() {
-                let [rising, falling] = geometry.feet(upper, row, column).map(|bit| bit.unwrap_or(NO_PLANE));
-                half.feet[usize::from(row)][rank] = (rising, falling);
-                half.rank_of[usize::from(column)] = u8::try_from(rank).unwrap_or(0);
-            }
-        }
-        half
-    }
-
-    /// The planes of the diagonals that a queen attacks the other half on.
-    pub(super) fn feet(&self, row: u8, rank: u8) -> (u8, u8) {
-        self.feet[usize::from(row)][usize::from(rank)]
-    }
-
-    /// The bits of the diagonals that a queen attacks the other half on.
-    pub(super) fn footprint(&self, row: u8, rank: u8) -> u64 {
-        let (rising, falling) = self.feet(row, rank);
-        let bit = |plane: u8| if plane == NO_PLANE { 0 } else { 1 << plane };
-        bit(rising) | bit(falling)
-    }
-
-    /// The rank of the only central column among those of this half.
-    pub(super) fn central_rank(&self) -> u8 {
-        self.rank_of[self.central.trailing_zeros() as usize % 32]
-    }
-
-    /// How many columns in the centre are of this half.
-    pub(super) fn n_central(&self) -> u32 {
-        self.central.count_ones()
-    }
-}
-
-/// Rows of the central columns' queens stand in the highest bits of a word: the first in the highest four, the second
-/// in the next four.
-pub(super) const FIRST_CENTRAL: u32 = 60;
-const SECOND_CENTRAL: u32 = 56;
 
 /// A first or second half of a placement, while it is being made.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Partial {
     head: Head,
-    used: u32,
-    rising: u32,
-    falling: u32,
+    left: Columns,
+    ranks: u16,
+    rising: Columns,
+    falling: Columns,
 }
 
 /// Rows of a half that are placed one after another.
-struct Rows<'a> {
-    half: &'a Half,
-    /// The last row of the heads.
-    head: u8,
-    last: u8,
-    path: [u8; MAX_ROWS],
+struct Rows {
+    /// For each row and column.
+    queens: Box<[[Queen; 32]; MAX_ROWS + 1]>,
+    /// The columns of each row that the middle row's queen does not attack.
+    free: [Columns; MAX_ROWS + 1],
+    set: Columns,
 }
 
-impl Rows<'_> {
-    /// Calls `each` with all ways to go on from a row, in lexicographic order of the columns.
-    fn place(&mut self, row: u8, from: Partial, each: &mut impl FnMut(&Head, u16, &[u8; MAX_ROWS])) {
-        let half = self.half;
-        let mut free = half.free[usize::from(row)] & !(from.used | from.rising | from.falling);
-        while free != 0 {
-            let square = free & free.wrapping_neg();
-            free ^= square;
-            let column = square.trailing_zeros();
-            let rank = half.rank_of[column as usize % 32];
-            let mut head = from.head;
-            head.word |= half.footprint(row, rank);
-            if square & half.central != 0 {
-                let second = head.word >> FIRST_CENTRAL != 0;
-                head.word |= u64::from(row) << if second { SECOND_CENTRAL } else { FIRST_CENTRAL };
-            }
-            // The diagonals of heads and tails, which meet between them: those with numbers from 0 to n.
-            let (at, n) = (i64::from(row) - i64::from(self.head), i64::from(half.n));
-            for (diagonal, first) in [(i64::from(column) + at - 1, 0), (i64::from(column) - at, 32)] {
-                if (0..n).contains(&diagonal) {
-                    head.attacks |= 1 << (first + diagonal);
+impl Rows {
+    /// The rows of a half of which the first `head_rows` are the head's.
+    fn new(side: &Side, head_rows: u8) -> Self {
+        let mut queens = Box::new([[Queen::default(); 32]; MAX_ROWS + 1]);
+        let mut free = [0; MAX_ROWS + 1];
+        let (middle, m) = (side.middle(), side.n_rows());
+        for row in 1..=m {
+            for (rank, &column) in (0..).zip(side.columns()) {
+                if middle.queen().is_some_and(|queen| queen.abs_diff(column) == row) {
+                    continue;
                 }
+                free[usize::from(row)] |= 1 << column;
+                // The diagonals of heads and tails, which meet between them: of either direction those with numbers
+                // from 0 to n - 2.
+                let (column_number, at) = (i32::from(column), i32::from(row) - i32::from(head_rows));
+                let diagonals = [(column_number + at - 1, 0), (column_number - at, 32)];
+                let meets = |&(diagonal, _): &(i32, i32)| (0..i32::from(middle.n().get())).contains(&diagonal);
+                let attacks = diagonals.iter().filter(|diagonal| meets(diagonal));
+                let attacks = attacks.map(|(diagonal, first)| 1 << (first + diagonal)).sum();
+                let central = if middle.is_central(column) { u64::from(row) << FIRST_CENTRAL } else { 0 };
+                let word = side.footprint(row, rank) | central;
+                let place = (row + RANKED).checked_sub(m + 1);
+                let ranks = place.map_or(0, |place| u64::from(rank) << (8 * place));
+                let queen = Queen { rank: 1 << rank, head: Head { attacks, word, ranks } };
+                queens[usize::from(row)][usize::from(column)] = queen;
             }
-            if row + RANKED > half.m {
-                head.ranks |= u64::from(rank) << (8 * (row + RANKED - 1 - half.m));
-            }
-            self.path[usize::from(row - 1)] = rank;
-            let next = Partial {
-                head,
-                used: from.used | square,
-                rising: (from.rising | square) << 1,
-                falling: (from.falling | square) >> 1,
-            };
-            if row == self.last {
-                each(&head, self.ranks(next.used), &self.path);
-            } else {
-                self.place(row + 1, next, each);
-            }
+        }
+        let set = side.columns().iter().map(|column| 1 << column).sum();
+        Self { queens, free, set }
+    }
+
+    /// Where nothing is placed yet.
+    fn none(&self) -> Partial {
+        Partial { head: Head::default(), left: self.set, ranks: 0, rising: 0, falling: 0 }
+    }
+
+    /// Finds all ways to go on from a row to the last, in lexicographic order of the columns.
+    #[inline(always)]
+    fn each(&self, row: u8, from: &Partial, mut each: impl FnMut(Partial)) {
+        let attacked = from.rising | from.falling;
+        let mut free = self.free[usize::from(row)] & from.left & !attacked;
+        while free != 0 {
+            let column = free & free.wrapping_neg();
+            let Queen { rank, head } = self.queens[usize::from(row)][column.trailing_zeros() as usize % 32];
+            free ^= column;
+            let second = if from.head.word >> FIRST_CENTRAL != 0 { 4 } else { 0 };
+            let central = head.word >> FIRST_CENTRAL << (FIRST_CENTRAL - second);
+            let footprint = head.word << 4 >> 4;
+            each(Partial {
+                head: Head {
+                    attacks: from.head.attacks | head.attacks,
+                    word: from.head.word | footprint | central,
+                    ranks: from.head.ranks | head.ranks,
+                },
+                left: from.left ^ column,
+                ranks: from.ranks | rank,
+                rising: (from.rising | column) << 1,
+                falling: (from.falling | column) >> 1,
+            });
         }
     }
 
-    /// A set of columns as a set of their ranks.
-    fn ranks(&self, columns: u32) -> u16 {
-        let mut set = 0;
-        let mut left = columns & self.half.set;
-        while left != 0 {
-            set |= 1 << self.half.rank_of[left.trailing_zeros() as usize % 32];
-            left &= left - 1;
+    fn tails(&self, row: u8, last: u8, from: &Partial, to: &mut Vec<(u16, Head)>) {
+        if row == last {
+            self.each(row, from, |tail| to.push((tail.ranks, tail.head)));
+        } else {
+            self.each(row, from, |next| self.tails(row + 1, last, &next, to));
         }
-        set
+    }
+
+    fn heads(&self, row: u8, last: u8, from: &Partial, path: &mut [u8; MAX_ROWS], to: &mut Vec<PlacedHead>) {
+        self.each(row, from, |next| {
+            path[usize::from(row - 1)] = (next.ranks ^ from.ranks).trailing_zeros().to_le_bytes()[0];
+            if row == last {
+                to.push(PlacedHead { head: next.head, used: next.ranks, path: *path });
+            } else {
+                self.heads(row + 1, last, &next, path, to);
+            }
+        });
     }
 }
 
 /// A first half of a placement, and where it belongs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PlacedHead {
-    pub(super) head: Head,
-    /// The ranks of the columns that are left to the tail.
-    pub(super) left: u16,
+pub(crate) struct PlacedHead {
+    pub(crate) head: Head,
+    /// The ranks of its columns, as a set.
+    used: u16,
     /// The ranks of the columns of the rows from 1 on.
-    pub(super) path: [u8; MAX_ROWS],
+    pub(crate) path: [u8; MAX_ROWS],
 }
 
 /// All first and second halves of placements of a half on its columns.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     /// In lexicographic order of their paths.
-    pub(super) heads: Vec<PlacedHead>,
+    pub(crate) heads: Vec<PlacedHead>,
     /// Where the tails of each set of ranks begin.
     begins: Vec<u32>,
+    /// All ranks.
+    all: u16,
     attacks: Vec<u64>,
     words: Vec<u64>,
     ranks: Vec<u64>,
@@ -173,23 +148,19 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Finds the parts; the heads have so many rows.
-    pub(super) fn find(&mut self, half: &Half, head_rows: u8) {
-        let rows = |last| Rows { half, head: head_rows, last, path: [0; MAX_ROWS] };
-        let all = (1_u16 << half.m) - 1;
+    pub(crate) fn find(&mut self, side: &Side, head_rows: u8) {
+        let rows = Rows::new(side, head_rows);
+        let all = (1_u16 << side.n_rows()) - 1;
+        self.all = all;
         self.heads.clear();
-        let heads = &mut self.heads;
-        rows(head_rows).place(1, Partial::default(), &mut |head, used, path| {
-            heads.push(PlacedHead { head: *head, left: all & !used, path: *path });
-        });
+        rows.heads(1, head_rows, &rows.none(), &mut [0; MAX_ROWS], &mut self.heads);
         self.begins.clear();
         self.begins.resize(usize::from(all) + 2, 0);
         self.found.clear();
-        if head_rows == half.m {
+        if head_rows == side.n_rows() {
             self.found.push((0, Head::default()));
         } else {
-            let found = &mut self.found;
-            rows(half.m)
-                .place(head_rows + 1, Partial::default(), &mut |head, used, _| found.push((used, *head)));
+            rows.tails(head_rows + 1, side.n_rows(), &rows.none(), &mut self.found);
         }
         for (used, _) in &self.found {
             self.begins[usize::from(*used) + 1] += 1;
@@ -197,11 +168,10 @@ impl Parts {
         for set in 0..=usize::from(all) {
             self.begins[set + 1] += self.begins[set];
         }
-        // Some are read past the end.
-        let n = self.found.len() + ROOM;
+        let n = self.found.len();
         for words in [&mut self.attacks, &mut self.words, &mut self.ranks] {
             words.clear();
-            words.resize(n, u64::MAX);
+            words.resize(n, 0);
         }
         // From the last to the first: afterwards `begins` says where those of the set itself begin.
         for (used, tail) in self.found.iter().rev() {
@@ -212,9 +182,9 @@ impl Parts {
         }
     }
 
-    /// The tails on a set of ranks. Behind the end of each list, words can be read.
-    pub(super) fn bucket(&self, set: u16) -> Bucket<'_> {
-        let set = usize::from(set);
+    /// The tails that have the columns a head leaves.
+    pub(crate) fn bucket(&self, head: &PlacedHead) -> Bucket<'_> {
+        let set = usize::from(self.all & !head.used);
         let begin = self.begins[set + 1] as usize;
         let end = self.begins.get(set + 2).map_or(self.found.len(), |&end| end as usize);
         Bucket {

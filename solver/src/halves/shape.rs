@@ -1,5 +1,7 @@
 //! Which rows of a placement are fixed first, and which are looked up in tables.
 
+use crate::board::BoardSize;
+
 /// How the placements of both halves are put in order, for a board of `2 m` rows or one more.
 ///
 /// ```text
@@ -7,23 +9,35 @@
 ///                             group      leaf run  four tables
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// The rows of both halves' heads.
-    pub(super) head: u8,
+    pub(crate) head: u8,
     /// Upper rows whose queens are fixed when lower placements are sifted.
-    pub(super) upper: u8,
+    pub(crate) upper: u8,
     /// Lower rows whose queens the placements of a group have in common.
-    pub(super) group: u8,
+    pub(crate) group: u8,
     /// Lower rows whose queens are fixed in a leaf.
-    pub(super) leaf: u8,
+    pub(crate) leaf: u8,
     /// Lower rows whose queens are not looked up in a table.
-    pub(super) run: u8,
+    pub(crate) run: u8,
+    /// Whether all upper placements are kept for other lower queens.
+    pub(crate) keeps_upper: bool,
 }
 
 impl Shape {
-    pub(super) fn new(m: u8, upper: u8, group: u8, leaf: u8, head: u8) -> Self {
-        let tables = ((m - leaf) / 2).min(4);
-        let run = m - 2 * tables;
-        Self { head: head.max(run).max(leaf).max(upper), upper, group, leaf, run }
+    /// The shape for a board.
+    pub(crate) fn of(n: BoardSize) -> Self {
+        let m = n.get() / 2;
+        let (upper, group, leaf, head) = match m {
+            ..=9 => (1, 2, 2, m / 2),
+            10 => (1, 2, 2, 5),
+            11 => (1, 2, 2, 5),
+            12 => (2, 2, 2, 6),
+            13 => (2, 2, 3, 6),
+            _ => (3, 3, 4, 7),
+        };
+        let n_tables = ((m - leaf) / 2).min(4);
+        let run = m - 2 * n_tables;
+        Self { head: head.max(run).max(leaf), upper, group, leaf, run, keeps_upper: m <= 12 }
     }
 }

@@ -2,75 +2,75 @@
 
 use std::ops::Range;
 
-use super::lines::Line;
+use crate::halves::lines::Line;
 
 /// Lines that a leaf works on at once.
-pub(super) const LINES: usize = 2;
+pub(crate) const LINES: usize = 2;
 
 /// Upper placements that a leaf works on at once.
-pub(super) const LANES: usize = 512 * LINES;
+pub(crate) const LANES: usize = 512 * LINES;
 
 /// Planes of a line's placements: one for each bit of a word, and one of zeros.
-pub(super) const PLANES: usize = 65;
+pub(crate) const PLANES: usize = 65;
 
 /// The plane of zeros.
-pub(super) const NO_PLANE: u8 = 64;
+pub(crate) const NO_PLANE: u8 = 64;
 
 /// Bytes of a table's entry.
-pub(super) const ENTRY: usize = LINES * size_of::<Line>();
+pub(crate) const ENTRY: usize = LINES * size_of::<Line>();
 
 /// Words behind the end of a list or table that a vector may write, or read.
-pub(super) const ROOM: usize = 64;
+pub(crate) const ROOM: usize = 64;
 
 /// The second halves of placements, which have a subset of the columns in common.
 #[derive(Clone, Copy)]
-pub(super) struct Bucket<'a> {
-    pub(super) attacks: &'a [u64],
-    pub(super) words: &'a [u64],
-    pub(super) ranks: &'a [u64],
+pub(crate) struct Bucket<'a> {
+    pub(crate) attacks: &'a [u64],
+    pub(crate) words: &'a [u64],
+    pub(crate) ranks: &'a [u64],
 }
 
 /// The first half of a placement.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Head {
-    pub(super) attacks: u64,
-    pub(super) word: u64,
-    pub(super) ranks: u64,
+pub(crate) struct Head {
+    pub(crate) attacks: u64,
+    pub(crate) word: u64,
+    pub(crate) ranks: u64,
 }
 
 /// The planes of lower placements in which the bits of a prefix stand, and the blocks that are looked at.
 #[derive(Clone, Copy)]
-pub(super) struct Sieve<'a> {
+pub(crate) struct Sieve<'a> {
     /// The planes of one block after another: plane by plane.
-    pub(super) planes: &'a [Line],
+    pub(crate) planes: &'a [Line],
     /// How many blocks there are.
-    pub(super) n_blocks: usize,
+    pub(crate) n_blocks: usize,
     /// Which blocks are looked at.
-    pub(super) from: usize,
-    pub(super) to: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
     /// The planes that must be zero.
-    pub(super) zero: &'a [u8],
+    pub(crate) zero: &'a [u8],
     /// For each block, what else must be one.
-    pub(super) one: &'a [Line],
+    pub(crate) one: &'a [Line],
 }
 
 /// The placements that passed a [`Sieve`].
 #[derive(Debug, Default)]
-pub(super) struct Sifted {
+pub(crate) struct Sifted {
     /// Their numbers, counted from the first block that was looked at.
-    pub(super) numbers: Vec<u16>,
+    pub(crate) numbers: Vec<u16>,
     /// A bit for each placement that was looked at.
-    pub(super) bits: Vec<u64>,
+    pub(crate) bits: Vec<u64>,
     /// How many passed before each word of `bits`.
-    pub(super) before: Vec<u32>,
-    pub(super) len: usize,
+    pub(crate) before: Vec<u32>,
+    pub(crate) len: usize,
 }
 
 /// Blocks that are looked at once: the numbers of their placements have 16 bits.
-pub(super) const MAX_BLOCKS: usize = 128;
+pub(crate) const MAX_BLOCKS: usize = 128;
 
 impl Sifted {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             numbers: vec![0; MAX_BLOCKS * 512 + ROOM],
             bits: vec![0; MAX_BLOCKS * 8 + 1],
@@ -80,7 +80,7 @@ impl Sifted {
     }
 
     /// How many of those that passed have a number below this one.
-    pub(super) fn rank(&self, number: usize) -> usize {
+    pub(crate) fn rank(&self, number: usize) -> usize {
         let (word, bit) = (number / 64, number % 64);
         self.before[word] as usize + (self.bits[word] & ((1 << bit) - 1)).count_ones() as usize
     }
@@ -88,12 +88,12 @@ impl Sifted {
 
 /// The tables of a leaf: four for pairs of rows.
 #[derive(Clone, Copy)]
-pub(super) struct Tables<'a> {
-    pub(super) pairs: [&'a [Line]; 4],
+pub(crate) struct Tables<'a> {
+    pub(crate) pairs: [&'a [Line]; 4],
 }
 
 /// What differs between processors. There are values of the type only where the processor has the instructions.
-pub(super) trait Vectors: Copy {
+pub(crate) trait Vectors: Copy {
     /// Appends the placements that a head makes with the tails of a bucket: their words. If `shift`, the head has a
     /// queen in a central column, and so the tail's is the second.
     fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>);
@@ -111,8 +111,17 @@ pub(super) trait Vectors: Copy {
     /// Appends the words that have no bit of the mask.
     fn filter(self, words: &[u64], mask: u64, to: &mut Vec<u64>);
 
-    /// Appends the words that have no bit of the mask and are in the range.
-    fn filter_range(self, words: &[u64], mask: u64, range: &Range<u64>, to: &mut Vec<u64>);
+    /// Appends the words that have no bit of the mask: those in the first range to one list, those in one of the
+    /// others, which are apart, to the other list.
+    fn divide(
+        self,
+        words: &[u64],
+        mask: u64,
+        main: &Range<u64>,
+        equal: &[Range<u64>; 2],
+        to: &mut Vec<u64>,
+        to_equal: &mut Vec<u64>,
+    );
 
     /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Of words that are not
     /// there, zeros.
