@@ -6,10 +6,12 @@
 //! that fit. The lists are short where the number of solutions is huge, and a pair is tested by one `and`.
 
 mod columns;
+mod descent;
 mod footprint;
 mod parts;
 mod portable;
 mod subproblems;
+mod transposition;
 mod work;
 
 pub use self::parts::HalvesPart;

@@ -66,7 +66,7 @@ impl Plan {
             Method::Search => {
                 search_plan::choices(n, &crosses_in_counting_order(n), n_threads, stop, progress)?
             }
-            Method::Halves => halves::choices(&halves_in_counting_order(n), n_threads, stop, progress)?,
+            Method::Halves => halves::choices(n, &halves_in_counting_order(n), n_threads, stop, progress)?,
         };
         let planned = parts.into_iter().zip(choices).map(|(part, choice)| PlannedPart { part, choice });
         Some(Self { n, method, parts: planned.collect() })

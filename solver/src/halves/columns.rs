@@ -22,12 +22,15 @@ pub(crate) struct Middle {
 }
 
 impl Middle {
-    /// All there are up to mirroring: one for even `n`, one for each column up to the centre for odd.
+    /// All that are counted: one for even `n`, one for each column up to the centre for odd. The first column is left
+    /// out where it is not the centre: its distance δ is the largest, and γ, for which the central column's queen would
+    /// have to stand as far away or farther, can't be that.
     pub(crate) fn all(n: BoardSize) -> Vec<Self> {
+        let center = n.get() / 2;
         if n.get() % 2 == 0 {
             return vec![Self { n, queen: None }];
         }
-        (0..=n.get() / 2).map(|column| Self { n, queen: Some(column) }).collect()
+        (1.min(center)..=center).map(|column| Self { n, queen: Some(column) }).collect()
     }
 
     pub(crate) const fn n(self) -> BoardSize {
@@ -140,14 +143,34 @@ impl Pair {
 }
 
 /// The columns of a set, from left to right.
-pub(crate) fn members(columns: Columns) -> impl Iterator<Item = u8> + Clone {
-    (0..32).filter(move |column| columns >> column & 1 == 1)
+pub(crate) fn members(mut columns: Columns) -> impl Iterator<Item = u8> + Clone {
+    std::iter::from_fn(move || {
+        let column = columns.trailing_zeros();
+        columns &= columns.wrapping_sub(1);
+        u8::try_from(column).ok().filter(|&column| column < 32)
+    })
 }
 
-/// The ways to choose `k` of `n` things; `n` up to 32.
-pub(crate) fn n_combinations(n: usize, k: usize) -> u64 {
-    (0..k as u64).fold(1, |ways, i| ways * (n as u64).saturating_sub(i) / (i + 1))
+/// The ways to choose `k` of `n` things; `n` and `k` up to 32.
+pub(crate) const fn n_combinations(n: usize, k: usize) -> u64 {
+    PASCAL[n][k]
 }
+
+/// Pascal's triangle.
+const PASCAL: [[u64; 33]; 33] = {
+    let mut rows = [[0; 33]; 33];
+    let mut n = 0;
+    while n < rows.len() {
+        rows[n][0] = 1;
+        let mut k = 1;
+        while k <= n {
+            rows[n][k] = rows[n - 1][k - 1] + rows[n - 1][k];
+            k += 1;
+        }
+        n += 1;
+    }
+    rows
+};
 
 /// The combination with this number: which `k` of the columns in `of` it takes. They are numbered in lexicographic
 /// order: first come those with the first column.

@@ -13,7 +13,7 @@
 //! common. Only those that occur in both halves matter: 1 to n − 1 and 0 to n − 2 for even n, 1 to n − 2 both times for
 //! odd. At most 62 bits hold them all.
 
-use crate::halves::columns::Middle;
+use crate::board::BoardSize;
 
 /// A set of the diagonals that both halves reach.
 pub(crate) type Footprint = u64;
@@ -27,14 +27,14 @@ pub(crate) enum Half {
 
 /// The bits of a queen's footprint: of the sums first, from bit 0 on, the differences above them, from bit
 /// [`n_diagonals`] on.
-pub(crate) fn footprint(middle: Middle, half: Half, row: u8, column: u8) -> Footprint {
-    let (n, row, column) = (i32::from(middle.n().get()), i32::from(row), i32::from(column));
-    let is_odd = n % 2;
+pub(crate) fn footprint(n: BoardSize, half: Half, row: u8, column: u8) -> Footprint {
+    let (size, row, column) = (i32::from(n.get()), i32::from(row), i32::from(column));
+    let is_odd = size % 2;
     let (rising, falling) = match half {
         Half::Upper => (column + row, column - row),
         Half::Lower => (column - (row - 1 + is_odd), column + (row - 1 + is_odd)),
     };
-    let n_diagonals = n_diagonals(middle);
+    let n_diagonals = n_diagonals(n);
     let bit = |number: i32, from: u8| match u8::try_from(number) {
         Ok(number) if number < n_diagonals => 1 << (from + number),
         _ => 0,
@@ -43,7 +43,6 @@ pub(crate) fn footprint(middle: Middle, half: Half, row: u8, column: u8) -> Foot
 }
 
 /// The diagonals of one direction that both halves reach.
-pub(crate) const fn n_diagonals(middle: Middle) -> u8 {
-    let n = middle.n().get();
-    n.saturating_sub(1 + n % 2)
+pub(crate) const fn n_diagonals(n: BoardSize) -> u8 {
+    n.get().saturating_sub(1 + n.get() % 2)
 }

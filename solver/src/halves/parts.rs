@@ -2,6 +2,7 @@
 
 use crate::board::{BoardSize, Square};
 use crate::halves::columns::{Columns, Middle, combination, members, n_combinations};
+use crate::split_mix::SplitMix;
 
 /// The version of everything that decides what a subproblem number of this method means. Spans counted under different
 /// versions must not be added up.
@@ -125,7 +126,17 @@ impl HalvesPart {
 
     /// The number of subproblems.
     pub(crate) fn n_subproblems(&self) -> u64 {
-        n_combinations(self.unknown().len(), self.n_missing()) * self.n_given()
+        self.n_sets() * self.n_given()
+    }
+
+    /// The ways to divide the other columns.
+    pub(crate) fn n_sets(&self) -> u64 {
+        n_combinations(self.unknown().len(), self.n_missing())
+    }
+
+    /// The upper half's columns by the way with this number.
+    pub(crate) fn set(&self, number: u64) -> Columns {
+        self.upper | combination(&self.unknown(), self.n_missing(), number)
     }
 
     /// The subproblem with this number, which must be below [`n_subproblems`](Self::n_subproblems).
@@ -133,7 +144,7 @@ impl HalvesPart {
     /// The columns come first, then the digits; so neighbours have the same columns as long as there are digits.
     pub(crate) fn subproblem(&self, number: u64) -> Subproblem {
         let (rank, mut digits) = (number / self.n_given(), number % self.n_given());
-        let upper = self.upper | combination(&self.unknown(), self.n_missing(), rank);
+        let upper = self.set(rank);
         let lower = self.middle.columns() & !upper;
         let mut given = Given::default();
         let places = [(&mut given.lower_2, lower), (&mut given.upper_1, upper), (&mut given.lower_1, lower)];
@@ -144,6 +155,12 @@ impl HalvesPart {
             digits /= base;
         }
         Subproblem { upper, lower, factor: self.middle.factor(upper), given }
+    }
+
+    /// A random way, each as likely as any other, as far as 32 random bits can tell.
+    pub(crate) fn random_set(&self, random: &mut SplitMix) -> Columns {
+        let number = usize::try_from(self.n_sets()).map_or(0, |n_sets| random.below(n_sets));
+        self.set(number as u64)
     }
 
     /// The queens that a subproblem gives besides the middle row's, top to bottom; none past the last.

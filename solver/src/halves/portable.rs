@@ -1,26 +1,16 @@
 //! The pairs of halves that fit, in plain integer code: the specification of every other version.
-//!
-//! Transposing the board exchanges rows and columns. Of a solution take the distances from the centre of the columns
-//! of the queens next to the middle (for odd n: of the middle row's queen), sorted: δ. And take the distances from the
-//! middle of the rows of the queens in the central columns (for odd n: column), sorted: γ. Transposing exchanges δ and
-//! γ, and mirroring and flipping leave both alone. So of the solutions with γ > δ there are as many as with γ < δ:
-//! a pair counts twice if γ > δ in lexicographic order, once if γ = δ, and not if γ < δ. Where the middle row's queen
-//! stands in the centre, both are 0 and every pair counts once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::halves::columns::{Columns, Middle, members};
 use crate::halves::footprint::{Footprint, Half, footprint};
 use crate::halves::parts::{Given, Subproblem};
+use crate::halves::transposition::{CentralRows, delta, gamma, weight};
 use crate::halves::work::PAIRS_PER_UNIT;
 use crate::span::Count;
 
 /// Placements or pairs looked at between two looks at whether to stop.
 const PATIENCE: usize = 1 << 20;
-
-/// Rows of a half's queens in the central columns, those of the upper half first, 0 where there is none. Added up over
-/// both halves and sorted it is γ.
-type CentralRows = [u8; 2];
 
 /// All placements of one half with the same queens in the two rows next to the middle.
 #[derive(Clone, Debug)]
@@ -84,16 +74,11 @@ fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_
     if near_above & near_below != 0 {
         return Some((0, 0));
     }
-    let distance = |column: Option<u8>| column.map_or(0, |column| middle.distance(column));
-    let delta = match middle.queen() {
-        Some(_) => [0, distance(middle.queen())],
-        None => sorted([distance(above.first), distance(below.first)]),
-    };
+    let delta = delta(middle, above.first, below.first);
     let lowers = below.unattacked(near_above);
     for (rows_above, uppers) in above.unattacked(near_below) {
         for (rows_below, lowers) in &lowers {
-            let gamma = sorted([rows_above[0] + rows_below[0], rows_above[1] + rows_below[1]]);
-            let weight = u64::from(gamma >= delta) + u64::from(gamma > delta);
+            let weight = weight(gamma(rows_above, *rows_below), delta);
             if weight == 0 {
                 continue;
             }
@@ -106,11 +91,6 @@ fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_
         }
     }
     Some((solutions, pairs))
-}
-
-fn sorted(mut pair: [u8; 2]) -> [u8; 2] {
-    pair.sort_unstable();
-    pair
 }
 
 /// The placements that are wanted, from the list if it has them.
@@ -173,12 +153,11 @@ impl Wanted {
                 columns: placed.columns | 1 << column,
                 rising: (placed.rising | bit) << 1,
                 falling: (placed.falling | bit) >> 1,
-                footprint: placed.footprint | footprint(self.middle, self.half, row, column),
+                footprint: placed.footprint | footprint(self.middle.n(), self.half, row, column),
                 ..placed
             };
             if self.middle.is_central(column) {
-                let place = usize::from(self.half == Half::Lower || placed.central[0] != 0);
-                next.central[place] = row;
+                next.central.add(self.half, row);
             }
             match row {
                 1 => next.first = Some(column),
@@ -213,7 +192,8 @@ impl Group {
 
     /// The footprint of the queens next to the middle.
     fn near(&self, middle: Middle, half: Half) -> Footprint {
-        let queen = |row, column: Option<u8>| column.map_or(0, |column| footprint(middle, half, row, column));
+        let queen =
+            |row, column: Option<u8>| column.map_or(0, |column| footprint(middle.n(), half, row, column));
         queen(1, self.first) | queen(2, self.second)
     }
 }

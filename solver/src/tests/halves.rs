@@ -55,3 +55,40 @@ fn every_cutting_of_a_part_has_its_sums() {
         }
     }
 }
+
+#[test]
+fn scratch_work() {
+    let Ok(range) = std::env::var("QUEENS_SCRATCH") else { return };
+    for n in range.split(',').map(|n| n.parse().expect("n")) {
+        let began = std::time::Instant::now();
+        let plan = plan(n);
+        let took = began.elapsed();
+        let (mut sum, mut nodes, mut square, mut k) = (0.0, 0.0, 0.0, 0.0);
+        let mut pairs = vec![];
+        if n <= 18 {
+            for planned in plan.parts() {
+                let all = 0..planned.choice().n_subproblems;
+                let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("x");
+                pairs.push((planned.choice().work as f64, counted.nodes as f64));
+                sum += planned.choice().work as f64;
+                nodes += counted.nodes as f64;
+            }
+            for (est, real) in &pairs {
+                square += (est / nodes * sum / sum * nodes - real).powi(2) / real.max(1.0);
+                k += real;
+            }
+        }
+        eprintln!(
+            "n={n} parts={} plan took {took:?} work={:.4e} est/real={:.4} rms weighted {:.3} nodes {nodes:.4e}",
+            plan.parts().len(),
+            plan.work() as f64,
+            sum / nodes,
+            (square / k).sqrt()
+        );
+        if n == 16 {
+            for (e, r) in pairs.iter().take(30) {
+                eprintln!("{e} {r} {:.3}", e / r);
+            }
+        }
+    }
+}
