@@ -235,9 +235,8 @@ fn divide(
     for at in (0..words.len()).step_by(WORDS) {
         let word = load(words, at);
         let fits = _mm512_mask_testn_epi64_mask(lanes(words.len() - at), word, mask);
-        let [main, near, far] = ranges.map(|(start, len)| {
-            _mm512_mask_cmplt_epu64_mask(fits, _mm512_sub_epi64(word, start), len)
-        });
+        let [main, near, far] =
+            ranges.map(|(start, len)| _mm512_mask_cmplt_epu64_mask(fits, _mm512_sub_epi64(word, start), len));
         let equal = near | far;
         // SAFETY: there is room for all words and a vector behind the end, in both lists.
         unsafe {

@@ -101,7 +101,8 @@ impl<V: Vectors> Join<V> {
             Some(column) => side.rank(column).map(Some),
             None => Some(None),
         };
-        let ranks = (rank(&halves.lower, lower_1), rank(&halves.upper, upper_1), rank(&halves.lower, lower_2));
+        let ranks =
+            (rank(&halves.lower, lower_1), rank(&halves.upper, upper_1), rank(&halves.lower, lower_2));
         self.work.joined = Joined::default();
         let mut done = Some(());
         if let (Some(lower_1), Some(upper_1), Some(lower_2)) = ranks {
@@ -147,7 +148,15 @@ impl<V: Vectors> Join<V> {
             first.extend(lower_2);
             let split = halves.weighing == Weighing::Split;
             self.lower_of = None;
-            self.lower.make(self.vectors, &halves.lower, &self.lower_parts, self.shape, &first, split, stop)?;
+            self.lower.make(
+                self.vectors,
+                &halves.lower,
+                &self.lower_parts,
+                self.shape,
+                &first,
+                split,
+                stop,
+            )?;
             self.lower_of = Some((lower_1, lower_2));
         }
         if self.lower.groups.is_empty() {

@@ -58,9 +58,8 @@ pub(crate) struct Below<'a> {
 impl Below<'_> {
     /// Which of the sifted are placements from number `start` to `end` of the group.
     pub(crate) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
-        let rank = |number: u32| {
-            self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at))
-        };
+        let rank =
+            |number: u32| self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at));
         (rank(start), rank(end))
     }
 }
@@ -102,7 +101,8 @@ impl Leaf {
         let mut sum = 0;
         for piece in 0..pieces {
             let len = left.len().div_ceil(pieces - piece);
-            let (these, others) = left.split_at(if pieces == 1 { len } else { len.next_multiple_of(8).min(left.len()) });
+            let (these, others) =
+                left.split_at(if pieces == 1 { len } else { len.next_multiple_of(8).min(left.len()) });
             left = others;
             sum += self.piece(vectors, these, below);
         }
@@ -216,8 +216,8 @@ impl Leaf {
             }
             let place = self.ranks.iter().position(|&rank| rank == central).unwrap_or(0);
             for row in leaf + 1..=m {
-                let single =
-                    &mut self.singles[(usize::from(row - leaf - 1) * self.ranks.len() + place) * LINES + line];
+                let single = &mut self.singles
+                    [(usize::from(row - leaf - 1) * self.ranks.len() + place) * LINES + line];
                 *single = single.zip(below.centre.lanes(&bits, row), |a, b| a & b);
             }
         }

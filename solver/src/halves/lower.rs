@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::halves::lines::{Line, Lines};
 use crate::halves::footprint::n_diagonals;
+use crate::halves::lines::{Line, Lines};
 use crate::halves::placements::{FIRST_CENTRAL, Parts};
 use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
@@ -266,4 +266,3 @@ fn table_mask(m: u8, shape: Shape) -> u64 {
     let n_tables = (m - shape.run) / 2;
     if n_tables == 4 { u64::MAX } else { !(u64::MAX >> (16 * n_tables)) }
 }
-

@@ -54,7 +54,8 @@ impl Rows {
                 // from 0 to n - 2.
                 let (column_number, at) = (i32::from(column), i32::from(row) - i32::from(head_rows));
                 let diagonals = [(column_number + at - 1, 0), (column_number - at, 32)];
-                let meets = |&(diagonal, _): &(i32, i32)| (0..i32::from(middle.n().get())).contains(&diagonal);
+                let meets =
+                    |&(diagonal, _): &(i32, i32)| (0..i32::from(middle.n().get())).contains(&diagonal);
                 let attacks = diagonals.iter().filter(|diagonal| meets(diagonal));
                 let attacks = attacks.map(|(diagonal, first)| 1 << (first + diagonal)).sum();
                 let central = if middle.is_central(column) { u64::from(row) << FIRST_CENTRAL } else { 0 };

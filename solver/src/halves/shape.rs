@@ -25,6 +25,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Whether there is a shape for a board: words have 64 bits, of which a footprint leaves eight.
+    pub(crate) fn is_for(n: BoardSize) -> bool {
+        (10..=29).contains(&n.get())
+    }
+
     /// The shape for a board.
     pub(crate) fn of(n: BoardSize) -> Self {
         let m = n.get() / 2;

@@ -11,10 +11,10 @@ pub(crate) const MAX_ROWS: usize = 15;
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     middle: Middle,
-    half: Half,
     /// In ascending order.
     columns: Vec<u8>,
     footprints: [[Footprint; MAX_ROWS]; MAX_ROWS + 1],
+    feet: [[(u8, u8); MAX_ROWS]; MAX_ROWS + 1],
 }
 
 impl Side {
@@ -27,7 +27,8 @@ impl Side {
                 *of_queen = footprint(middle.n(), half, row, *column);
             }
         }
-        Self { middle, half, columns, footprints }
+        let feet = footprints.map(|row| row.map(two_planes));
+        Self { middle, columns, footprints, feet }
     }
 
     /// The board, and the queen of its middle row.
@@ -62,15 +63,20 @@ impl Side {
 
     /// The same as numbers of planes, of which there are always two.
     pub(crate) fn feet(&self, row: u8, rank: u8) -> (u8, u8) {
-        let mut planes = planes(self.footprint(row, rank));
-        let mut next = || planes.next().unwrap_or(NO_PLANE);
-        (next(), next())
+        self.feet[usize::from(row)][usize::from(rank)]
     }
 
     /// The columns that are central.
     pub(crate) fn central(&self) -> impl Iterator<Item = u8> {
         self.columns.iter().copied().filter(|&column| self.middle.is_central(column))
     }
+}
+
+/// The planes of a queen's footprint.
+fn two_planes(footprint: Footprint) -> (u8, u8) {
+    let mut planes = planes(footprint);
+    let mut next = || planes.next().unwrap_or(NO_PLANE);
+    (next(), next())
 }
 
 /// The planes that a footprint's bits stand in.

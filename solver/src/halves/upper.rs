@@ -39,9 +39,7 @@ impl Weighing {
         let none = 0..0;
         match self {
             Self::Plain => (0..u64::MAX, [none.clone(), none]),
-            Self::Middle(distance) => {
-                (row(distance + 1)..u64::MAX, [row(distance)..row(distance + 1), none])
-            }
+            Self::Middle(distance) => (row(distance + 1)..u64::MAX, [row(distance)..row(distance + 1), none]),
             Self::Upper => {
                 let key = u64::from(near << 4 | far);
                 let (equal, greater) = (key << 56, (key + 1) << 56);

@@ -144,5 +144,12 @@ pub(crate) trait Vectors: Copy {
     fn pairs(self, first: &[Line], second: &[Line], n_lines: usize, to: &mut [Line]);
 
     /// The number of pairs that fit: of the lower placements with these numbers, and upper ones in the tables.
-    fn steps(self, tables: Tables<'_>, codes: &[u64], numbers: &[u16], top: &[Line; LINES], n_lines: usize) -> u64;
+    fn steps(
+        self,
+        tables: Tables<'_>,
+        codes: &[u64],
+        numbers: &[u16],
+        top: &[Line; LINES],
+        n_lines: usize,
+    ) -> u64;
 }

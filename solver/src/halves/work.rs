@@ -1,8 +1,6 @@
 //! The work of halves, and estimates of it.
 //!
-//! The work of a subproblem is the number of pairs of halves that are left to be tested when the queens of the first
-//! two rows of both are known: none of these attacks a queen of the other half, and γ and δ give the pair a weight.
-//! That is a property of the board, however the lists are joined, and what the fast versions spend most time on.
+//! What the work of a subproblem is stands in [`unit`](super::unit).
 //!
 //! How much a part has is estimated by two estimators, as for the search. A *shape* tells parts from one another:
 //! whether a half has many placements depends on how far its columns are from each other. Two queens in columns at a
@@ -25,12 +23,10 @@ use crate::choice::{Choice, PlanProgress};
 use crate::halves::columns::{Columns, Middle, members};
 use crate::halves::descent::Descents;
 use crate::halves::parts::HalvesPart;
+use crate::halves::unit::pairs_per_unit;
 use crate::parallel::parallel;
 use crate::split_mix::SplitMix;
 use crate::symmetry::Symmetry;
-
-/// Pairs of halves that make a unit of work: so many that a fast thread does some 10^9 units a second.
-pub(crate) const PAIRS_PER_UNIT: u128 = 256;
 
 /// Sets of columns whose mean stands for a part.
 const N_SETS: u64 = 128;
@@ -135,7 +131,7 @@ fn scale(n: BoardSize, parts: &[HalvesPart], shapes: &[f64]) -> f64 {
             n_descents += 1;
         }
     }
-    pairs / f64::from(n_descents.max(1)) / PAIRS_PER_UNIT as f64
+    pairs / f64::from(n_descents.max(1)) / pairs_per_unit(n) as f64
 }
 
 /// At least one unit, so that no part is without weight.
