@@ -5,6 +5,7 @@
 //! to place the upper rows on these and the lower rows on the others, and count the pairs of an upper and a lower half
 //! that fit. The lists are short where the number of solutions is huge, and a pair is tested by one `and`.
 
+mod avx2;
 mod avx512;
 mod columns;
 mod descent;
