@@ -5,15 +5,28 @@
 //! to place the upper rows on these and the lower rows on the others, and count the pairs of an upper and a lower half
 //! that fit. The lists are short where the number of solutions is huge, and a pair is tested by one `and`.
 
+mod avx2;
+mod avx512;
 mod columns;
 mod descent;
 mod footprint;
+mod join;
+mod leaf;
+mod lines;
+mod lower;
 mod parts;
+mod placements;
 mod portable;
 mod sample;
 mod shape;
+mod side;
+mod spread;
 mod subproblems;
 mod transposition;
+mod unit;
+mod upper;
+mod vectored;
+mod vectors;
 mod work;
 
 pub use self::parts::HalvesPart;
