@@ -22,6 +22,8 @@ mod shape;
 mod side;
 mod spread;
 mod subproblems;
+#[cfg(test)]
+mod tests;
 mod transposition;
 mod unit;
 mod upper;

@@ -46,7 +46,7 @@ impl Spread {
         if middle.factor(upper) == 0 {
             return 0.0;
         }
-        self.of_half(upper) * self.of_half(middle.columns() & !upper) * of_middle(middle)
+        self.of_half(upper) * self.of_half(middle.columns() & !upper) * of_center(middle, upper)
     }
 
     fn of_half(&self, columns: Columns) -> f64 {
@@ -60,11 +60,13 @@ impl Spread {
     }
 }
 
-/// The farther the middle row's queen is from the centre, the fewer pairs have weight.
-fn of_middle(middle: Middle) -> f64 {
+/// What the transposition leaves, by what is in the centre: fits as well. The farther the middle row's queen is from
+/// the centre, the fewer pairs have weight; and where n is even, if one half has both central columns.
+fn of_center(middle: Middle, upper: Columns) -> f64 {
     match middle.queen() {
         Some(column) if middle.is_left() => (f64::from(column) / f64::from(middle.n_rows())).sqrt(),
         Some(_) => 0.85,
+        None if members(upper).filter(|&column| middle.is_central(column)).count() == 2 => 0.7,
         None => 1.0,
     }
 }

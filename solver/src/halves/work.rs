@@ -22,7 +22,7 @@ use crate::split_mix::SplitMix;
 use crate::symmetry::Symmetry;
 
 /// Random descents that tell how much work a board is. One scatters by some 12 (n = 16) to 18 times (28) its mean.
-const N_DESCENTS: u32 = 1 << 18;
+const N_DESCENTS: u32 = 1 << 17;
 
 /// What is decided about each of the parts. `None` if `stop` is set before the end, or if a thread can't be started.
 pub(crate) fn choices(
