@@ -4,7 +4,10 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use crate::halves::lines::Line;
-use crate::halves::vectors::{Bucket, ENTRY, Head, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables, Vectors};
+use crate::halves::placements::FIRST_CENTRAL;
+use crate::halves::vectors::{
+    BUCKET, Bucket, ENTRY, Head, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables, Vectors,
+};
 
 /// Proof that this processor has the instructions.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +41,12 @@ macro_rules! with_vectors {
 
 impl Vectors for Avx512 {
     fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>) {
-        with_vectors!(self, join::<false>(bucket, head, shift, to, &mut Vec::new()));
+        let none = &mut Vec::new();
+        if shift {
+            with_vectors!(self, join::<false, true>(bucket, head, to, none));
+        } else {
+            with_vectors!(self, join::<false, false>(bucket, head, to, none));
+        }
     }
 
     fn join_ranked(
@@ -49,7 +57,11 @@ impl Vectors for Avx512 {
         to: &mut Vec<u64>,
         ranks: &mut Vec<u64>,
     ) {
-        with_vectors!(self, join::<true>(bucket, head, shift, to, ranks));
+        if shift {
+            with_vectors!(self, join::<true, true>(bucket, head, to, ranks));
+        } else {
+            with_vectors!(self, join::<true, false>(bucket, head, to, ranks));
+        }
     }
 
     fn filter(self, words: &[u64], mask: u64, to: &mut Vec<u64>) {
@@ -134,15 +146,14 @@ fn load(words: &[u64], at: usize) -> __m512i {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-fn join<const RANKED: bool>(
+fn join<const RANKED: bool, const SHIFT: bool>(
     bucket: Bucket<'_>,
     head: &Head,
-    shift: bool,
     to: &mut Vec<u64>,
     ranks: &mut Vec<u64>,
 ) {
     let n = bucket.attacks.len();
-    debug_assert!(bucket.words.len() == n && bucket.ranks.len() == n);
+    assert!(n.is_multiple_of(BUCKET) && bucket.words.len() == n && bucket.ranks.len() == n);
     to.reserve(n + ROOM);
     if RANKED {
         ranks.reserve(n + ROOM);
@@ -150,29 +161,30 @@ fn join<const RANKED: bool>(
     let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
     // A head with a queen in a central column makes the tail's the second: its row moves from the first four bits to
     // the next.
-    let central = if shift { 0xF << crate::halves::placements::FIRST_CENTRAL } else { 0 };
-    let (central, by) = (all(central), _mm512_set1_epi64(4));
+    let central = all(0xF << FIRST_CENTRAL);
     let mut end = to.len();
-    let mut at = 0;
-    while at < n {
-        let fits = _mm512_mask_testn_epi64_mask(lanes(n - at), load(bucket.attacks, at), attacks);
-        let tail = load(bucket.words, at);
-        let row = _mm512_and_si512(tail, central);
-        let tail = _mm512_or_si512(_mm512_andnot_si512(central, tail), _mm512_srlv_epi64(row, by));
-        let both = _mm512_or_si512(tail, word);
-        // SAFETY: there is room for all words of the bucket and a vector behind the end.
+    for at in (0..n).step_by(BUCKET) {
+        // SAFETY: the bucket has a multiple of a vector's words; and there is room for all of them and a vector behind
+        // the end.
         unsafe {
+            let load = |words: &[u64]| _mm512_loadu_epi64(words.as_ptr().add(at).cast());
+            let fits = _mm512_testn_epi64_mask(load(bucket.attacks), attacks);
+            let mut tail = load(bucket.words);
+            if SHIFT {
+                let row = _mm512_srli_epi64::<4>(_mm512_and_si512(tail, central));
+                // Neither has other bits there.
+                tail = _mm512_or_si512(_mm512_andnot_si512(central, tail), row);
+            }
             debug_assert!(end + WORDS <= to.capacity());
-            _mm512_storeu_epi64(to.as_mut_ptr().add(end).cast(), _mm512_maskz_compress_epi64(fits, both));
+            let both = _mm512_maskz_compress_epi64(fits, _mm512_or_si512(tail, word));
+            _mm512_storeu_epi64(to.as_mut_ptr().add(end).cast(), both);
             if RANKED {
                 debug_assert!(end + WORDS <= ranks.capacity());
-                let both = _mm512_or_si512(load(bucket.ranks, at), rank);
-                let both = _mm512_maskz_compress_epi64(fits, both);
+                let both = _mm512_maskz_compress_epi64(fits, _mm512_or_si512(load(bucket.ranks), rank));
                 _mm512_storeu_epi64(ranks.as_mut_ptr().add(end).cast(), both);
             }
+            end += fits.count_ones() as usize;
         }
-        end += fits.count_ones() as usize;
-        at += WORDS;
     }
     // SAFETY: so many words have been written, by this call and those before.
     unsafe {

@@ -11,7 +11,7 @@ use crate::halves::lower::{Group, Lower};
 use crate::halves::parts::{Given, Subproblem};
 use crate::halves::placements::Parts;
 use crate::halves::shape::Shape;
-use crate::halves::side::{Side, planes};
+use crate::halves::side::{Planes, Side};
 use crate::halves::upper::{Level, Upper, Weighing};
 use crate::halves::vectors::{MAX_BLOCKS, Sieve, Sifted, Vectors};
 
@@ -205,7 +205,7 @@ impl<V: Vectors> Join<V> {
         level.clear(halves.upper.n_rows());
         for list in &self.upper.lists {
             let begin = level.words.len();
-            let first = list.path[0];
+            let first = list.first;
             if list.footprint & mask == 0 && only.is_none_or(|only| only == first) {
                 if stop.load(Ordering::Relaxed) {
                     return None;
@@ -257,7 +257,7 @@ impl<V: Vectors> Pieces<'_, V> {
         for first in 0..halves.upper.n_rows() {
             // The lists that begin with this queen.
             let lists = &self.upper.lists[next..];
-            let lists = &lists[..lists.iter().take_while(|list| list.path[0] == first).count()];
+            let lists = &lists[..lists.iter().take_while(|list| list.first == first).count()];
             let ranges = &level.lists[next..next + lists.len()];
             next += lists.len();
             let footprint = halves.upper.footprint(1, first);
@@ -268,7 +268,7 @@ impl<V: Vectors> Pieces<'_, V> {
                 return None;
             }
             let distances = halves.distances(first, self.group.path[0]);
-            let feet: Vec<u8> = planes(footprint).collect();
+            let feet = Planes::of(footprint);
             let (weight, centre) = match halves.weighing {
                 Weighing::Plain => (1, Centre::Any),
                 Weighing::Middle(_) | Weighing::Upper => (2, Centre::Any),
@@ -287,13 +287,13 @@ impl<V: Vectors> Pieces<'_, V> {
                 }
                 n_upper += if shape.group == 2 { words.len() } else { range.len() };
                 if !words.is_empty() {
-                    self.vectors.sift(self.sieve(&list.planes, one), &mut work.sifted);
+                    self.vectors.sift(self.sieve(list.planes.all(), one), &mut work.sifted);
                     let solutions = weight * self.descend(work, centre);
                     work.joined.solutions += solutions;
                 }
             }
             if n_upper > 0 {
-                let n_lower = self.vectors.count_sifted(self.sieve(&feet, one));
+                let n_lower = self.vectors.count_sifted(self.sieve(feet.all(), one));
                 work.joined.pairs += n_upper as u128 * u128::from(n_lower);
             }
             self.join_equal(work, first, mask, distances, &feet);
@@ -302,7 +302,7 @@ impl<V: Vectors> Pieces<'_, V> {
     }
 
     /// Joins the pairs that weigh one, of upper placements that begin with this queen.
-    fn join_equal(&self, work: &mut Work, first: u8, mask: u64, (near, far): (u8, u8), feet: &[u8]) {
+    fn join_equal(&self, work: &mut Work, first: u8, mask: u64, (near, far): (u8, u8), feet: &Planes) {
         let words = &mut work.words[0];
         words.clear();
         self.vectors.filter(&self.level.equal[usize::from(first)], mask, words);
@@ -318,7 +318,7 @@ impl<V: Vectors> Pieces<'_, V> {
         } else {
             (self.lower.present(self.group), Centre::Any)
         };
-        self.vectors.sift(self.sieve(feet, one), &mut work.sifted);
+        self.vectors.sift(self.sieve(feet.all(), one), &mut work.sifted);
         work.joined.solutions += self.descend(work, centre);
     }
 

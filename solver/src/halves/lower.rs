@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::halves::footprint::n_diagonals;
 use crate::halves::lines::{Line, Lines};
-use crate::halves::placements::{FIRST_CENTRAL, Parts};
+use crate::halves::placements::{FIRST_CENTRAL, Parts, Path, PlacedHead};
 use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{Sieve, Vectors};
@@ -74,51 +74,43 @@ impl Lower {
         self.codes.clear();
         self.width = 2 * usize::from(n_diagonals(side.middle().n()));
         self.n_planes = self.width + 1 + if split { ROWS_FROM } else { 0 };
-        let begin = parts.heads.partition_point(|head| &head.path[..first.len()] < first);
+        let (wanted, n_rows) = (Path::of(first), if first.len() == 1 { 1 } else { 2 });
+        let begin = parts.heads.partition_point(|head| head.path.first(n_rows) < wanted);
         let heads = &parts.heads[begin..];
-        let end = heads.partition_point(|head| &head.path[..first.len()] == first);
-        let mut heads = &heads[..end];
+        let mut heads = &heads[..heads.partition_point(|head| head.path.first(n_rows) == wanted)];
         let mut n_blocks = 0;
-        let depth = usize::from(shape.group);
         while let Some(&one) = heads.first() {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let n = heads.partition_point(|head| head.path[..depth] == one.path[..depth]);
+            let n = heads.iter().take_while(|head| one.path.n_same(head.path) >= shape.group).count();
             let (these, others) = heads.split_at(n);
             heads = others;
             let nodes = self.nodes.len();
             self.words.clear();
             self.ranks.clear();
-            let mut path: Option<[u8; MAX_ROWS]> = None;
+            let mut path = None;
             for head in these {
-                let same = path.map_or(depth, |path| {
-                    (0..usize::from(shape.run)).find(|&i| path[i] != head.path[i]).unwrap_or(MAX_ROWS)
-                });
-                self.close(same);
-                for row in same..usize::from(shape.run) {
-                    let start = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-                    let row_number = u8::try_from(row + 1).unwrap_or(0);
-                    let node =
-                        Node { row: row_number, rank: head.path[row], start, end: u32::MAX, next: u32::MAX };
-                    self.open.push(self.nodes.len());
-                    self.nodes.push(node);
+                let same = path.map_or(shape.group, |path| head.path.n_same(path));
+                if same < shape.run {
+                    self.close(same);
+                    self.open(same, shape.run, head.path);
                 }
                 path = Some(head.path);
                 let shift = head.head.word >> FIRST_CENTRAL != 0;
                 let bucket = parts.bucket(head);
                 vectors.join_ranked(bucket, &head.head, shift, &mut self.words, &mut self.ranks);
             }
-            self.close(depth);
+            self.close(shape.group);
             let len = self.words.len();
             if len == 0 {
                 self.nodes.truncate(nodes);
                 continue;
             }
-            self.number(vectors, side, shape, &one.path, nodes);
+            self.number(vectors, side, shape, &one.path.ranks(), nodes);
             let blocks = len.div_ceil(512);
             let group = Group {
-                path: one.path,
+                path: one.path.ranks(),
                 len,
                 n_blocks: blocks,
                 first_block: n_blocks,
@@ -135,13 +127,22 @@ impl Lower {
         Some(())
     }
 
+    /// Begins nodes of the rows past the first `rows` to the last of `to`.
+    fn open(&mut self, rows: u8, to: u8, path: Path) {
+        let start = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+        for row in rows + 1..=to {
+            self.open.push(self.nodes.len());
+            self.nodes.push(Node { row, rank: path.rank(row), start, end: u32::MAX, next: u32::MAX });
+        }
+    }
+
     /// Ends the nodes of rows past the first `rows`.
-    fn close(&mut self, rows: usize) {
+    fn close(&mut self, rows: u8) {
         let (end, next) = (u32::try_from(self.words.len()), u32::try_from(self.nodes.len()));
         let (Ok(end), Ok(next)) = (end, next) else { unreachable!("memory ends before") };
         while let Some(&open) = self.open.last() {
             let node = &mut self.nodes[open];
-            if usize::from(node.row) <= rows {
+            if node.row <= rows {
                 break;
             }
             (node.end, node.next) = (end, next);

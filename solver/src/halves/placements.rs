@@ -2,7 +2,7 @@
 
 use crate::halves::columns::Columns;
 use crate::halves::side::{MAX_ROWS, Side};
-use crate::halves::vectors::{Bucket, Head};
+use crate::halves::vectors::{BUCKET, Bucket, Head};
 
 /// Rows whose columns' ranks stand in a word, counted from the last.
 pub(crate) const RANKED: u8 = 8;
@@ -10,6 +10,9 @@ pub(crate) const RANKED: u8 = 8;
 /// The rows of the central columns' queens stand in the highest bits of a word: the first in the highest four, the
 /// second in the next four.
 pub(crate) const FIRST_CENTRAL: u32 = 60;
+
+/// What every head attacks, and no tail but those that fill up a bucket.
+const FILLER: u64 = 1 << 63;
 
 /// What a queen on a square adds to a placement.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,15 +112,56 @@ impl Rows {
         }
     }
 
-    fn heads(&self, row: u8, last: u8, from: &Partial, path: &mut [u8; MAX_ROWS], to: &mut Vec<PlacedHead>) {
-        self.each(row, from, |next| {
-            path[usize::from(row - 1)] = (next.ranks ^ from.ranks).trailing_zeros().to_le_bytes()[0];
-            if row == last {
-                to.push(PlacedHead { head: next.head, used: next.ranks, path: *path });
-            } else {
-                self.heads(row + 1, last, &next, path, to);
-            }
-        });
+    fn heads(&self, row: u8, last: u8, from: &Partial, path: Path, to: &mut Vec<PlacedHead>) {
+        let path_of = |next: &Partial| path.with(row, (next.ranks ^ from.ranks).trailing_zeros());
+        // A state of which nobody takes the address stays in registers.
+        if row == last {
+            self.each(row, from, |next| {
+                to.push(PlacedHead { head: next.head, path: path_of(&next), used: next.ranks });
+            });
+        } else {
+            self.each(row, from, |next| self.heads(row + 1, last, &next, path_of(&next), to));
+        }
+    }
+}
+
+/// The ranks of the columns of a head's rows, four bits each, that of the first row in the highest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Path(u64);
+
+impl Path {
+    /// Of these ranks.
+    pub(crate) fn of(ranks: &[u8]) -> Self {
+        (1..).zip(ranks).fold(Self::default(), |path, (row, &rank)| path.with(row, rank.into()))
+    }
+
+    /// With the queen of one more row.
+    fn with(self, row: u8, rank: u32) -> Self {
+        Self(self.0 | u64::from(rank) << (64 - 4 * u32::from(row)))
+    }
+
+    /// The rank of the column of a row.
+    pub(crate) fn rank(self, row: u8) -> u8 {
+        (self.0 >> (64 - 4 * u32::from(row))).to_le_bytes()[0] & 0xF
+    }
+
+    /// The first rows.
+    pub(crate) fn first(self, n_rows: u8) -> Self {
+        Self(self.0 & !(u64::MAX >> (4 * u32::from(n_rows))))
+    }
+
+    /// How many rows at the beginning are the same.
+    pub(crate) fn n_same(self, other: Self) -> u8 {
+        (self.0 ^ other.0).leading_zeros().to_le_bytes()[0] / 4
+    }
+
+    /// The ranks, row by row.
+    pub(crate) fn ranks(self) -> [u8; MAX_ROWS] {
+        let mut row = 0;
+        [(); MAX_ROWS].map(|()| {
+            row += 1;
+            self.rank(row)
+        })
     }
 }
 
@@ -127,8 +171,7 @@ pub(crate) struct PlacedHead {
     pub(crate) head: Head,
     /// The ranks of its columns, as a set.
     used: u16,
-    /// The ranks of the columns of the rows from 1 on.
-    pub(crate) path: [u8; MAX_ROWS],
+    pub(crate) path: Path,
 }
 
 /// All first and second halves of placements of a half on its columns.
@@ -136,8 +179,9 @@ pub(crate) struct PlacedHead {
 pub(crate) struct Parts {
     /// In lexicographic order of their paths.
     pub(crate) heads: Vec<PlacedHead>,
-    /// Where the tails of each set of ranks begin.
+    /// Where the tails of each set of ranks begin; they end before those of the next set do.
     begins: Vec<u32>,
+    ends: Vec<u32>,
     /// All ranks.
     all: u16,
     attacks: Vec<u64>,
@@ -154,7 +198,9 @@ impl Parts {
         let all = (1_u16 << side.n_rows()) - 1;
         self.all = all;
         self.heads.clear();
-        rows.heads(1, head_rows, &rows.none(), &mut [0; MAX_ROWS], &mut self.heads);
+        let mut none = rows.none();
+        none.head.attacks = FILLER;
+        rows.heads(1, head_rows, &none, Path::default(), &mut self.heads);
         self.begins.clear();
         self.begins.resize(usize::from(all) + 2, 0);
         self.found.clear();
@@ -166,28 +212,29 @@ impl Parts {
         for (used, _) in &self.found {
             self.begins[usize::from(*used) + 1] += 1;
         }
+        // Each bucket begins at a multiple of a vector's words.
         for set in 0..=usize::from(all) {
-            self.begins[set + 1] += self.begins[set];
+            self.begins[set + 1] = self.begins[set] + self.begins[set + 1].next_multiple_of(BUCKET as u32);
         }
-        let n = self.found.len();
-        for words in [&mut self.attacks, &mut self.words, &mut self.ranks] {
+        let n = self.begins[usize::from(all) + 1] as usize;
+        for (words, filler) in [(&mut self.attacks, u64::MAX), (&mut self.words, 0), (&mut self.ranks, 0)] {
             words.clear();
-            words.resize(n, 0);
+            words.resize(n, filler);
         }
-        // From the last to the first: afterwards `begins` says where those of the set itself begin.
-        for (used, tail) in self.found.iter().rev() {
-            let end = &mut self.begins[usize::from(*used) + 1];
-            *end -= 1;
+        self.ends.clear();
+        self.ends.extend_from_slice(&self.begins);
+        for (used, tail) in &self.found {
+            let end = &mut self.ends[usize::from(*used)];
             let at = *end as usize;
+            *end += 1;
             (self.attacks[at], self.words[at], self.ranks[at]) = (tail.attacks, tail.word, tail.ranks);
         }
     }
 
-    /// The tails that have the columns a head leaves.
+    /// The tails that have the columns a head leaves, and some behind them that every head attacks.
     pub(crate) fn bucket(&self, head: &PlacedHead) -> Bucket<'_> {
         let set = usize::from(self.all & !head.used);
-        let begin = self.begins[set + 1] as usize;
-        let end = self.begins.get(set + 2).map_or(self.found.len(), |&end| end as usize);
+        let (begin, end) = (self.begins[set] as usize, self.begins[set + 1] as usize);
         Bucket {
             attacks: &self.attacks[begin..end],
             words: &self.words[begin..end],

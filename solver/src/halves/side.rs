@@ -74,12 +74,37 @@ impl Side {
 
 /// The planes of a queen's footprint.
 fn two_planes(footprint: Footprint) -> (u8, u8) {
-    let mut planes = planes(footprint);
-    let mut next = || planes.next().unwrap_or(NO_PLANE);
-    (next(), next())
+    let planes = Planes::of(footprint);
+    let plane = |i| planes.all().get(i).map_or(NO_PLANE, |&plane| plane);
+    (plane(0), plane(1))
 }
 
-/// The planes that a footprint's bits stand in.
-pub(crate) fn planes(footprint: Footprint) -> impl Iterator<Item = u8> {
-    (0..64).filter(move |plane| footprint >> plane & 1 == 1)
+/// The planes that the bits of up to four queens' footprints stand in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Planes {
+    planes: [u8; 8],
+    n: u8,
+}
+
+impl Planes {
+    /// Those of a footprint.
+    pub(crate) fn of(footprint: Footprint) -> Self {
+        let mut planes = Self::default();
+        let mut left = footprint;
+        for place in &mut planes.planes {
+            if left == 0 {
+                break;
+            }
+            *place = left.trailing_zeros().to_le_bytes()[0];
+            planes.n += 1;
+            left &= left - 1;
+        }
+        debug_assert!(left == 0);
+        planes
+    }
+
+    /// All of them, in ascending order.
+    pub(crate) fn all(&self) -> &[u8] {
+        &self.planes[..self.n.into()]
+    }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::halves::placements::{FIRST_CENTRAL, Parts, PlacedHead};
 use crate::halves::shape::Shape;
-use crate::halves::side::{MAX_ROWS, Side, planes};
+use crate::halves::side::{Planes, Side};
 use crate::halves::vectors::Vectors;
 
 /// How the symmetry of transposition weighs a pair.
@@ -56,11 +56,11 @@ impl Weighing {
 /// Upper placements with the same first queens.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
-    /// The ranks of these queens' columns.
-    pub(crate) path: [u8; MAX_ROWS],
-    /// The bits of these queens' diagonals, and the planes.
+    /// The rank of the first queen's column.
+    pub(crate) first: u8,
+    /// The footprint of these queens.
     pub(crate) footprint: u64,
-    pub(crate) planes: Vec<u8>,
+    pub(crate) planes: Planes,
     /// Heads of these placements.
     heads: Range<usize>,
     /// Words of all of them, where they are at hand.
@@ -79,13 +79,13 @@ impl Upper {
     pub(crate) fn make<V: Vectors>(&mut self, vectors: V, side: &Side, parts: &Parts, shape: Shape) {
         self.lists.clear();
         self.words.clear();
-        let depth = usize::from(shape.upper);
         let mut begin = 0;
         while let Some(one) = parts.heads.get(begin) {
-            let same = parts.heads[begin..].iter().take_while(|head| head.path[..depth] == one.path[..depth]);
+            let is_same = |head: &&PlacedHead| head.path.n_same(one.path) >= shape.upper;
+            let same = parts.heads[begin..].iter().take_while(is_same);
             let heads = begin..begin + same.count();
             begin = heads.end;
-            let footprints = (1..=shape.upper).zip(one.path).map(|(row, rank)| side.footprint(row, rank));
+            let footprints = (1..=shape.upper).map(|row| side.footprint(row, one.path.rank(row)));
             let footprint = footprints.fold(0, |all, one| all | one);
             let first = self.words.len();
             if shape.keeps_upper {
@@ -95,9 +95,9 @@ impl Upper {
             }
             let words = first..self.words.len();
             self.lists.push(List {
-                path: one.path,
+                first: one.path.rank(1),
                 footprint,
-                planes: planes(footprint).collect(),
+                planes: Planes::of(footprint),
                 heads,
                 words,
             });

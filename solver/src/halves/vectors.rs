@@ -22,6 +22,9 @@ pub(crate) const ENTRY: usize = LINES * size_of::<Line>();
 /// Words behind the end of a list or table that a vector may write, or read.
 pub(crate) const ROOM: usize = 64;
 
+/// Buckets have a multiple of so many tails.
+pub(crate) const BUCKET: usize = 8;
+
 /// The second halves of placements, which have a subset of the columns in common.
 #[derive(Clone, Copy)]
 pub(crate) struct Bucket<'a> {
@@ -94,8 +97,8 @@ pub(crate) struct Tables<'a> {
 
 /// What differs between processors. There are values of the type only where the processor has the instructions.
 pub(crate) trait Vectors: Copy {
-    /// Appends the placements that a head makes with the tails of a bucket: their words. If `shift`, the head has a
-    /// queen in a central column, and so the tail's is the second.
+    /// Appends the placements that a head makes with the tails of a bucket, which are a multiple of [`BUCKET`]: their
+    /// words. If `shift`, the head has a queen in a central column, and so the tail's is the second.
     fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>);
 
     /// The same, with the ranks of the last rows' columns.
