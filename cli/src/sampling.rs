@@ -1,10 +1,10 @@
-//! What `bench` and `estimate` share: samples on several threads, and what follows from them for the whole board.
+//! What `bench`, `estimate` and the choice of a method share: samples on several threads, and what follows from them for the whole board.
 
 use std::num::NonZeroUsize;
 use std::ops::Add;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use queens_solver::{Count, Kernel, SampledPart, Sampler, parallel};
+use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, parallel};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Random descents for all parts together: they take a core-second or less and find the nodes within some 1 %.
@@ -63,6 +63,37 @@ impl Measured {
     pub(crate) fn times(self, other: Self) -> Self {
         Self { value: self.value * other.value, error: self.error.hypot(other.error) }
     }
+}
+
+/// What the samples of a method are called.
+pub(crate) fn samples_of(method: &str) -> &'static str {
+    if method == Method::Halves.name() { "samples of halves" } else { "crosses" }
+}
+
+/// How long to take samples, and how many to count however long that takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probing {
+    pub(crate) time: Duration,
+    pub(crate) fewest: usize,
+}
+
+/// Counts samples of a board, the first ones of them, for so long.
+pub(crate) fn probe(
+    n: BoardSize,
+    method: Method,
+    kernel: Kernel,
+    n_threads: NonZeroUsize,
+    probing: Probing,
+) -> anyhow::Result<(Sampler, Vec<(SampledPart, Timed)>)> {
+    let began = Instant::now();
+    let sampler = Sampler::new(n, method);
+    let go_on = |i| i < probing.fewest || began.elapsed() < probing.time;
+    let sample = parallel(n_threads, sampler.n_samples(), go_on, |i| {
+        let part = sampler.part(i);
+        let timed = Timed::new(&part, kernel);
+        (part, timed)
+    })?;
+    Ok((sampler, sample))
 }
 
 /// The nodes of the whole board: what the sample counted if that is all of it; otherwise an estimate from random

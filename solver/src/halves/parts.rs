@@ -108,6 +108,13 @@ impl HalvesPart {
         self.known & !self.upper
     }
 
+    /// The columns of the upper half and of the lower half in the subproblem with this number; `None` past the last.
+    #[must_use]
+    pub fn columns_of(&self, number: u64) -> Option<[u32; 2]> {
+        let subproblem = (number < self.n_subproblems()).then(|| self.subproblem(number))?;
+        Some([subproblem.upper, subproblem.lower])
+    }
+
     /// How many solutions each one that is counted stands for.
     #[must_use]
     pub const fn weight(&self) -> u8 {
