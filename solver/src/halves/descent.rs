@@ -3,7 +3,7 @@
 use crate::board::BoardSize;
 use crate::halves::columns::{Columns, Middle, members};
 use crate::halves::footprint::{Footprint, Half, footprint};
-use crate::halves::transposition::{CentralRows, delta, gamma, weight};
+use crate::halves::transposition::{CentralRows, delta, is_promising};
 use crate::split_mix::SplitMix;
 
 /// What descents look up: the footprints of all queens of a board, by half, row and column.
@@ -20,7 +20,7 @@ struct Descent {
     /// Squares of the next row that its queens, and the middle row's, attack along a diagonal.
     rising: u64,
     falling: u64,
-    /// The footprint of the queens in the first two rows.
+    /// The footprint of the queens next to the middle that the other half must not meet.
     near: Footprint,
     first: Option<u8>,
     central: CentralRows,
@@ -39,11 +39,11 @@ impl Descents {
         Self { footprints }
     }
 
-    /// Pairs of a half that has the columns `upper` and one that has the others that have weight, and of which neither
-    /// is attacked by the other's queens in the first two rows: an estimate of their number by one descent.
+    /// Pairs of a half that has the columns `upper` and one that has the others that are work (see
+    /// [`unit`](super::unit)): an estimate of their number by one descent.
     ///
     /// Both halves are placed at once, each on squares that are not attacked by what is placed so far of its own half,
-    /// and of the other half's first two rows. The product of the numbers of squares to choose from is 0 if the descent
+    /// by the other half's first row, nor, above, by its second row. The product of the numbers of squares to choose from is 0 if the descent
     /// ends early, and its mean is the number of ways to the end.
     pub(crate) fn pairs(&self, middle: Middle, upper: Columns, random: &mut SplitMix) -> f64 {
         let mut above = Descent::new(middle, Half::Upper, upper);
@@ -60,7 +60,8 @@ impl Descents {
             }
         }
         let delta = delta(middle, above.first, below.first);
-        if weight(gamma(above.central, below.central), delta) == 0 { 0.0 } else { product }
+        let is_work = [above, below].iter().all(|half| is_promising(middle, half.central, delta));
+        if is_work { product } else { 0.0 }
     }
 
     /// Places a queen on a random free square of the row, and tells how many there were.
@@ -83,7 +84,8 @@ impl Descents {
         half.columns &= !(1 << column);
         half.rising = (half.rising | bit) << 1;
         half.falling = (half.falling | bit) >> 1;
-        if row <= 2 {
+        let n_near = if half.half == Half::Upper { 1 } else { 2 };
+        if row <= n_near {
             half.near |= footprints[usize::from(column)];
         }
         if row == 1 {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::halves::columns::{Columns, Middle, members};
 use crate::halves::footprint::{Footprint, Half, footprint};
 use crate::halves::parts::{Given, Subproblem};
-use crate::halves::transposition::{CentralRows, delta, gamma, weight};
-use crate::halves::work::PAIRS_PER_UNIT;
+use crate::halves::transposition::{CentralRows, delta, gamma, is_promising, weight};
+use crate::halves::unit::units;
 use crate::span::Count;
 
 /// Placements or pairs looked at between two looks at whether to stop.
@@ -62,27 +62,31 @@ pub(crate) fn count(
             pairs += joined.1;
         }
     }
-    let nodes = u64::try_from(pairs.div_ceil(PAIRS_PER_UNIT)).expect("a subproblem is small");
-    Some(Count { solutions: u64::from(factor) * solutions, nodes })
+    Some(Count { solutions: u64::from(factor) * solutions, nodes: units(middle.n(), pairs) })
 }
 
-/// The weighted number of fitting pairs of two groups, and the number of pairs that have weight and of which neither
-/// half is attacked by the other's queens next to the middle.
+/// The weighted number of fitting pairs of two groups, and the number of pairs that are their work: see
+/// [`work`](super::work).
 fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_>) -> Option<(u64, u128)> {
     let (near_above, near_below) = (above.near(middle, Half::Upper), below.near(middle, Half::Lower));
-    let (mut solutions, mut pairs) = (0, 0);
     if near_above & near_below != 0 {
         return Some((0, 0));
     }
     let delta = delta(middle, above.first, below.first);
+    let count = |members: &[(CentralRows, Vec<Footprint>)]| {
+        let promising = members.iter().filter(|(rows, _)| is_promising(middle, *rows, delta));
+        promising.map(|(_, all)| all.len() as u128).sum::<u128>()
+    };
+    let uppers = above.unattacked(near_below);
+    let pairs = count(&uppers) * count(&below.unattacked(above.nearest(middle, Half::Upper)));
     let lowers = below.unattacked(near_above);
-    for (rows_above, uppers) in above.unattacked(near_below) {
+    let mut solutions = 0;
+    for (rows_above, uppers) in uppers {
         for (rows_below, lowers) in &lowers {
             let weight = weight(gamma(rows_above, *rows_below), delta);
             if weight == 0 {
                 continue;
             }
-            pairs += uppers.len() as u128 * lowers.len() as u128;
             for upper in &uppers {
                 patience.spend(lowers.len())?;
                 let n_fitting = lowers.iter().filter(|&lower| upper & lower == 0).count();
@@ -190,7 +194,12 @@ impl Group {
         self.members.iter().map(|(rows, all)| (*rows, unattacked(all))).collect()
     }
 
-    /// The footprint of the queens next to the middle.
+    /// The footprint of the queen next to the middle.
+    fn nearest(&self, middle: Middle, half: Half) -> Footprint {
+        self.first.map_or(0, |column| footprint(middle.n(), half, 1, column))
+    }
+
+    /// The footprint of the queens in the two rows next to the middle.
     fn near(&self, middle: Middle, half: Half) -> Footprint {
         let queen =
             |row, column: Option<u8>| column.map_or(0, |column| footprint(middle.n(), half, row, column));

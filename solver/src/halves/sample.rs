@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use crate::board::BoardSize;
 use crate::halves::descent::Descents;
 use crate::halves::parts::HalvesPart;
-use crate::halves::shape::Shape;
+use crate::halves::spread::Spread;
 use crate::halves::subproblems::JoinedHalves;
-use crate::halves::work::PAIRS_PER_UNIT;
+use crate::halves::unit::pairs_per_unit;
 use crate::kernel::Kernel;
 use crate::part::halves_in_counting_order;
 use crate::span::Count;
@@ -33,7 +33,7 @@ const N_CANDIDATES: usize = 16;
 pub(crate) struct HalvesSampler {
     n: BoardSize,
     parts: Vec<HalvesPart>,
-    shape: Shape,
+    spread: Spread,
     descents: Descents,
 }
 
@@ -47,8 +47,8 @@ pub(crate) struct HalvesSample {
 
 impl HalvesSampler {
     pub(crate) fn new(n: BoardSize) -> Self {
-        let (parts, shape) = (halves_in_counting_order(n), Shape::new(n));
-        Self { n, parts, shape, descents: Descents::new(n) }
+        let (parts, spread) = (halves_in_counting_order(n), Spread::new(n));
+        Self { n, parts, spread, descents: Descents::new(n) }
     }
 
     pub(crate) const fn samples_are_parts(&self) -> bool {
@@ -72,7 +72,7 @@ impl HalvesSampler {
             }
         }
         let mean = pairs / f64::from(n_descents.max(1));
-        mean * part.n_sets() as f64 / PAIRS_PER_UNIT as f64 / self.n_samples_of_part() as f64
+        mean * part.n_sets() as f64 / pairs_per_unit(self.n) as f64 / self.n_samples_of_part() as f64
     }
 
     /// The sample with this number. The same each time.
@@ -92,19 +92,19 @@ impl HalvesSampler {
 
     /// The number of a set of columns, and for how many it stands.
     ///
-    /// Of several sets, each as likely as any other, one is taken with a probability in proportion to its shape, and
-    /// stands for as many times more as its shape is smaller than their mean. So the mean over all draws is that of all
-    /// sets, however good the shapes are.
+    /// Of several sets, each as likely as any other, one is taken with a probability in proportion to its spread, and
+    /// stands for as many times more as its spread is smaller than their mean. So the mean over all draws is that of all
+    /// sets, however good the spreads are.
     fn draw(&self, part: &HalvesPart, random: &mut SplitMix) -> (u64, f64) {
         let candidates: [u64; N_CANDIDATES] = std::array::from_fn(|_| below(random, part.n_sets()));
-        let shapes = candidates.map(|rank| self.shape.of_set(part.middle(), part.set(rank)));
-        let sum: f64 = shapes.iter().sum();
+        let spreads = candidates.map(|rank| self.spread.of_set(part.middle(), part.set(rank)));
+        let sum: f64 = spreads.iter().sum();
         let mut left = sum * (random.next() >> 32) as f64 / (1_u64 << 32) as f64;
-        for (rank, shape) in candidates.into_iter().zip(shapes) {
-            if shape > 0.0 && left < shape {
-                return (rank, part.n_sets() as f64 * sum / N_CANDIDATES as f64 / shape);
+        for (rank, spread) in candidates.into_iter().zip(spreads) {
+            if spread > 0.0 && left < spread {
+                return (rank, part.n_sets() as f64 * sum / N_CANDIDATES as f64 / spread);
             }
-            left -= shape;
+            left -= spread;
         }
         // None of them is canonical, or all that is left is a rounding error.
         (candidates[0], part.n_sets() as f64)

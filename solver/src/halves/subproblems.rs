@@ -1,10 +1,13 @@
 //! The subproblems of a part, and how they are counted.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::halves::join::Joined;
 use crate::halves::parts::HalvesPart;
 use crate::halves::portable::{self, Lists};
+use crate::halves::unit::units;
+use crate::halves::vectored::Vectored;
 use crate::kernel::Kernel;
 use crate::span::Count;
 
@@ -13,11 +16,12 @@ use crate::span::Count;
 pub(crate) struct JoinedHalves {
     part: HalvesPart,
     lists: Lists,
+    vectored: Vectored,
 }
 
 impl JoinedHalves {
     pub(crate) fn new(part: HalvesPart) -> Self {
-        Self { part, lists: Lists::default() }
+        Self { part, lists: Lists::default(), vectored: Vectored::default() }
     }
 
     pub(crate) const fn part(&self) -> &HalvesPart {
@@ -33,13 +37,21 @@ impl JoinedHalves {
     pub(crate) fn count(&mut self, numbers: Range<u64>, kernel: Kernel, stop: &AtomicBool) -> Option<Count> {
         let numbers = numbers.start..numbers.end.min(self.part.n_subproblems());
         let mut sum = Count::default();
+        let middle = self.part.middle();
+        let by_vectors = self.vectored.serves(kernel, middle);
         for number in numbers {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
             let subproblem = self.part.subproblem(number);
-            let count = match kernel {
-                // The vector versions go here.
-                Kernel::Portable | Kernel::Avx2 | Kernel::Avx512 => {
-                    portable::count(self.part.middle(), &subproblem, &mut self.lists, stop)?
-                }
+            let count = if subproblem.factor == 0 {
+                Count::default()
+            } else if by_vectors {
+                let Joined { solutions, pairs } = self.vectored.count(&subproblem, stop)?;
+                let nodes = units(middle.n(), pairs);
+                Count { solutions: u64::from(subproblem.factor) * solutions, nodes }
+            } else {
+                portable::count(middle, &subproblem, &mut self.lists, stop)?
             };
             sum = sum.checked_add(count).expect("a call counts for seconds");
         }

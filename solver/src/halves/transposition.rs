@@ -58,6 +58,14 @@ pub(crate) fn gamma(upper: CentralRows, lower: CentralRows) -> Distances {
     Distances::of(upper.0[0] + lower.0[0], upper.0[1] + lower.0[1])
 }
 
+/// Whether a half may be one of a pair that counts twice, or where every pair counts once: as far as what it has in the
+/// central columns tells, whatever the other half has there.
+pub(crate) fn is_promising(middle: Middle, half: CentralRows, delta: Distances) -> bool {
+    let [first, second] = half.0.map(|row| if row == 0 { u8::MAX } else { row });
+    let best = if middle.queen().is_some() { Distances::of(0, first) } else { Distances::of(first, second) };
+    best > delta
+}
+
 /// How often a pair of halves counts.
 pub(crate) fn weight(gamma: Distances, delta: Distances) -> u64 {
     match gamma.cmp(&delta) {

@@ -1,10 +1,8 @@
 //! The work of halves, and estimates of it.
 //!
-//! The work of a subproblem is the number of pairs of halves that are left to be tested when the queens of the first
-//! two rows of both are known: none of these attacks a queen of the other half, and γ and δ give the pair a weight.
-//! That is a property of the board, however the lists are joined, and what the fast versions spend most time on.
+//! What the work of a subproblem is stands in [`unit`](super::unit).
 //!
-//! How much a part has is estimated by two estimators, as for the search: `shape` tells parts from one another, and how
+//! How much a part has is estimated by two estimators, as for the search: `spread` tells parts from one another, and how
 //! many pairs there are in all is told without bias by random descents (`descent`).
 //!
 //! Only additions, multiplications, divisions and square roots are used. IEEE 754 rounds these alike everywhere, so the
@@ -17,16 +15,14 @@ use crate::board::BoardSize;
 use crate::choice::{Choice, PlanProgress};
 use crate::halves::descent::Descents;
 use crate::halves::parts::HalvesPart;
-use crate::halves::shape::Shape;
+use crate::halves::spread::Spread;
+use crate::halves::unit::pairs_per_unit;
 use crate::parallel::parallel;
 use crate::split_mix::SplitMix;
 use crate::symmetry::Symmetry;
 
-/// Pairs of halves that make a unit of work: so many that a fast thread does some 10^9 units a second.
-pub(crate) const PAIRS_PER_UNIT: u128 = 256;
-
 /// Random descents that tell how much work a board is. One scatters by some 12 (n = 16) to 18 times (28) its mean.
-const N_DESCENTS: u32 = 1 << 18;
+const N_DESCENTS: u32 = 1 << 17;
 
 /// What is decided about each of the parts. `None` if `stop` is set before the end, or if a thread can't be started.
 pub(crate) fn choices(
@@ -37,41 +33,41 @@ pub(crate) fn choices(
     progress: &PlanProgress,
 ) -> Option<Vec<Choice>> {
     let go_on = |_| !stop.load(Ordering::Relaxed);
-    let shape = Shape::new(n);
-    let shapes = parallel(n_threads, parts.len(), go_on, |i| {
+    let spread = Spread::new(n);
+    let spreads = parallel(n_threads, parts.len(), go_on, |i| {
         progress.step();
-        shape.of(&parts[i])
+        spread.of(&parts[i])
     });
-    let shapes = shapes.ok().filter(|shapes| shapes.len() == parts.len())?;
-    let scale = scale(n, parts, &shapes);
-    let choice = |(part, shape): (&HalvesPart, f64)| Choice {
+    let spreads = spreads.ok().filter(|spreads| spreads.len() == parts.len())?;
+    let scale = scale(n, parts, &spreads);
+    let choice = |(part, spread): (&HalvesPart, f64)| Choice {
         image: Symmetry::IDENTITY,
         n_subproblems: part.n_subproblems(),
-        work: whole_units(scale * shape),
+        work: whole_units(scale * spread),
     };
-    Some(parts.iter().zip(shapes).map(choice).collect())
+    Some(parts.iter().zip(spreads).map(choice).collect())
 }
 
-/// The work of the board, in units, over the sum of the shapes.
-fn scale(n: BoardSize, parts: &[HalvesPart], shapes: &[f64]) -> f64 {
-    let sum: f64 = shapes.iter().sum();
+/// The work of the board, in units, over the sum of the spreads.
+fn scale(n: BoardSize, parts: &[HalvesPart], spreads: &[f64]) -> f64 {
+    let sum: f64 = spreads.iter().sum();
     if sum <= 0.0 {
         return 0.0;
     }
     let (descents, mut random) = (Descents::new(n), SplitMix::new(u64::from(n.get())));
-    // Each part gets descents in proportion to its shape, so that all have the same weight.
+    // Each part gets descents in proportion to its spread, so that all have the same weight.
     let (mut pairs, mut n_descents, mut ahead) = (0.0, 0_u32, 0.0);
-    for (part, shape) in parts.iter().zip(shapes) {
-        ahead += shape / sum * f64::from(N_DESCENTS);
-        while f64::from(n_descents) + 0.5 < ahead && *shape > 0.0 {
+    for (part, spread) in parts.iter().zip(spreads) {
+        ahead += spread / sum * f64::from(N_DESCENTS);
+        while f64::from(n_descents) + 0.5 < ahead && *spread > 0.0 {
             let set = part.random_set(&mut random);
             if part.middle().factor(set) > 0 {
-                pairs += descents.pairs(part.middle(), set, &mut random) * part.n_sets() as f64 / shape;
+                pairs += descents.pairs(part.middle(), set, &mut random) * part.n_sets() as f64 / spread;
             }
             n_descents += 1;
         }
     }
-    pairs / f64::from(n_descents.max(1)) / PAIRS_PER_UNIT as f64
+    pairs / f64::from(n_descents.max(1)) / pairs_per_unit(n) as f64
 }
 
 /// At least one unit, so that no part is without weight.
