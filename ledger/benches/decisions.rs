@@ -105,7 +105,7 @@ impl Cluster {
         let plan = Plan::from_choices(n, Method::Search, &choices.collect::<Vec<_>>())
             .expect("one choice for each cross");
         let mut ledger = Ledger::restore(Stored::default()).expect("nothing contradicts");
-        let job = ledger.submit(n, 0);
+        let job = ledger.submit(n, Method::Search, 0);
         ledger.planned(Duration::ZERO, job, plan);
         Self { ledger, now: Duration::ZERO, held: BTreeMap::new() }
     }
@@ -120,6 +120,7 @@ impl Cluster {
             // So that the first lease, of a tenth of a second, is of so many subproblems.
             speed: Speed::try_from(10.0 * PER_LEASE as f64 * WORK as f64).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
+            halves: None,
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello)?;

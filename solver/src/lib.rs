@@ -40,6 +40,7 @@ mod pruning;
 mod published;
 mod sample;
 mod search_plan;
+mod search_sample;
 mod span;
 mod split_mix;
 mod subproblems;

@@ -46,7 +46,8 @@ fn bytes_a_record(plan: &Plan) -> f64 {
     let dir = TempDir::new().expect("a temporary directory");
     let mut store = SqliteStore::open(dir.path()).expect("an empty directory");
     let job = JobId(1);
-    let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), 1_800_000_000_000) };
+    let row =
+        JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), Method::Search, 1_800_000_000_000) };
     let choices = plan.parts().iter().map(|cross| *cross.choice()).collect();
     store.commit(&[Write::Job(row), Write::Plan { job, choices }]).expect("written");
     let size = |dir: &TempDir| fs::metadata(dir.path().join(DATABASE)).expect("a file").len();

@@ -7,7 +7,9 @@ use queens_solver::Kernel;
 use serde_json::json;
 
 use crate::confirm::confirm_count;
+use crate::counting::cluster::submit;
 use crate::flags::{BoardArgs, RemoteArgs};
+use crate::method::MethodArgs;
 use crate::present::output::{Output, print};
 
 #[derive(Debug, clap::Args)]
@@ -25,6 +27,9 @@ pub(crate) struct SubmitArgs {
     )]
     priority: Priority,
 
+    #[command(flatten)]
+    method: MethodArgs,
+
     /// Don't ask, even if it takes more than a year of core time
     #[arg(long)]
     yes: bool,
@@ -39,7 +44,8 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     if !confirm_count(n, Kernel::Avx512, args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
-    let job = args.remote.connect().await?.submit(n, args.priority).await?;
+    let operator = args.remote.connect().await?;
+    let job = submit(&operator, n, args.method.choice(), args.priority).await?;
     print(&match args.remote.output() {
         Output::Text => job.to_string(),
         Output::Json => json!({ "job": job.to_string() }).to_string(),

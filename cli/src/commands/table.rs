@@ -67,8 +67,11 @@ enum CountMethod {
     Bitcode,
     /// Three words shifted along from row to row
     Bitmask,
-    /// What 'queens count' does: crosses, and the fastest kernel of this processor
+    /// What 'queens count --method search' does: crosses, and the fastest kernel of this processor
+    #[value(alias = "search")]
     Kernel,
+    /// What 'queens count --method halves' does, with the fastest kernel of this processor
+    Halves,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -196,7 +199,11 @@ fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
 
 impl CountMethod {
     fn name(self) -> &'static str {
-        self.classic().map_or("kernel", Classic::name)
+        match self.classic() {
+            Some(classic) => classic.name(),
+            None if self == Self::Halves => "halves",
+            None => "kernel",
+        }
     }
 
     fn classic(self) -> Option<Classic> {
@@ -206,7 +213,7 @@ impl CountMethod {
             Self::Propagation => Some(Classic::Propagation),
             Self::Bitcode => Some(Classic::Bitcode),
             Self::Bitmask => Some(Classic::Bitmask),
-            Self::Kernel => None,
+            Self::Kernel | Self::Halves => None,
         }
     }
 
@@ -236,14 +243,15 @@ impl CountMethod {
     fn count(self, n: BoardSize, stop: &AtomicBool) -> Option<u64> {
         match self.classic() {
             Some(method) => method.count_until(n, &[], stop).ok()?,
-            None => count_by_kernel(n, stop),
+            None if self == Self::Halves => count_by_kernel(n, Method::Halves, stop),
+            None => count_by_kernel(n, Method::Search, stop),
         }
     }
 }
 
 /// Makes the plan of a job and counts it, in this thread.
-fn count_by_kernel(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
-    let plan = Plan::new(n, Method::Search, NonZeroUsize::MIN, stop)?;
+fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u64> {
+    let plan = Plan::new(n, method, NonZeroUsize::MIN, stop)?;
     let kernel = Kernel::best();
     let mut total = 0_u64;
     for planned in plan.parts() {

@@ -153,7 +153,7 @@ impl World<'_> {
             }
             Fault::Speed => {
                 let factor = self.random.factor(20.0);
-                self.workers.get_mut(&id)?.speed *= factor;
+                self.workers.get_mut(&id)?.change_speed(factor);
             }
             Fault::Leave => {
                 self.after(Duration::ZERO, Event::Leave { worker: id });

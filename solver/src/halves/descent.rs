@@ -7,6 +7,7 @@ use crate::halves::transposition::{CentralRows, delta, is_promising};
 use crate::split_mix::SplitMix;
 
 /// What descents look up: the footprints of all queens of a board, by half, row and column.
+#[derive(Clone, Debug)]
 pub(crate) struct Descents {
     footprints: [[[Footprint; 32]; 17]; 2],
 }

@@ -108,6 +108,13 @@ impl HalvesPart {
         self.known & !self.upper
     }
 
+    /// The columns of the upper half and of the lower half in the subproblem with this number; `None` past the last.
+    #[must_use]
+    pub fn columns_of(&self, number: u64) -> Option<[u32; 2]> {
+        let subproblem = (number < self.n_subproblems()).then(|| self.subproblem(number))?;
+        Some([subproblem.upper, subproblem.lower])
+    }
+
     /// How many solutions each one that is counted stands for.
     #[must_use]
     pub const fn weight(&self) -> u8 {
@@ -191,8 +198,13 @@ impl HalvesPart {
         N_DIGITS[usize::from(self.n().get())]
     }
 
+    /// How many of these numbers follow each other with the same queens but in one row.
+    pub(crate) fn n_in_run(&self) -> u64 {
+        if self.n_digits() == 0 { 1 } else { self.middle.n_rows().into() }
+    }
+
     /// The ways to place the given queens, one on each column of its half.
-    fn n_given(&self) -> u64 {
+    pub(crate) fn n_given(&self) -> u64 {
         u64::from(self.middle.n_rows()).pow(self.n_digits().into())
     }
 }

@@ -1,7 +1,7 @@
 //! The subproblems of a part, and how they are counted.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::halves::join::Joined;
 use crate::halves::parts::HalvesPart;
@@ -40,6 +40,9 @@ impl JoinedHalves {
         let middle = self.part.middle();
         let by_vectors = self.vectored.serves(kernel, middle);
         for number in numbers {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
             let subproblem = self.part.subproblem(number);
             let count = if subproblem.factor == 0 {
                 Count::default()

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use crate::{BoardSize, Count, Kernel, Method, Plan, SplitMix, published};
+use crate::{BoardSize, Count, Kernel, Method, Plan, SplitMix, Symmetry, published};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -86,39 +86,50 @@ fn kernels_agree_on_random_spans() {
     }
 }
 
+/// The estimates are good enough to plan with: parts err by a quarter at most (root mean square), all together by less.
 #[test]
-fn scratch_work() {
-    let Ok(range) = std::env::var("QUEENS_SCRATCH") else { return };
-    for n in range.split(',').map(|n| n.parse().expect("n")) {
-        let began = std::time::Instant::now();
+fn estimated_work_is_near_the_work() {
+    let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(16);
+    for n in 13..=largest {
         let plan = plan(n);
-        let took = began.elapsed();
-        let (mut sum, mut nodes, mut square, mut k) = (0.0, 0.0, 0.0, 0.0);
-        let mut pairs = vec![];
-        if n <= 18 {
-            for planned in plan.parts() {
-                let all = 0..planned.choice().n_subproblems;
-                let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("x");
-                pairs.push((planned.choice().work as f64, counted.nodes as f64));
-                sum += planned.choice().work as f64;
-                nodes += counted.nodes as f64;
-            }
-            for (est, real) in &pairs {
-                square += (est / nodes * sum / sum * nodes - real).powi(2) / real.max(1.0);
-                k += real;
-            }
+        let (mut work, mut estimated, mut squares) = (0.0, 0.0, 0.0);
+        for planned in plan.parts() {
+            let all = 0..planned.choice().n_subproblems;
+            let counted = planned.subproblems().count(all, Kernel::best(), &NEVER).expect("nobody stops it");
+            let (expected, nodes) = (planned.choice().work as f64, counted.nodes as f64);
+            (work, estimated) = (work + nodes, estimated + expected);
+            squares += (expected - nodes).powi(2) / nodes.max(1.0);
         }
-        eprintln!(
-            "n={n} parts={} plan took {took:?} work={:.4e} est/real={:.4} rms weighted {:.3} nodes {nodes:.4e}",
-            plan.parts().len(),
-            plan.work() as f64,
-            sum / nodes,
-            (square / k).sqrt()
-        );
-        if n == 16 {
-            for (e, r) in pairs.iter().take(30) {
-                eprintln!("{e} {r} {:.3}", e / r);
-            }
+        let (whole, parts) = (estimated / work, (squares / work).sqrt());
+        println!("n = {n}: estimated {whole:.3} of the work, its parts err by {parts:.3}");
+        assert!((whole - 1.0).abs() < 0.15 && parts < 0.25, "n = {n}: {whole}, {parts}");
+    }
+}
+
+#[test]
+fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
+    for n in [0, 1, 2, 9, 16, 21] {
+        let threads = NonZeroUsize::new(3).expect("not zero");
+        let plan = plan(n);
+        assert_eq!(Some(&plan), Plan::new(size(n), Method::Halves, threads, &NEVER).as_ref(), "n = {n}");
+        let choices: Vec<_> = plan.parts().iter().map(|planned| *planned.choice()).collect();
+        assert_eq!(Ok(&plan), Plan::from_choices(size(n), Method::Halves, &choices).as_ref(), "n = {n}");
+        assert!(Plan::from_choices(size(n), Method::Halves, &choices[1..]).is_err());
+    }
+}
+
+/// Whatever is asked for, whoever stops it is heard at once.
+#[test]
+fn what_is_stopped_counts_nothing() {
+    let stop = AtomicBool::new(true);
+    assert!(Plan::new(size(20), Method::Halves, NonZeroUsize::MIN, &stop).is_none());
+    for n in [12, 20, 23, 28] {
+        let part = crate::parts_in_counting_order(size(n), Method::Halves)[0];
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            let mut subproblems = part.subproblems(Symmetry::IDENTITY);
+            assert_eq!(subproblems.count(0..u64::MAX, kernel, &stop), None, "n = {n}, {kernel}");
+            assert_eq!(subproblems.count(5..5, kernel, &stop), Some(Count::default()), "n = {n}, {kernel}");
+            assert_eq!(subproblems.count(u64::MAX - 1..u64::MAX, kernel, &NEVER), Some(Count::default()));
         }
     }
 }
