@@ -37,6 +37,10 @@ pub(crate) struct Join<V> {
     /// The first lower queens that the lower half's placements have in common, and the upper queen that does not attack
     /// their heads.
     lower_of: Option<(u8, Option<u8>, Option<u8>)>,
+    /// The first lower queen that the lower heads have in common.
+    lower_heads_of: Option<u8>,
+    /// The first upper queen that the upper placements have in common, if they have one.
+    upper_of: Option<Option<u8>>,
     levels: [Level; 2],
     /// The first lower and upper queen that the first level is of.
     level_of: Option<(u8, Option<u8>)>,
@@ -77,6 +81,8 @@ impl<V: Vectors> Join<V> {
             upper: Upper::default(),
             lower: Lower::default(),
             lower_of: None,
+            lower_heads_of: None,
+            upper_of: None,
             levels: Default::default(),
             level_of: None,
             work: Work {
@@ -127,7 +133,7 @@ impl<V: Vectors> Join<V> {
         let lower = Side::new(self.middle, Half::Lower, lower);
         self.upper_parts.find(&upper, self.shape.head);
         self.lower_parts.find(&lower, self.shape.head);
-        self.upper.make(self.vectors, &upper, &self.upper_parts, self.shape);
+        (self.lower_heads_of, self.upper_of) = (None, None);
         let weighing = Weighing::new(&upper);
         Halves { set, upper, lower, weighing }
     }
@@ -160,6 +166,10 @@ impl<V: Vectors> Join<V> {
             };
             let split = halves.weighing == Weighing::Split;
             self.lower_of = None;
+            if self.lower_heads_of != Some(lower_1) {
+                self.lower_parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
+                self.lower_heads_of = Some(lower_1);
+            }
             self.lower.make(
                 self.vectors,
                 &halves.lower,
@@ -213,6 +223,13 @@ impl<V: Vectors> Join<V> {
     /// Fills the first level: the upper placements that the first lower queen leaves.
     fn fill(&mut self, halves: &Halves, lower: u8, only: Option<u8>, stop: &AtomicBool) -> Option<()> {
         let mask = halves.lower.footprint(1, lower);
+        // Those that are kept are made for all first queens.
+        let wanted = only.filter(|_| !self.shape.keeps_upper);
+        if self.upper_of != Some(wanted) {
+            self.upper_parts.find_heads(&halves.upper, self.shape.head, wanted);
+            self.upper.make(self.vectors, &halves.upper, &self.upper_parts, self.shape);
+            self.upper_of = Some(wanted);
+        }
         let level = &mut self.levels[0];
         level.clear(halves.upper.n_rows());
         for list in &self.upper.lists {
@@ -236,7 +253,11 @@ impl<V: Vectors> Join<V> {
 
     /// The memory of the lists, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.upper.memory() + self.lower.memory() + self.levels.iter().map(Level::memory).sum::<usize>()
+        self.upper_parts.memory()
+            + self.lower_parts.memory()
+            + self.upper.memory()
+            + self.lower.memory()
+            + self.levels.iter().map(Level::memory).sum::<usize>()
     }
 }
 
