@@ -71,8 +71,16 @@ impl MethodChoice {
         self.0.unwrap_or_else(|| faster(n, kernel))
     }
 
-    /// The same, found out on a thread of its own: it may take some seconds.
+    /// The method that was asked for, or halves where they are known to be faster without measuring.
+    pub(crate) fn unmeasured(self, n: BoardSize, kernel: Kernel) -> Method {
+        self.0.or(known(n, kernel)).unwrap_or(Method::Search)
+    }
+
+    /// The method that was asked for, or the faster one, found out on a thread of its own: it may take some seconds.
     pub(crate) async fn find_out(self, n: BoardSize, kernel: Kernel) -> anyhow::Result<Method> {
+        if let Some(method) = self.0.or(known(n, kernel)) {
+            return Ok(method);
+        }
         let (sender, found) = oneshot::channel();
         // If somebody interrupts, the process ends and this with it.
         let find_out = move || _ = sender.send(self.method(n, kernel));
@@ -97,14 +105,21 @@ impl MethodChoice {
     }
 }
 
-/// The method that counts a board faster, as samples of it say. Where nobody has to measure, nothing is measured: below
-/// [`HALVES_FROM`], where halves have been faster on every machine, and for the portable kernel, which is for checking.
-fn faster(n: BoardSize, kernel: Kernel) -> Method {
-    if n.get() < HALVES_FROM || kernel == Kernel::Portable {
-        return Method::Search;
+/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`], where halves have been
+/// faster on every machine, and for the portable kernel, which is for checking.
+fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
+    match n.get() {
+        _ if kernel == Kernel::Portable => Some(Method::Search),
+        ..HALVES_FROM => Some(Method::Search),
+        HALVES_FROM..HALVES_ALWAYS_FROM => None,
+        HALVES_ALWAYS_FROM.. => Some(Method::Halves),
     }
-    if n.get() >= HALVES_ALWAYS_FROM {
-        return Method::Halves;
+}
+
+/// The method that counts a board faster, as is known or as samples of it say.
+fn faster(n: BoardSize, kernel: Kernel) -> Method {
+    if let Some(known) = known(n, kernel) {
+        return known;
     }
     let [search, halves] = [Method::Search, Method::Halves].map(|method| core_seconds(n, method, kernel));
     let Some((search, halves)) = search.zip(halves) else { return Method::Search };

@@ -66,7 +66,7 @@ fn coordinator_and_worker_tell_their_numbers() {
     assert_eq!(cluster.coordinator.queens(["count", "14"]).status.code(), Some(0));
     let Answer { status, body: text, .. } = get(&cluster.coordinator.http(), "/metrics");
     assert_eq!(status, 200);
-    assert_eq!(sample(&text, r#"queens_job_solutions{job="1",n="14"}"#), 365_596.0);
+    assert_eq!(sample(&text, r#"queens_job_solutions{job="1",n="14",method="search"}"#), 365_596.0);
     assert_eq!(sample(&text, r#"queens_job_work_ratio{job="1",n="14"}"#), 1.0);
     assert_eq!(sample(&text, r#"queens_jobs{state="done"}"#), 1.0);
     assert_eq!(sample(&text, r#"queens_workers{state="ready"}"#), 1.0);

@@ -10,7 +10,7 @@ use queens_solver::{BoardSize, Kernel, Method, SampledPart, Sampler, classic, pa
 use serde::Serialize;
 
 use crate::flags::{KernelArgs, OutputArgs};
-use crate::method::MethodArgs;
+use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, print};
 use crate::present::progress::Busy;
@@ -43,8 +43,9 @@ pub(crate) struct BenchArgs {
           default_value = "1", allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
-    #[command(flatten)]
-    method: MethodArgs,
+    /// What to measure: 'search' below crosses, the join of 'halves', or 'auto' for what is faster for this board
+    #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "search")]
+    method: MethodChoice,
 
     #[command(flatten)]
     kernel: KernelArgs,
@@ -91,7 +92,7 @@ struct BenchAnswer {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let kernel = args.kernel.kernel();
-    let method = args.method.choice().method(args.n, kernel);
+    let method = args.method.method(args.n, kernel);
     let sampler = Sampler::new(args.n, method);
     let n_parts =
         args.sample.map_or(default_sample(args.n, method), NonZeroUsize::get).min(sampler.n_samples());

@@ -106,7 +106,11 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     // What a directory holds was meant when it was begun.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
     let kernel = if args.coordinator.is_some() { Kernel::Avx512 } else { args.kernel.kernel() };
-    if !confirm_count(n, kernel, args.yes || begun)? {
+    let likely = match args.coordinator {
+        Some(_) => method.named().unwrap_or(Method::Search),
+        None => method.unmeasured(n, kernel),
+    };
+    if !confirm_count(n, likely, kernel, args.yes || begun)? {
         return Ok(ExitCode::FAILURE);
     }
     // Better said now than after hours.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use queens_messages::Priority;
-use queens_solver::Kernel;
+use queens_solver::{Kernel, Method};
 use serde_json::json;
 
 use crate::confirm::confirm_count;
@@ -41,7 +41,8 @@ pub(crate) struct SubmitArgs {
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let n = args.board.n;
-    if !confirm_count(n, Kernel::Avx512, args.yes)? {
+    let method = args.method.choice().named().unwrap_or(Method::Search);
+    if !confirm_count(n, method, Kernel::Avx512, args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     let operator = args.remote.connect().await?;
