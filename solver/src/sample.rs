@@ -4,6 +4,7 @@ use crate::board::{BoardSize, Square};
 use crate::halves::{HalvesSample, HalvesSampler};
 use crate::kernel::Kernel;
 use crate::method::Method;
+use crate::part::halves_in_counting_order;
 use crate::search_sample::{CrossSample, CrossSampler};
 use crate::span::Count;
 
@@ -37,7 +38,7 @@ impl Sampler {
     pub fn new(n: BoardSize, method: Method) -> Self {
         let of = match method {
             Method::Search => SamplerOf::Search(CrossSampler::new(n)),
-            Method::Halves => SamplerOf::Halves(Box::new(HalvesSampler::new(n))),
+            Method::Halves => SamplerOf::Halves(Box::new(HalvesSampler::new(n, halves_in_counting_order(n)))),
         };
         Self { n, of }
     }

@@ -7,9 +7,9 @@ use crate::halves::columns::{Columns, Middle};
 use crate::halves::footprint::Half;
 use crate::halves::leaf::{Below, Centre, Leaf};
 use crate::halves::lines::Line;
-use crate::halves::lower::{Group, Lower};
+use crate::halves::lower::{First, Group, Lower};
 use crate::halves::parts::{Given, Subproblem};
-use crate::halves::placements::Parts;
+use crate::halves::placements::{Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
 use crate::halves::upper::{Level, Upper, Weighing};
@@ -34,8 +34,13 @@ pub(crate) struct Join<V> {
     lower_parts: Parts,
     upper: Upper,
     lower: Lower,
-    /// The first lower queens that the lower half's placements have in common.
-    lower_of: Option<(u8, Option<u8>)>,
+    /// The first lower queens that the lower half's placements have in common, and the upper queen that does not attack
+    /// their heads.
+    lower_of: Option<(u8, Option<u8>, Option<u8>)>,
+    /// The first lower queen that the lower heads have in common.
+    lower_heads_of: Option<u8>,
+    /// The first upper queen that the upper placements have in common, if they have one.
+    upper_of: Option<Option<u8>>,
     levels: [Level; 2],
     /// The first lower and upper queen that the first level is of.
     level_of: Option<(u8, Option<u8>)>,
@@ -76,6 +81,8 @@ impl<V: Vectors> Join<V> {
             upper: Upper::default(),
             lower: Lower::default(),
             lower_of: None,
+            lower_heads_of: None,
+            upper_of: None,
             levels: Default::default(),
             level_of: None,
             work: Work {
@@ -126,7 +133,7 @@ impl<V: Vectors> Join<V> {
         let lower = Side::new(self.middle, Half::Lower, lower);
         self.upper_parts.find(&upper, self.shape.head);
         self.lower_parts.find(&lower, self.shape.head);
-        self.upper.make(self.vectors, &upper, &self.upper_parts, self.shape);
+        (self.lower_heads_of, self.upper_of) = (None, None);
         let weighing = Weighing::new(&upper);
         Halves { set, upper, lower, weighing }
     }
@@ -143,21 +150,36 @@ impl<V: Vectors> Join<V> {
         if stop.load(Ordering::Relaxed) {
             return None;
         }
-        if self.lower_of != Some((lower_1, lower_2)) {
-            let mut first = vec![lower_1];
-            first.extend(lower_2);
+        // Where a second lower queen is asked for, the lists are too large to be kept for other upper queens. Then they
+        // need not hold what the first upper queen attacks.
+        let only = upper_1.filter(|_| lower_2.is_some());
+        let lower_of = Some((lower_1, lower_2, only));
+        if self.lower_of != lower_of {
+            let first = match lower_2 {
+                Some(lower_2) => Path::of(&[lower_1, lower_2]),
+                None => Path::of(&[lower_1]),
+            };
+            let first = First {
+                path: first,
+                n_rows: if lower_2.is_some() { 2 } else { 1 },
+                attacked: only.map_or(0, |rank| halves.upper.footprint(1, rank)),
+            };
             let split = halves.weighing == Weighing::Split;
             self.lower_of = None;
+            if self.lower_heads_of != Some(lower_1) {
+                self.lower_parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
+                self.lower_heads_of = Some(lower_1);
+            }
             self.lower.make(
                 self.vectors,
                 &halves.lower,
                 &self.lower_parts,
                 self.shape,
-                &first,
+                first,
                 split,
                 stop,
             )?;
-            self.lower_of = Some((lower_1, lower_2));
+            self.lower_of = lower_of;
         }
         if self.lower.groups.is_empty() {
             return Some(());
@@ -201,6 +223,13 @@ impl<V: Vectors> Join<V> {
     /// Fills the first level: the upper placements that the first lower queen leaves.
     fn fill(&mut self, halves: &Halves, lower: u8, only: Option<u8>, stop: &AtomicBool) -> Option<()> {
         let mask = halves.lower.footprint(1, lower);
+        // Those that are kept are made for all first queens.
+        let wanted = only.filter(|_| !self.shape.keeps_upper);
+        if self.upper_of != Some(wanted) {
+            self.upper_parts.find_heads(&halves.upper, self.shape.head, wanted);
+            self.upper.make(self.vectors, &halves.upper, &self.upper_parts, self.shape);
+            self.upper_of = Some(wanted);
+        }
         let level = &mut self.levels[0];
         level.clear(halves.upper.n_rows());
         for list in &self.upper.lists {
@@ -212,7 +241,8 @@ impl<V: Vectors> Join<V> {
                 }
                 let (main, equal) = halves.weighing.ranges(halves.distances(first, lower));
                 let (room, parts) = (&mut self.work.room, &self.upper_parts);
-                let words = self.upper.words(self.vectors, parts, list, self.shape, mask, room);
+                let least = if equal[0].is_empty() { main.start } else { equal[0].start };
+                let words = self.upper.words(self.vectors, parts, list, self.shape, mask, least, room);
                 let to_equal = &mut level.equal[usize::from(first)];
                 self.vectors.divide(words, mask, &main, &equal, &mut level.words, to_equal);
             }
@@ -223,7 +253,11 @@ impl<V: Vectors> Join<V> {
 
     /// The memory of the lists, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.upper.memory() + self.lower.memory() + self.levels.iter().map(Level::memory).sum::<usize>()
+        self.upper_parts.memory()
+            + self.lower_parts.memory()
+            + self.upper.memory()
+            + self.lower.memory()
+            + self.levels.iter().map(Level::memory).sum::<usize>()
     }
 }
 

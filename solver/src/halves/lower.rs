@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::halves::footprint::n_diagonals;
+use crate::halves::footprint::{Footprint, n_diagonals};
 use crate::halves::lines::{Line, Lines};
 use crate::halves::placements::{FIRST_CENTRAL, Parts, Path, PlacedHead};
 use crate::halves::shape::Shape;
@@ -12,6 +12,16 @@ use crate::halves::vectors::{Sieve, Vectors};
 
 /// Planes of the rows of the central column's queen: at least 1, at least 2, and so on, and one more of zeros.
 const ROWS_FROM: usize = 16;
+
+/// Which placements of the lower half are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    /// The queens of the first rows.
+    pub(crate) path: Path,
+    pub(crate) n_rows: u8,
+    /// The footprint of an upper queen: placements whose heads it attacks are left out.
+    pub(crate) attacked: Footprint,
+}
 
 /// Lower placements with the same first queens.
 #[derive(Clone, Debug)]
@@ -65,7 +75,7 @@ impl Lower {
         side: &Side,
         parts: &Parts,
         shape: Shape,
-        first: &[u8],
+        first: First,
         split: bool,
         stop: &AtomicBool,
     ) -> Option<()> {
@@ -74,10 +84,10 @@ impl Lower {
         self.codes.clear();
         self.width = 2 * usize::from(n_diagonals(side.middle().n()));
         self.n_planes = self.width + 1 + if split { ROWS_FROM } else { 0 };
-        let (wanted, n_rows) = (Path::of(first), if first.len() == 1 { 1 } else { 2 });
-        let begin = parts.heads.partition_point(|head| head.path.first(n_rows) < wanted);
+        let First { path, n_rows, attacked } = first;
+        let begin = parts.heads.partition_point(|head| head.path.first(n_rows) < path);
         let heads = &parts.heads[begin..];
-        let mut heads = &heads[..heads.partition_point(|head| head.path.first(n_rows) == wanted)];
+        let mut heads = &heads[..heads.partition_point(|head| head.path.first(n_rows) == path)];
         let mut n_blocks = 0;
         while let Some(&one) = heads.first() {
             if stop.load(Ordering::Relaxed) {
@@ -90,7 +100,7 @@ impl Lower {
             self.words.clear();
             self.ranks.clear();
             let mut path = None;
-            for head in these {
+            for head in these.iter().filter(|head| head.head.word & attacked == 0) {
                 let same = path.map_or(shape.group, |path| head.path.n_same(path));
                 if same < shape.run {
                     self.close(same);

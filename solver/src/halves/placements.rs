@@ -33,6 +33,7 @@ struct Partial {
 }
 
 /// Rows of a half that are placed one after another.
+#[derive(Debug)]
 struct Rows {
     /// For each row and column.
     queens: Box<[[Queen; 32]; MAX_ROWS + 1]>,
@@ -187,20 +188,18 @@ pub(crate) struct Parts {
     attacks: Vec<u64>,
     words: Vec<u64>,
     ranks: Vec<u64>,
+    rows: Option<Rows>,
     /// Tails in the order they are found.
     found: Vec<(u16, Head)>,
 }
 
 impl Parts {
-    /// Finds the parts; the heads have so many rows.
+    /// Finds the tails, whose heads have so many rows.
     pub(crate) fn find(&mut self, side: &Side, head_rows: u8) {
-        let rows = Rows::new(side, head_rows);
+        let rows = self.rows.insert(Rows::new(side, head_rows));
         let all = (1_u16 << side.n_rows()) - 1;
         self.all = all;
         self.heads.clear();
-        let mut none = rows.none();
-        none.head.attacks = FILLER;
-        rows.heads(1, head_rows, &none, Path::default(), &mut self.heads);
         self.begins.clear();
         self.begins.resize(usize::from(all) + 2, 0);
         self.found.clear();
@@ -229,6 +228,27 @@ impl Parts {
             *end += 1;
             (self.attacks[at], self.words[at], self.ranks[at]) = (tail.attacks, tail.word, tail.ranks);
         }
+    }
+
+    /// Finds the heads, all or those with one first queen.
+    pub(crate) fn find_heads(&mut self, side: &Side, head_rows: u8, first: Option<u8>) {
+        let Some(rows) = &mut self.rows else { return };
+        let all = rows.free[1];
+        if let Some(column) = first.and_then(|rank| side.columns().get(usize::from(rank))) {
+            rows.free[1] &= 1 << column;
+        }
+        let mut none = rows.none();
+        none.head.attacks = FILLER;
+        self.heads.clear();
+        rows.heads(1, head_rows, &none, Path::default(), &mut self.heads);
+        rows.free[1] = all;
+    }
+
+    /// The memory they take, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<PlacedHead>() * self.heads.capacity()
+            + size_of::<(u16, Head)>() * self.found.capacity()
+            + 8 * (self.attacks.capacity() + self.words.capacity() + self.ranks.capacity())
     }
 
     /// The tails that have the columns a head leaves, and some behind them that every head attacks.

@@ -10,7 +10,6 @@ use crate::halves::spread::Spread;
 use crate::halves::subproblems::JoinedHalves;
 use crate::halves::unit::pairs_per_unit;
 use crate::kernel::Kernel;
-use crate::part::halves_in_counting_order;
 use crate::span::Count;
 use crate::split_mix::SplitMix;
 
@@ -46,9 +45,8 @@ pub(crate) struct HalvesSample {
 }
 
 impl HalvesSampler {
-    pub(crate) fn new(n: BoardSize) -> Self {
-        let (parts, spread) = (halves_in_counting_order(n), Spread::new(n));
-        Self { n, parts, spread, descents: Descents::new(n) }
+    pub(crate) fn new(n: BoardSize, parts: Vec<HalvesPart>) -> Self {
+        Self { n, parts, spread: Spread::new(n), descents: Descents::new(n) }
     }
 
     pub(crate) const fn samples_are_parts(&self) -> bool {

@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use crate::board::{BoardSize, Square};
 use crate::halves::columns::{Columns, Middle, combination, members, n_combinations};
 use crate::halves::footprint::{Half, footprint};
-use crate::halves::parts::{Given, Subproblem, parts_in_lexicographic_order};
+use crate::halves::parts::{Given, HALVES_DECOMPOSITION_VERSION, Subproblem, parts_in_lexicographic_order};
 use crate::halves::portable::{self, Lists};
 use crate::halves::transposition::{CentralRows, delta, gamma, weight};
+use crate::part::halves_in_counting_order;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -215,4 +216,40 @@ fn digits_give_each_queen_its_columns() {
             assert_eq!(part.queens(number).len(), n_digits as usize);
         }
     }
+}
+
+/// The parts of every n and what their numbers mean, summed up, are what they were when they were first made. What
+/// changes them changes the version of the decomposition.
+const PARTS: &str = include_str!("parts.csv");
+
+#[test]
+fn parts_are_what_they_were() {
+    assert_eq!(HALVES_DECOMPOSITION_VERSION, 1);
+    let rows: Vec<String> = BoardSize::range(0, 32).map(summary).collect();
+    let expected = PARTS.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    assert!(expected.eq(&rows), "they are now\n{}", rows.join("\n"));
+}
+
+/// A board's row in the table.
+fn summary(n: BoardSize) -> String {
+    let parts = halves_in_counting_order(n);
+    let (mut n_subproblems, mut bytes) = (0, Vec::new());
+    for part in &parts {
+        bytes.extend([part.middle_queen().unwrap_or(u8::MAX), part.weight()]);
+        bytes.extend(part.upper_columns().to_le_bytes());
+        bytes.extend(part.lower_columns().to_le_bytes());
+        bytes.extend(part.n_subproblems().to_le_bytes());
+        for number in [part.n_subproblems() / 3, part.n_subproblems() - 1] {
+            let Subproblem { upper, factor, given: Given { lower_1, upper_1, lower_2 }, .. } =
+                part.subproblem(number);
+            bytes.extend(upper.to_le_bytes());
+            bytes.push(factor);
+            bytes.extend([lower_1, upper_1, lower_2].map(|column| column.unwrap_or(u8::MAX)));
+        }
+        n_subproblems += u128::from(part.n_subproblems());
+    }
+    let digest = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{n},{},{n_subproblems},{digest:016x}", parts.len())
 }

@@ -105,7 +105,7 @@ impl Upper {
     }
 
     /// The words of a list: those that are kept, or those that are made anew in `room`, without the heads that a mask
-    /// attacks.
+    /// attacks, and those whose words would be less than `least`.
     pub(crate) fn words<'a, V: Vectors>(
         &'a self,
         vectors: V,
@@ -113,14 +113,20 @@ impl Upper {
         list: &List,
         shape: Shape,
         mask: u64,
+        least: u64,
         room: &'a mut Vec<u64>,
     ) -> &'a [u64] {
         if shape.keeps_upper {
             return &self.words[list.words.clone()];
         }
         room.clear();
-        for head in parts.heads[list.heads.clone()].iter().filter(|head| head.head.word & mask == 0) {
-            join(vectors, parts, head, room);
+        for head in &parts.heads[list.heads.clone()] {
+            let word = head.head.word;
+            // Who has the first central queen decides the highest bits; the others only add to the word.
+            let first = word >> FIRST_CENTRAL;
+            if word & mask == 0 && (first == 0 || first >= least >> FIRST_CENTRAL) {
+                join(vectors, parts, head, room);
+            }
         }
         room
     }

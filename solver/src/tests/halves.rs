@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use crate::{BoardSize, Count, Kernel, Method, Plan, SplitMix, Symmetry, published};
+use crate::{BoardSize, Count, Kernel, Method, Plan, SplitMix, Symmetry, parts_in_counting_order, published};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -124,7 +124,7 @@ fn what_is_stopped_counts_nothing() {
     let stop = AtomicBool::new(true);
     assert!(Plan::new(size(20), Method::Halves, NonZeroUsize::MIN, &stop).is_none());
     for n in [12, 20, 23, 28] {
-        let part = crate::parts_in_counting_order(size(n), Method::Halves)[0];
+        let part = parts_in_counting_order(size(n), Method::Halves)[0];
         for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
             let mut subproblems = part.subproblems(Symmetry::IDENTITY);
             assert_eq!(subproblems.count(0..u64::MAX, kernel, &stop), None, "n = {n}, {kernel}");
