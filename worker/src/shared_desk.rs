@@ -18,8 +18,11 @@ pub(crate) struct SharedDesk {
     /// For the session: a lease has ended.
     lease_ended: Notify,
     /// What span numbers mean, of the last board of each method.
-    parts: Mutex<BTreeMap<Method, (BoardSize, Arc<[Part]>)>>,
+    parts: Mutex<BTreeMap<Method, PartsOfBoard>>,
 }
+
+/// All parts of a board, in counting order.
+type PartsOfBoard = (BoardSize, Arc<[Part]>);
 
 #[derive(Debug, Default)]
 struct OpenDesk {
