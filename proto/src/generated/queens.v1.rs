@@ -110,10 +110,10 @@ pub struct Delta {
     /// What was counted.
     #[prost(message, optional, tag = "3")]
     pub span: ::core::option::Option<Span>,
-    /// Completions of the span's prefixes, unweighted; below 2^63.
+    /// Solutions of the span, without the weight of its part; below 2^63.
     #[prost(uint64, tag = "4")]
     pub solutions: u64,
-    /// Nodes below the prefixes; below 2^63.
+    /// Nodes, as the job's method counts them; below 2^63.
     #[prost(uint64, tag = "5")]
     pub nodes: u64,
     /// Time one thread took for it, in microseconds.
