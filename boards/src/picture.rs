@@ -13,6 +13,8 @@ const FRAME: &str = "#4a2f1f";
 const PAPER: &str = "#ffffff";
 /// On light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
+/// Squares that belong together.
+const MARKED: [&str; 2] = ["#bcd6ee", "#7fa8cf"];
 pub(super) const ATTACKED: [&str; 2] = ["#f29a86", "#d9614c"];
 /// How opaque a queen is that is tried where she is attacked.
 pub(super) const GHOST: &str = "0.4";
@@ -110,9 +112,19 @@ pub fn board(placement: &Placement, scale: Scale) -> String {
 /// Draws some queens or all of a board; their squares look as asked for.
 #[must_use]
 pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
+    marked_position(n, &[], queens, scale)
+}
+
+/// The same on a board of which some squares are marked.
+#[must_use]
+pub fn marked_position(n: u32, marked: &[Queen], queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);
     let mut svg = open((side, side), Some(scale));
     svg.push_str(&squares(n, scale));
+    for &square in marked {
+        let ((x, y), tile, colour) = (scale.corner(square), scale.tile, MARKED[usize::from(is_dark(square))]);
+        _ = write!(svg, r#"<rect x="{x}" y="{y}" width="{tile}" height="{tile}" fill="{colour}"/>"#);
+    }
     for &(queen, look) in queens.iter().filter(|(_, look)| *look != Look::Empty) {
         let ((x, y), tile, dark) = (scale.corner(queen), scale.tile, usize::from(is_dark(queen)));
         let marked = match look {

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use queens_process::say;
-use queens_solver::{BoardSize, Kernel};
+use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::present::numbers::TimeUnit;
 use crate::usage::WrongUsage;
@@ -16,16 +16,31 @@ const NODES: [f64; 9] = [8.5e14, 8.4e15, 8.9e16, 9.6e17, 1.07e19, 1.25e20, 1.5e2
 /// No smaller board takes a year with any kernel.
 const SMALLEST: u8 = 24;
 
+/// What halves take of the time of the search on these boards, roughly.
+const SHARE_OF_HALVES: f64 = 0.3;
+
 /// Files that are larger are asked about.
 const LARGE: usize = 20_000_000;
 
-/// Whether a count may begin: it takes less than a year of core time with this kernel, or somebody says so.
+/// Whether a count may begin: it takes less than a year of core time by this method with this kernel, or somebody says
+/// so.
 ///
 /// # Errors
 /// If nobody can be asked.
-pub(crate) fn confirm_count(n: BoardSize, kernel: Kernel, yes: bool) -> Result<bool, WrongUsage> {
-    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).unwrap_or(&0.0);
-    let seconds = nodes / f64::from(kernel.typical_speed());
+pub(crate) fn confirm_count(
+    n: BoardSize,
+    method: Method,
+    kernel: Kernel,
+    yes: bool,
+) -> Result<bool, WrongUsage> {
+    let Some(nodes) = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))) else {
+        return Ok(true);
+    };
+    let share = match method {
+        Method::Search => 1.0,
+        Method::Halves => SHARE_OF_HALVES,
+    };
+    let seconds = share * nodes / f64::from(kernel.typical_speed());
     if seconds < YEAR {
         return Ok(true);
     }

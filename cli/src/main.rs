@@ -7,6 +7,7 @@ mod confirm;
 mod connect;
 mod counting;
 mod flags;
+mod method;
 mod present;
 mod sampling;
 mod time_limit;

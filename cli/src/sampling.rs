@@ -1,13 +1,13 @@
-//! What `bench` and `estimate` share: samples on several threads, and what follows from them for the whole board.
+//! What `bench`, `estimate` and the choice of a method share: samples on several threads, and what follows from them for the whole board.
 
 use std::num::NonZeroUsize;
 use std::ops::Add;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use queens_solver::{Count, Kernel, Part, Sampler, parallel};
+use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, parallel};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Random descents for all crosses together: they take a core-second or less and find the nodes within some 1 %.
+/// Random descents for all parts together: they take a core-second or less and find the nodes within some 1 %.
 const DESCENTS_OF_ALL: usize = 400_000;
 
 /// What a part counted to, and how long a core worked on it.
@@ -19,7 +19,7 @@ pub(crate) struct Timed {
 
 impl Timed {
     /// Counts a part.
-    pub(crate) fn new(part: &Part, kernel: Kernel) -> Self {
+    pub(crate) fn new(part: &SampledPart, kernel: Kernel) -> Self {
         let began = processor_time();
         let count = part.count(kernel);
         Self { count, core_seconds: processor_time().saturating_sub(began).as_secs_f64() }
@@ -65,33 +65,68 @@ impl Measured {
     }
 }
 
+/// What the samples of a method are called.
+pub(crate) fn samples_of(method: &str) -> &'static str {
+    if method == Method::Halves.name() { "samples of halves" } else { "crosses" }
+}
+
+/// How long to take samples, and how many to count however long that takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probing {
+    pub(crate) time: Duration,
+    pub(crate) fewest: usize,
+}
+
+/// Counts samples of a board, the first ones of them, for so long.
+pub(crate) fn probe(
+    n: BoardSize,
+    method: Method,
+    kernel: Kernel,
+    n_threads: NonZeroUsize,
+    probing: Probing,
+) -> anyhow::Result<(Sampler, Vec<(SampledPart, Timed)>)> {
+    let began = Instant::now();
+    let sampler = Sampler::new(n, method);
+    let go_on = |i| i < probing.fewest || began.elapsed() < probing.time;
+    let sample = parallel(n_threads, sampler.n_samples(), go_on, |i| {
+        let part = sampler.part(i);
+        let timed = Timed::new(&part, kernel);
+        (part, timed)
+    })?;
+    Ok((sampler, sample))
+}
+
 /// The nodes of the whole board: what the sample counted if that is all of it; otherwise an estimate from random
-/// descents in all crosses.
+/// descents in all parts.
 pub(crate) fn board_nodes(
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     n_threads: NonZeroUsize,
 ) -> anyhow::Result<Measured> {
     if is_whole_board(sampler, sample.len()) {
         let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
         return Ok(Measured::exact(nodes as f64));
     }
-    let n_crosses = sampler.n_crosses();
-    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_crosses.max(1)).unwrap_or(u32::MAX).max(1);
-    let all = parallel(n_threads, n_crosses, |_| true, |i| sampler.nodes(i, n_descents))?;
+    let n_samples = sampler.n_samples();
+    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_samples.max(1)).unwrap_or(u32::MAX).max(1);
+    let all = parallel(n_threads, n_samples, |_| true, |i| sampler.nodes(i, n_descents))?;
     let mean = Measured::ratio(all.iter().map(|&nodes| (nodes, 1.0)));
-    Ok(mean.times(Measured::exact(n_crosses as f64)))
+    Ok(mean.times(Measured::exact(n_samples as f64)))
 }
 
 /// The core-seconds of the whole board, if it has `board_nodes`.
-pub(crate) fn board_time(sampler: &Sampler, sample: &[(Part, Timed)], board_nodes: Measured) -> Measured {
+pub(crate) fn board_time(
+    sampler: &Sampler,
+    sample: &[(SampledPart, Timed)],
+    board_nodes: Measured,
+) -> Measured {
     per_node(sampler, sample, board_nodes, |_, timed| timed.core_seconds)
 }
 
 /// The solutions of the whole board, if it has `board_nodes`.
 pub(crate) fn board_solutions(
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     board_nodes: Measured,
 ) -> Measured {
     per_node(sampler, sample, board_nodes, |part, timed| {
@@ -102,25 +137,27 @@ pub(crate) fn board_solutions(
 /// The sum of `term` over the whole board, from what it is for each node of the sample.
 fn per_node(
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     board_nodes: Measured,
-    term: impl Fn(&Part, &Timed) -> f64,
+    term: impl Fn(&SampledPart, &Timed) -> f64,
 ) -> Measured {
     if is_whole_board(sampler, sample.len()) {
         return Measured::exact(sample.iter().map(|(part, timed)| term(part, timed)).fold(0.0, f64::add));
     }
-    let pairs = sample.iter().map(|(part, timed)| (term(part, timed), timed.count.nodes as f64));
+    let pairs = sample.iter().map(|(part, timed)| {
+        (part.stands_for() * term(part, timed), part.stands_for() * timed.count.nodes as f64)
+    });
     Measured::ratio(pairs).times(board_nodes)
 }
 
 /// Whether so many parts are the whole board.
 pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
-    sampler.parts_are_crosses() && n_parts == sampler.n_crosses()
+    sampler.samples_are_parts() && n_parts == sampler.n_samples()
 }
 
 #[cfg(test)]
 mod tests {
-    use queens_solver::{BoardSize, published};
+    use queens_solver::{BoardSize, Method, published};
 
     use super::*;
 
@@ -141,8 +178,8 @@ mod tests {
     }
     /// How far the estimated solutions of a board are from the published ones, in standard errors.
     fn deviation(n: BoardSize) -> f64 {
-        let sampler = Sampler::new(n);
-        let sample: Vec<(Part, Timed)> = (0..100)
+        let sampler = Sampler::new(n, Method::Search);
+        let sample: Vec<(SampledPart, Timed)> = (0..100)
             .map(|i| sampler.part(i))
             .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
             .collect();
@@ -168,8 +205,8 @@ mod tests {
     fn the_whole_board_is_not_estimated() {
         for n in [0, 2, 8, 12] {
             let n = BoardSize::new(n).expect("a board size");
-            let sampler = Sampler::new(n);
-            let sample: Vec<(Part, Timed)> = (0..sampler.n_crosses())
+            let sampler = Sampler::new(n, Method::Search);
+            let sample: Vec<(SampledPart, Timed)> = (0..sampler.n_samples())
                 .map(|i| sampler.part(i))
                 .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
                 .collect();

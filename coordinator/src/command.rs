@@ -4,7 +4,7 @@ use queens_ledger::{
     JobChange, JobRefusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker};
-use queens_solver::{BoardSize, Plan};
+use queens_solver::{BoardSize, Method, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -15,6 +15,7 @@ type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 pub(crate) enum Command {
     Submit {
         n: BoardSize,
+        method: Method,
         priority: Priority,
         reply: oneshot::Sender<Result<JobId, TooManyJobs>>,
     },
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     },
     PlanEnded {
         n: BoardSize,
+        method: Method,
         plan: Option<Plan>,
     },
     SearchEnded {

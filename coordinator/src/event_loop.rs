@@ -223,8 +223,8 @@ impl EventLoop {
 
     fn apply(&mut self, command: Command) {
         match command {
-            Command::Submit { n, priority, reply } => {
-                let sealed = self.core.submit(n, priority);
+            Command::Submit { n, method, priority, reply } => {
+                let sealed = self.core.submit(n, method, priority);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
             Command::ChangeJob { job, change, reply } => {
@@ -256,7 +256,7 @@ impl EventLoop {
             }
             Command::Goodbye { session } => self.core.goodbye(session),
             Command::Disconnect { session } => self.core.disconnect(session),
-            Command::PlanEnded { n, plan } => self.planners.ended(n, plan),
+            Command::PlanEnded { n, method, plan } => self.planners.ended((n, method), plan),
             Command::SearchEnded { n, found } => self.turns.ended(n, found),
             Command::Look { job } => self.publisher.look(job),
         }
@@ -296,7 +296,7 @@ impl EventLoop {
             };
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
-            plans.into_iter().for_each(|(job, n)| self.planners.add(job, n));
+            plans.into_iter().for_each(|(job, n, method)| self.planners.add(job, (n, method)));
             if !self.answers.is_empty() {
                 // Whoever gets an answer finds what it is about in the snapshot.
                 self.publish(true);

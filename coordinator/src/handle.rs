@@ -8,7 +8,7 @@ use queens_ledger::{
 };
 use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Priority, ToCoordinator, ToWorker};
 use queens_proto::Link;
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Method};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -51,10 +51,11 @@ impl Handle {
     pub async fn submit(
         &self,
         n: BoardSize,
+        method: Method,
         priority: Priority,
     ) -> Result<Result<JobId, TooManyJobs>, Stopped> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Submit { n, priority, reply }).await?;
+        self.send(Command::Submit { n, method, priority, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }
 

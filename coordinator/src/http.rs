@@ -5,6 +5,7 @@
 
 mod answer;
 mod app;
+mod cells;
 mod crosses;
 mod curves;
 mod document;
@@ -14,6 +15,7 @@ mod guard;
 mod health;
 mod jobs;
 mod live;
+mod map;
 mod metrics;
 mod news;
 mod object;

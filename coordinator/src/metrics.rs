@@ -19,7 +19,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use queens_messages::{JobState, JobStatus, WorkerState, WorkerStatus};
 use queens_process::metrics::{Exposition, exposition};
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_solver::{DECOMPOSITION_VERSION, Method};
 use tokio::sync::watch;
 
 use crate::snapshot::Snapshot;
@@ -190,15 +190,22 @@ struct OfState {
 }
 
 #[derive(Debug, EncodeLabelSet)]
+struct OfMethod {
+    method: &'static str,
+}
+
+#[derive(Debug, EncodeLabelSet)]
 struct OfJob {
     job: u64,
     n: u8,
+    method: &'static str,
 }
 
 #[derive(Debug, EncodeLabelSet)]
 struct OfTimeLeft {
     job: u64,
     n: u8,
+    method: &'static str,
     bound: &'static str,
 }
 
@@ -226,9 +233,15 @@ fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus])
     let lost = (OfState { state: "lost" }, number(&|worker| !worker.connected));
     let states = connected.into_iter().chain([lost]);
     gauge(encoder, "workers", "Workers by state; lost: the connection broke, it may come back", states)?;
-    let connected = workers.iter().filter(|worker| worker.connected);
-    let threads: u64 = connected.map(|worker| u64::from(worker.n_threads)).sum();
-    single(encoder, "worker_threads", "Counting threads of the connected workers", threads as f64)?;
+    let threads = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
+        let counted = workers.iter().filter(|worker| worker.connected && is_counted(worker));
+        counted.map(|worker| u64::from(worker.n_threads)).sum::<u64>() as f64
+    };
+    single(encoder, "worker_threads", "Counting threads of the connected workers", threads(&|_| true))?;
+    let able = Method::ALL.map(|method| {
+        (OfMethod { method: method.name() }, threads(&|worker| worker.methods.contains(&method)))
+    });
+    gauge(encoder, "method_threads", "Those of them that can count by the method", able)?;
     let leases: u64 = workers.iter().map(|worker| u64::from(worker.n_leases)).sum();
     single(encoder, "leases", "Leases that are counted or wait at a worker", leases as f64)
 }
@@ -249,7 +262,9 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
         }
     }
     let mut of_jobs = |name, help, number: &dyn Fn(&JobStatus) -> f64| {
-        let rows = listed.iter().map(|job| (OfJob { job: job.id.0, n: job.n.get() }, number(job)));
+        let rows = listed
+            .iter()
+            .map(|job| (OfJob { job: job.id.0, n: job.n.get(), method: job.method.name() }, number(job)));
         gauge(encoder, name, help, rows)
     };
     of_jobs(
@@ -270,7 +285,7 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
         let bounds = job
             .time_left
             .map(|left| [("low", left.low()), ("expected", left.expected()), ("high", left.high())]);
-        let of_job = |bound| OfTimeLeft { job: job.id.0, n: job.n.get(), bound };
+        let of_job = |bound| OfTimeLeft { job: job.id.0, n: job.n.get(), method: job.method.name(), bound };
         bounds.into_iter().flatten().map(move |(bound, seconds)| (of_job(bound), seconds))
     });
     gauge(

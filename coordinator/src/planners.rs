@@ -1,6 +1,7 @@
 //! Threads that make plans, so that planning a large n keeps nobody waiting.
 //!
-//! A plan depends on its board alone, so that each is made once and then kept: 33 at most, however many jobs there are.
+//! A plan depends on its board and method alone, so that each is made once and then kept: 66 at most, however many jobs
+//! there are.
 //! Boards that are planned in about the same time wait for each other, the smallest first; those that take seconds
 //! never wait for one that takes hours ([`lane`]). So at most [`LANES`] plans are being made at a time, and a board is
 //! planned after those that are smaller, never after a larger one that has not been begun.
@@ -14,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_messages::{Fraction, JobId};
-use queens_solver::{BoardSize, Plan, PlanProgress};
+use queens_solver::{BoardSize, Method, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
@@ -27,12 +28,15 @@ const LANES: usize = 3;
 /// When to try again what could not be started.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// What there is one plan for.
+type Board = (BoardSize, Method);
+
 /// Boards of the same lane are planned one after the other: those that take seconds, minutes, and hours.
-fn lane(n: BoardSize) -> usize {
-    match n.get() {
-        0..=27 => 0,
-        28..=29 => 1,
-        _ => LANES - 1,
+fn lane((n, method): Board) -> usize {
+    match (method, n.get()) {
+        (Method::Halves, _) | (Method::Search, 0..=27) => 0,
+        (Method::Search, 28..=29) => 1,
+        (Method::Search, _) => LANES - 1,
     }
 }
 
@@ -41,9 +45,9 @@ pub(crate) struct Planners {
     n_threads: NonZeroUsize,
     commands: mpsc::WeakSender<Command>,
     /// The jobs without a plan, by their boards.
-    waiting: BTreeMap<BoardSize, BTreeSet<JobId>>,
-    making: BTreeMap<BoardSize, Making>,
-    made: BTreeMap<BoardSize, Arc<Plan>>,
+    waiting: BTreeMap<Board, BTreeSet<JobId>>,
+    making: BTreeMap<Board, Making>,
+    made: BTreeMap<Board, Arc<Plan>>,
     /// When to start threads again, if one could not be started.
     retry: Option<Instant>,
 }
@@ -69,31 +73,34 @@ impl Planners {
     }
 
     /// Has a job wait for the plan of its board.
-    pub(crate) fn add(&mut self, job: JobId, n: BoardSize) {
-        self.waiting.entry(n).or_default().insert(job);
+    pub(crate) fn add(&mut self, job: JobId, board: Board) {
+        self.waiting.entry(board).or_default().insert(job);
         self.start();
     }
 
     /// The job waits no more, if it did. A plan that nobody waits for is not made to its end.
     pub(crate) fn remove(&mut self, job: JobId) {
-        let Some((&n, jobs)) = self.waiting.iter_mut().find(|(_, jobs)| jobs.contains(&job)) else { return };
+        let Some((&board, jobs)) = self.waiting.iter_mut().find(|(_, jobs)| jobs.contains(&job)) else {
+            return;
+        };
         jobs.remove(&job);
         if jobs.is_empty() {
-            self.waiting.remove(&n);
-            if let Some(making) = self.making.get(&n) {
+            self.waiting.remove(&board);
+            if let Some(making) = self.making.get(&board) {
                 making.stop.store(true, Ordering::Relaxed);
             }
         }
     }
 
     /// A thread has ended, with its plan if it was not stopped.
-    pub(crate) fn ended(&mut self, n: BoardSize, plan: Option<Plan>) {
-        let making = self.making.remove(&n);
+    pub(crate) fn ended(&mut self, board: Board, plan: Option<Plan>) {
+        let making = self.making.remove(&board);
         match plan {
-            Some(plan) => _ = self.made.insert(n, Arc::new(plan)),
+            Some(plan) => _ = self.made.insert(board, Arc::new(plan)),
             None if making.is_some_and(|making| making.stop.load(Ordering::Relaxed)) => {}
             None => {
-                error!(%n, "a thread that makes a plan has failed; it is tried again");
+                let (n, method) = board;
+                error!(%n, %method, "a thread that makes a plan has failed; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);
             }
         }
@@ -110,26 +117,26 @@ impl Planners {
 
     /// Whether there is a job for [`take`](Self::take).
     pub(crate) fn is_ready(&self) -> bool {
-        self.waiting.keys().any(|n| self.made.contains_key(n))
+        self.waiting.keys().any(|board| self.made.contains_key(board))
     }
 
     /// A job whose plan is made. It waits no more.
     pub(crate) fn take(&mut self) -> Option<(JobId, Arc<Plan>)> {
-        let (n, plan) = self.made.iter().find(|(n, _)| self.waiting.contains_key(n))?;
-        let (n, plan) = (*n, plan.clone());
-        let job = self.waiting.get_mut(&n).and_then(BTreeSet::pop_first)?;
+        let (board, plan) = self.made.iter().find(|(board, _)| self.waiting.contains_key(board))?;
+        let (board, plan) = (*board, plan.clone());
+        let job = self.waiting.get_mut(&board).and_then(BTreeSet::pop_first)?;
         self.waiting.retain(|_, jobs| !jobs.is_empty());
         Some((job, plan))
     }
 
     /// How many plans are to be made before the one of this board; `None` if it is being made, or made already.
-    pub(crate) fn n_before(&self, n: BoardSize) -> Option<usize> {
-        let is_begun = |n: &BoardSize| self.made.contains_key(n) || self.making.contains_key(n);
-        if is_begun(&n) {
+    pub(crate) fn n_before(&self, board: Board) -> Option<usize> {
+        let is_begun = |board: &Board| self.made.contains_key(board) || self.making.contains_key(board);
+        if is_begun(&board) {
             return None;
         }
-        let in_lane = |other: &&BoardSize| lane(**other) == lane(n);
-        let smaller = self.waiting.keys().filter(in_lane).filter(|other| **other < n && !is_begun(other));
+        let in_lane = |other: &&Board| lane(**other) == lane(board);
+        let smaller = self.waiting.keys().filter(in_lane).filter(|other| **other < board && !is_begun(other));
         Some(smaller.count() + self.making.keys().filter(in_lane).count())
     }
 
@@ -140,10 +147,10 @@ impl Planners {
 
     /// The share of this board's plan that is made, less than 1 as long as that is not whole; `None` unless it is being
     /// made.
-    pub(crate) fn share_made(&self, n: BoardSize) -> Option<Fraction> {
-        let progress = &self.making.get(&n)?.progress;
+    pub(crate) fn share_made(&self, board: Board) -> Option<Fraction> {
+        let progress = &self.making.get(&board)?.progress;
         // When all crosses are looked at, their work is still to be estimated.
-        let share = progress.n_planned() as f64 / progress.n_crosses().max(1) as f64;
+        let share = progress.n_planned() as f64 / progress.n_parts().max(1) as f64;
         Fraction::try_from(share.min(0.999)).ok()
     }
 
@@ -154,33 +161,36 @@ impl Planners {
         }
         self.retry = None;
         for lane in 0..LANES {
-            let in_lane = |n: &&BoardSize| self::lane(**n) == lane;
-            let is_busy = self.making.keys().any(|n| in_lane(&n));
-            let next = self.waiting.keys().filter(in_lane).find(|n| !self.made.contains_key(n));
-            if let Some(&n) = next.filter(|_| !is_busy) {
-                self.make(n);
+            let in_lane = |board: &&Board| self::lane(**board) == lane;
+            let is_busy = self.making.keys().any(|board| in_lane(&board));
+            let next = self.waiting.keys().filter(in_lane).find(|board| !self.made.contains_key(board));
+            if let Some(&board) = next.filter(|_| !is_busy) {
+                self.make(board);
             }
         }
     }
 
     /// Makes a plan on a thread of its own, which sends it as a command when it is done.
-    fn make(&mut self, n: BoardSize) {
+    fn make(&mut self, board: Board) {
+        let (n, method) = board;
         let making = Making::default();
         let (stop, progress) = (making.stop.clone(), making.progress.clone());
         let (n_threads, commands) = (self.n_threads, self.commands.clone());
         let make = move || {
             // That it has panicked, if it has, is in the log; nothing of it is used.
-            let plan = catch_unwind(AssertUnwindSafe(|| Plan::with_progress(n, n_threads, &stop, &progress)));
+            let plan = catch_unwind(AssertUnwindSafe(|| {
+                Plan::with_progress(n, method, n_threads, &stop, &progress)
+            }));
             let plan = plan.unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
                 // An error means that the coordinator has stopped: it plans again when it is started again.
-                _ = commands.blocking_send(Command::PlanEnded { n, plan });
+                _ = commands.blocking_send(Command::PlanEnded { n, method, plan });
             }
         };
-        match thread::Builder::new().name(format!("plan-{n}")).spawn(make) {
-            Ok(_) => _ = self.making.insert(n, making),
+        match thread::Builder::new().name(format!("plan-{n}-{method}")).spawn(make) {
+            Ok(_) => _ = self.making.insert(board, making),
             Err(error) => {
-                error!(%n, %error, "failed to start a thread that makes a plan; it is tried again");
+                error!(%n, %method, %error, "failed to start a thread that makes a plan; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);
             }
         }
@@ -198,9 +208,9 @@ impl Planners {
 mod tests {
     use super::*;
 
-    async fn ended(commands: &mut mpsc::Receiver<Command>) -> (BoardSize, Option<Plan>) {
+    async fn ended(commands: &mut mpsc::Receiver<Command>) -> (Board, Option<Plan>) {
         match commands.recv().await {
-            Some(Command::PlanEnded { n, plan }) => (n, plan),
+            Some(Command::PlanEnded { n, method, plan }) => ((n, method), plan),
             other => panic!("{other:?} instead of a plan"),
         }
     }
@@ -209,18 +219,18 @@ mod tests {
     async fn a_plan_that_failed_is_made_later() {
         let (sender, mut commands) = mpsc::channel(1);
         let mut planners = Planners::new(NonZeroUsize::MIN, sender.downgrade());
-        let n = BoardSize::new(8).expect("a board size");
-        planners.add(JobId(1), n);
+        let board = (BoardSize::new(8).expect("a board size"), Method::Search);
+        planners.add(JobId(1), board);
         let (_, plan) = ended(&mut commands).await;
         assert!(plan.is_some());
         // As if its thread had not been there, or had panicked.
-        planners.ended(n, None);
-        planners.add(JobId(2), n);
-        assert!(planners.making.is_empty() && planners.n_before(n) == Some(0), "not at once");
+        planners.ended(board, None);
+        planners.add(JobId(2), board);
+        assert!(planners.making.is_empty() && planners.n_before(board) == Some(0), "not at once");
         planners.wait_for_retry().await;
         planners.start();
-        let (n, plan) = ended(&mut commands).await;
-        planners.ended(n, plan);
+        let (board, plan) = ended(&mut commands).await;
+        planners.ended(board, plan);
         assert_eq!(
             [planners.take(), planners.take()].map(|taken| taken.map(|(job, _)| job.0)),
             [Some(1), Some(2)]

@@ -42,7 +42,7 @@ mod tests {
     use std::time::Duration;
 
     use queens_messages::{JobId, JobStatus, WorkerId, WorkerState, WorkerStatus};
-    use queens_solver::BoardSize;
+    use queens_solver::{BoardSize, Method};
 
     use super::*;
 
@@ -52,6 +52,7 @@ mod tests {
             name: Name::of_any("w"),
             build: Name::of_any("0"),
             kernel: Name::of_any("none"),
+            methods: vec![Method::Search],
             n_threads,
             connected: true,
             silent: Duration::ZERO,
@@ -69,7 +70,7 @@ mod tests {
         let of = |snapshot: &Snapshot| of_coordinator(snapshot, "memory", &Pulse::new()).refuses;
         assert_eq!(of(&Snapshot::default()), [""; 0]);
         let n = BoardSize::new(8).expect("a board size");
-        let job = |id: usize, state| JobStatus::new(JobId(id as u64), n, state);
+        let job = |id: usize, state| JobStatus::new(JobId(id as u64), n, Method::Search, state);
         let mut jobs: Vec<_> = (1..=MOST_OPEN_JOBS).map(|id| job(id, JobState::Queued)).collect();
         let store_error = Some("the disk is full".to_owned());
         let full = of(&Snapshot { jobs: jobs.clone(), store_error, ..Snapshot::default() });

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queens_ledger::{Comparison, JobChange, Loss, Note, WorkerChange};
 use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, WorkerId};
+use queens_solver::Method;
 use tracing::{error, info, warn};
 
 use crate::journal::Journal;
@@ -11,13 +12,13 @@ use crate::journal::Journal;
 /// Tells what the core has noted.
 pub(crate) fn tell(note: &Note, journal: &mut Journal) {
     match note {
-        Note::Submitted { job, n, priority } => {
-            info!(%job, %n, %priority, "job submitted");
-            about(*job, format!("submitted for n = {n} with priority {priority}"), journal);
+        Note::Submitted { job, n, method, priority } => {
+            info!(%job, %n, %method, %priority, "job submitted");
+            about(*job, format!("submitted for n = {n} by {method} with priority {priority}"), journal);
         }
-        Note::Planned { job, n_crosses, work } => {
-            info!(%job, crosses = n_crosses, %work, "job planned");
-            about(*job, format!("planned: {n_crosses} crosses"), journal);
+        Note::Planned { job, method, n_parts, work } => {
+            info!(%job, %method, parts = n_parts, %work, "job planned");
+            about(*job, format!("planned: {n_parts} {}", parts(*method)), journal);
         }
         Note::JobChanged { job, change: JobChange::Pause } => {
             info!(%job, "job paused");
@@ -74,6 +75,14 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
         Note::StoodStill(late) => {
             warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
         }
+    }
+}
+
+/// What the parts of a plan are called.
+const fn parts(method: Method) -> &'static str {
+    match method {
+        Method::Search => "crosses",
+        Method::Halves => "parts",
     }
 }
 

@@ -114,14 +114,14 @@ fn search(n: BoardSize, stop: &AtomicBool) -> Option<Symmetric> {
 #[cfg(test)]
 mod tests {
     use queens_messages::Progress;
-    use queens_solver::published;
+    use queens_solver::{Method, published};
 
     use super::*;
 
     fn done(id: u64, n: BoardSize, solutions: u128) -> JobStatus {
         JobStatus {
             progress: Progress { solutions, ..Progress::default() },
-            ..JobStatus::new(JobId(id), n, JobState::Done)
+            ..JobStatus::new(JobId(id), n, Method::Search, JobState::Done)
         }
     }
 

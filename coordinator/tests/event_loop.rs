@@ -14,7 +14,7 @@ use queens_messages::{
     Delta, Held, Hello, JobId, JobState, Lease, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_proto::{Link, link};
-use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Span};
+use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Method, Span};
 use tokio::sync::watch;
 
 /// A store that can be made to fail, and whose contents can be looked at.
@@ -76,7 +76,8 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(12).expect("a board size");
-    let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
+    let job =
+        handle.submit(n, Method::Search, Priority::default()).await.expect("it runs").expect("accepted");
     let is_planned =
         |job: Option<&queens_messages::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
     once(&mut handle.snapshots(), |snapshot| is_planned(snapshot.job(job))).await;
@@ -97,6 +98,7 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         n_threads: 1,
         speed: 1.into(),
         decomposition: DECOMPOSITION_VERSION,
+        halves: None,
         held,
     };
     worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
@@ -197,7 +199,7 @@ async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
     assert_eq!((before.store.as_str(), before.store_error, before.refuses), ("memory", None, Vec::new()));
     disk.fill(true);
     let (asking, n) = (handle.clone(), BoardSize::new(12).expect("a board size"));
-    tokio::spawn(async move { asking.submit(n, Priority::default()).await });
+    tokio::spawn(async move { asking.submit(n, Method::Search, Priority::default()).await });
     let mut snapshots = handle.snapshots();
     once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
     assert_eq!(snapshots.borrow().jobs, []);

@@ -8,7 +8,9 @@ use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
 use queens_messages::{Delta, Hello, JobId, Lease, Name, Report, Speed, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Symmetry, crosses_in_counting_order};
+use queens_solver::{
+    BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Symmetry, crosses_in_counting_order,
+};
 
 const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
 
@@ -17,7 +19,7 @@ const N_REPORTS: usize = 100;
 /// A job of which every other subproblem of the first cross is recorded, and nothing else is there.
 fn gaps() -> [Write; 3] {
     let (job, n) = (JobId(1), BoardSize::new(6).expect("a board size"));
-    let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, n, 1_800_000_000_000) };
+    let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, n, Method::Search, 1_800_000_000_000) };
     let choice =
         |n_subproblems| Choice { image: Symmetry::IDENTITY, n_subproblems, work: n_subproblems.into() };
     let mut choices = vec![choice(0); crosses_in_counting_order(n).len()];
@@ -51,6 +53,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         n_threads: 4,
         speed: Speed::try_from(1e4).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
+        halves: None,
         held: Vec::new(),
     };
     ledger.connect(Duration::ZERO, hello).expect("in order");

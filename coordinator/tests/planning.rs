@@ -10,7 +10,7 @@ use queens_coordinator::{Coordinator, Handle};
 use queens_ledger::TooManyJobs;
 use queens_ledger::store::memory::MemoryStore;
 use queens_messages::{JobId, JobState, JobStatus, Priority};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Method};
 use tokio::sync::Mutex;
 
 /// Threads for one plan.
@@ -26,7 +26,7 @@ fn start() -> Coordinator {
 
 async fn submit(handle: &Handle, n: u8) -> Result<JobId, TooManyJobs> {
     let n = BoardSize::new(n).expect("a board size");
-    handle.submit(n, Priority::default()).await.expect("it runs")
+    handle.submit(n, Method::Search, Priority::default()).await.expect("it runs")
 }
 
 /// Submits jobs at the same time.

@@ -16,7 +16,7 @@ use queens_ledger::store::{
     Coverage, JobEntry, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
 };
 use queens_messages::{JobId, LeaseId, Priority};
-use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
+use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -28,7 +28,12 @@ fn job(id: u64, n: u8) -> JobEntry {
         decomposition: 1,
         phase: Phase::Active,
         active: Duration::from_millis(1500),
-        ..JobEntry::new(JobId(id), BoardSize::new(n).expect("a board size"), 1_800_000_000_000)
+        ..JobEntry::new(
+            JobId(id),
+            BoardSize::new(n).expect("a board size"),
+            Method::Search,
+            1_800_000_000_000,
+        )
     }
 }
 

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file, backup};
+use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file, backup, recover};
 use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Phase, Store, Write};
 use queens_messages::Priority;
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_solver::{DECOMPOSITION_VERSION, Method};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -137,6 +137,63 @@ fn a_directory_of_version_2_that_contradicts_itself_is_refused() {
         "belongs to a missing row of table plan_cross",
     );
     check("UPDATE job SET n = 8 WHERE id = 2", "the plan of job 2 is not that of n = 8");
+}
+
+/// A directory as the program of schema version 3 has left it, and then `sql`.
+fn version_3(sql: &str) -> TempDir {
+    let dir = new_dir();
+    let database = database(dir.path());
+    database.execute_batch(include_str!("version_3.sql")).expect("SQL");
+    database.execute_batch(sql).expect("SQL");
+    dir
+}
+
+/// Nothing but the rows of jobs gets another digest.
+#[test]
+fn a_directory_of_version_3_is_gone_on_with() {
+    let dir = version_3("");
+    let digests = |dir: &Path| -> Vec<i64> {
+        let tables =
+            ["plan_cross", "record", "coverage", "coverage_range", "source", "blocked_worker", "epoch"];
+        let database = database(dir);
+        let of = |table: &str| -> Vec<i64> {
+            let mut statement = database.prepare(&format!("SELECT digest FROM {table}")).expect("SQL");
+            let rows = statement.query_map([], |row| row.get(0)).expect("readable");
+            rows.map(|row| row.expect("a digest")).collect()
+        };
+        tables.iter().flat_map(|table| of(table)).collect()
+    };
+    let before = digests(dir.path());
+    let stored = open(dir.path()).load().expect("loads");
+    let found: Vec<_> = stored.jobs.iter().map(|job| &job.entry).collect();
+    assert_eq!([found[0].phase, found[1].phase], [Phase::Done, Phase::Active]);
+    assert!(found.iter().all(|job| job.method == Method::Search));
+    assert_eq!((found[1].priority, found[1].paused), (Priority::try_from(5).expect("a priority"), true));
+    assert!(stored.blocked.contains("bert"));
+    assert_eq!(digests(dir.path()), before);
+    assert_eq!(audit(dir.path()).expect("nothing contradicts")[0].total, 4);
+    Ledger::restore(stored).expect("can be gone on with");
+}
+
+#[test]
+fn a_row_that_version_3_did_not_write_gets_no_new_digest() {
+    let dir = version_3("UPDATE job SET priority = 6 WHERE id = 2");
+    let message = SqliteStore::open(dir.path()).expect_err("is refused").to_string();
+    assert!(message.contains("job 2: its digest is not that of its content"), "{message}");
+    let version = database(dir.path()).pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
+    assert_eq!(version, Ok(3));
+}
+
+#[test]
+fn what_proves_itself_of_version_3_is_recovered() {
+    let dir = version_3("UPDATE record SET nodes = nodes + 1 WHERE cross = 3");
+    let new = new_dir();
+    let recovered = recover(dir.path(), new.path()).expect("something proves itself");
+    let found: Vec<_> =
+        recovered.jobs.iter().map(|job| (job.was_lost, job.job.method, job.n_recorded)).collect();
+    assert_eq!(found, [(false, Method::Search, 5), (false, Method::Search, 0)]);
+    assert_eq!(recovered.jobs[1].job.priority, Priority::try_from(5).expect("a priority"));
+    audit(new.path()).expect("nothing contradicts");
 }
 
 #[test]

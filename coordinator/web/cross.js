@@ -24,22 +24,33 @@ async function load() {
     return say($("error"), error.message);
   }
   $("error").hidden = true;
-  document.title = `cross ${cross} of job ${job} – queens`;
-  say($("title"), `Cross ${cross} of job ${job}: ${answer.n} queens`);
+  const isCross = answer.method === "search", what = isCross ? "cross" : "part";
+  const columns = (upper, lower) => `upper half: ${upper.join(" ") || "none"}; lower half: ${lower.join(" ") || "none"}`;
+  document.title = `${what} ${cross} of job ${job} – queens`;
+  say($("title"), `${isCross ? "Cross" : "Part"} ${cross} of job ${job}: ${answer.n} queens`);
+  $("columns-part").hidden = isCross;
+  $("image-part").hidden = !isCross;
+  if (!isCross) say($("columns"), answer.prefix_upper ? `${columns(answer.prefix_upper, answer.prefix_lower)} (subproblem ${grouped(asked)})` : `${columns(answer.upper, answer.lower)}; the others as each subproblem says`);
   const queens = answer.counted.map(square).join(", ");
   const prefix = answer.prefix?.length ? `; the subproblem's queens at ${answer.prefix.map(square).join(", ")}` : "";
   const board = $("board");
-  board.alt = `A board of ${answer.n} rows with the cross's queens at ${queens || "no square"}${prefix}`;
+  const marked = isCross ? "" : `; marked are the columns of each half: ${columns(answer.prefix_upper ?? answer.upper, answer.prefix_lower ?? answer.lower)}`;
+  board.alt = `A board of ${answer.n} rows with the ${what}'s queens at ${queens || "no square"}${prefix}${marked}`;
   if (!board.getAttribute("src")) board.src = `/api/v1/${path}/board.svg${subproblem}`;
-  say($("caption"), answer.prefix
+  if (!isCross) say($("caption"), answer.prefix
+    ? `Blue squares: where each half may have its queens. Green squares: the queens next to the middle that make subproblem ${grouped(asked)}, if it gives any. All pairs of halves that fit are what is counted.`
+    : "Blue squares: the columns next to the centre that each half has. Which half has the others, each subproblem says.");
+  else say($("caption"), answer.prefix
     ? `Brown and light squares: the queens of the cross. Green squares: the queens that make subproblem ${grouped(asked)}. Its completions are what one kernel call counts.`
     : "The queens of the cross, on the image that is counted. All other rows are filled by the kernel.");
-  say($("queens"), answer.queens.map(square).join(", ") || "none: the board is too small");
+  say($("queens"), answer.queens.map(square).join(", ") || (isCross ? "none: the board is too small" : "none: there is no middle row"));
   say($("image"), answer.image);
-  say($("weight"), `${answer.weight}: it stands for ${answer.weight === 1 ? "itself" : `${answer.weight} crosses that are turned or mirrored images of it`}`);
+  if (!isCross) say($("weight"), `${answer.weight}: each solution that is counted stands for ${answer.weight} that are alike`);
+  else say($("weight"), `${answer.weight}: it stands for ${answer.weight === 1 ? "itself" : `${answer.weight} crosses that are turned or mirrored images of it`}`);
   say($("done"), `${percent(answer.fraction)} (${grouped(answer.recorded)} of ${grouped(answer.subproblems)} subproblems)`);
   $("bar").value = answer.fraction;
-  say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
+  if (!isCross) say($("depth"), ["no queens: a subproblem is its columns alone", "the queen of the row below the middle", "the queens of the rows on both sides of the middle", "the queens of the row above the middle and of two rows below"][answer.depth] ?? String(answer.depth));
+  else say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
   say($("work"), `${grouped(answer.work)} nodes`);
   say($("nodes"), grouped(answer.nodes));
   say($("solutions"), `${grouped(answer.solutions)} × ${answer.weight} = ${grouped(BigInt(answer.solutions) * BigInt(answer.weight))}`);

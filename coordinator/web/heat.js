@@ -1,21 +1,28 @@
-// The map of a job's crosses: a table of buttons, which has its names for rows and columns of its own.
+// The map of a job's parts, crosses or halves: a table of buttons, which has its names for rows and columns of its own.
 
 import { $, get, grouped, h, percent, say } from "./page.js";
 
-const describe = (cell) => `columns ${cell.first} and ${cell.second}: ${percent(cell.fraction)} done, `
-  + `${grouped(cell.recorded)} of ${grouped(cell.subproblems)} subproblems in ${cell.crosses} ${cell.crosses === 1 ? "cross" : "crosses"}`;
-
 export function makeHeat(job) {
   const buttons = new Map();
-  let cells = new Map(), chosen, n;
+  let cells = new Map(), chosen, map, nRows = 0, nColumns = 0;
+  /** What the rows and columns of the table are. */
+  const axes = () => {
+    if (map.method === "search") return { down: `the column of the queen on row ${map.lines[0]}`, across: `the column of the queen on row ${map.lines[1]}` };
+    const across = "the columns of the halves, those first of which the upper half has the ones next to the centre";
+    return { down: map.n % 2 ? `the column of the queen on row ${(map.n - 1) / 2}` : "the same, going on", across };
+  };
+  const place = ({ first, second }) => (map.method === "search" ? `columns ${first} and ${second}` : `row ${first} and column ${second} of the map`);
+  const parts = (number) => (map.method === "search" ? (number === 1 ? "cross" : "crosses") : number === 1 ? "part" : "parts");
+  const describe = (cell) => `${place(cell)}: ${percent(cell.fraction)} done, `
+    + `${grouped(cell.recorded)} of ${grouped(cell.subproblems)} subproblems in ${cell.crosses} ${parts(cell.crosses)}`;
   const key = (first, second) => `${first},${second}`;
 
   function build(answer) {
-    n = answer.n;
-    const numbers = [...Array(n).keys()];
+    const end = (numbers) => 1 + Math.max(...numbers);
+    [nRows, nColumns] = map.method === "search" ? [map.n, map.n] : [end(answer.cells.map((cell) => cell.first)), end(answer.cells.map((cell) => cell.second))];
     const used = new Set(answer.cells.map((cell) => key(cell.first, cell.second)));
-    const head = h("tr", {}, h("td"), ...numbers.map((column) => h("th", { scope: "col" }, String(column))));
-    const rows = numbers.map((first) => h("tr", {}, h("th", { scope: "row" }, String(first)), ...numbers.map((second) => {
+    const head = h("tr", {}, h("td"), ...[...Array(nColumns).keys()].map((column) => h("th", { scope: "col" }, String(column))));
+    const rows = [...Array(nRows).keys()].map((first) => h("tr", {}, h("th", { scope: "row" }, String(first)), ...[...Array(nColumns).keys()].map((second) => {
       if (!used.has(key(first, second))) return h("td");
       const button = h("button", { type: "button", tabindex: "-1", "aria-pressed": "false" });
       button.addEventListener("focus", () => point(first, second));
@@ -25,16 +32,17 @@ export function makeHeat(job) {
       buttons.set(key(first, second), button);
       return h("td", {}, button);
     })));
-    const caption = h("caption", { className: "quiet" }, `Column of the queen on row ${answer.lines[1]} →`);
-    $("heat").replaceChildren(h("table", { "aria-label": `Share done, by the column of the queen on row ${answer.lines[0]} (down) and on row ${answer.lines[1]} (across)` }, caption, h("thead", {}, head), h("tbody", {}, ...rows)));
-    say($("heat-rows"), `Down: the column of the queen on row ${answer.lines[0]}; across: on row ${answer.lines[1]}. Rows and columns are counted from 0.`);
+    const { down, across } = axes();
+    const caption = h("caption", { className: "quiet" }, `${across[0].toUpperCase()}${across.slice(1)} →`);
+    $("heat").replaceChildren(h("table", { "aria-label": `Share done, by ${down} (down) and by ${across} (across)` }, caption, h("thead", {}, head), h("tbody", {}, ...rows)));
+    say($("heat-rows"), `Down: ${down}; across: ${across}. Rows and columns are counted from 0.`);
     const first = buttons.values().next().value;
     if (first) first.tabIndex = 0;
   }
 
   function point(first, second) {
     const cell = cells.get(key(first, second));
-    if (cell) say($("heat-cell"), `Queens in ${describe(cell)}`);
+    if (cell) say($("heat-cell"), `${map.method === "search" ? "Queens in " : ""}${describe(cell)}`);
   }
 
   /** Arrow keys go to the next cell that there is; only one cell is in the order of tabs. */
@@ -42,7 +50,7 @@ export function makeHeat(job) {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step) return;
     event.preventDefault();
-    for (let [row, column] = [first + step[0], second + step[1]]; row >= 0 && row < n && column >= 0 && column < n; row += step[0], column += step[1]) {
+    for (let [row, column] = [first + step[0], second + step[1]]; row >= 0 && row < nRows && column >= 0 && column < nColumns; row += step[0], column += step[1]) {
       const next = buttons.get(key(row, column));
       if (next) {
         for (const button of buttons.values()) button.tabIndex = -1;
@@ -57,18 +65,20 @@ export function makeHeat(job) {
     for (const [at, button] of buttons) button.setAttribute("aria-pressed", String(at === chosen));
     const { crosses, total } = await get(`jobs/${job}/crosses?first=${first}&second=${second}&limit=200`);
     const square = (queen) => `${queen.row}:${queen.column}`;
+    const halves = (part) => (part.upper === null ? "" : `upper half: ${part.upper.join(" ") || "any"}; lower half: ${part.lower.join(" ") || "any"}`);
     $("crosses").replaceChildren(...crosses.map((cross) => h("tr", {},
-      h("td", { "data-label": "Cross" }, h("a", { href: `/jobs/${job}/crosses/${cross.cross}` }, `cross ${cross.cross}`)),
-      h("td", { "data-label": "Queens" }, cross.queens.map(square).join("  ")),
+      h("td", { "data-label": "Part" }, h("a", { href: `/jobs/${job}/crosses/${cross.cross}` }, `${parts(1)} ${cross.cross}`)),
+      h("td", { "data-label": "Queens" }, [cross.queens.map(square).join("  "), halves(cross)].filter(Boolean).join("; ")),
       h("td", { "data-label": "Weight" }, String(cross.weight)),
       h("td", { "data-label": "Done" }, percent(cross.fraction)),
       h("td", { "data-label": "Solutions" }, grouped(cross.solutions)))));
     $("cross-list").hidden = false;
-    say($("crosses-title"), `Crosses with the central queens in columns ${first} and ${second}${total > crosses.length ? ` (${crosses.length} of ${total})` : ""}`);
+    say($("crosses-title"), `${map.method === "search" ? "Crosses with the central queens in" : "Parts in"} ${place({ first, second })}${total > crosses.length ? ` (${crosses.length} of ${total})` : ""}`);
   }
 
   return function show(answer) {
-    if (!answer.lines || answer.cells.length === 0) return say($("heat-rows"), "So small a board has no crosses to show.");
+    map = answer;
+    if (answer.cells.length === 0) return say($("heat-rows"), "So small a board has no parts to show.");
     if (buttons.size === 0) build(answer);
     cells = new Map(answer.cells.map((cell) => [key(cell.first, cell.second), cell]));
     for (const [at, cell] of cells) {

@@ -11,6 +11,9 @@ function show(job) {
   document.title = `${percent(job.fraction)} of job ${id} (n = ${job.n}) – queens`;
   say($("title"), `Job ${id}: ${job.n} queens`);
   say($("state"), stateText(job));
+  say($("method"), job.method);
+  $("waits").hidden = job.waits_for === null;
+  say($("waits"), job.waits_for === null ? "" : `It waits for ${job.waits_for}.`);
   say($("count"), grouped(job.solutions));
   $("fundamental-part").hidden = job.state !== "done";
   say($("fundamental"), job.fundamental === null ? "being computed" : grouped(job.fundamental));

@@ -7,7 +7,7 @@ $("submit").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   const n = Number(form.get("n"));
-  const submit = () => post("jobs", { n, priority: Number(form.get("priority")) });
+  const submit = () => post("jobs", { n, method: form.get("method"), priority: Number(form.get("priority")) });
   attempt(said, submit, `The job for n = ${n} is submitted.`);
 });
 
@@ -16,19 +16,21 @@ function makeRow(id) {
   const actions = jobActions(said);
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
   const state = h("span"), failure = h("small", { className: "bad" });
-  const n = h("span"), count = h("span", { className: "number" }), agrees = h("small");
+  const n = h("span"), method = h("span"), count = h("span", { className: "number" }), agrees = h("small");
   const share = h("span"), bar = h("progress", { max: 1, "aria-label": `Work done of job ${id}` });
   const now = h("span"), hour = h("small"), left = h("span"), workers = h("span"), priority = h("span");
   const element = h("tr", { id: `job-${id}` },
-    cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`)), cell("n", n), cell("State", state, failure),
+    cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`)), cell("n", n), cell("Method", method), cell("State", state, failure),
     cell("Counted so far", count, agrees), h("td", { "data-label": "Work done", className: "share" }, h("div", {}, share, bar)),
     cell("Speed", now, hour), cell("Time left", left), cell("Workers", workers), cell("Priority", priority),
     cell("Actions", actions.element));
   const show = (job) => {
     say(n, String(job.n));
+    say(method, job.method);
     say(state, stateText(job));
     state.className = job.state === "failed" || job.failed ? "bad" : job.state === "done" ? "good" : "";
-    say(failure, job.failure ?? "");
+    say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
+    failure.className = job.failure ? "bad" : "quiet";
     say(count, grouped(job.solutions));
     const [words, look] = agreement(job);
     say(agrees, words);

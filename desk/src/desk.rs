@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_messages::{Delta, Failure, Held, JobId, Lease, LeaseId, LeasedSpan};
-use queens_solver::{BoardSize, Count, Span};
+use queens_solver::{BoardSize, Count, Method, Span};
 
 use crate::held_lease::HeldLease;
 
@@ -34,6 +34,8 @@ pub struct LeaseToCount {
     pub job: JobId,
     /// The job's board.
     pub n: BoardSize,
+    /// How to count it.
+    pub method: Method,
     /// Is set when the lease is to be dropped, the chunk in hand included.
     pub stop: Arc<AtomicBool>,
 }
@@ -54,8 +56,8 @@ impl Desk {
     /// Takes the lease that has waited longest.
     pub fn next_lease(&mut self) -> Option<LeaseToCount> {
         let held = self.held.get(&self.waiting.pop_front()?)?;
-        let &Lease { id, job, n, .. } = held.lease();
-        Some(LeaseToCount { id, job, n, stop: held.stop() })
+        let &Lease { id, job, n, method, .. } = held.lease();
+        Some(LeaseToCount { id, job, n, method, stop: held.stop() })
     }
 
     /// Takes the next chunk of a lease in hand; `None` if nothing is left of it.
@@ -178,7 +180,7 @@ mod tests {
     fn lease(id: u64, spans: &[Span]) -> Lease {
         let n = BoardSize::new(8).expect("a board size");
         let spans = spans.iter().map(|&span| LeasedSpan { span, image: Symmetry::IDENTITY }).collect();
-        Lease { id: LeaseId(id), job: JobId(1), n, spans }
+        Lease { id: LeaseId(id), job: JobId(1), n, method: Method::Search, spans }
     }
 
     fn desk(spans: &[Span]) -> (Desk, LeaseToCount) {

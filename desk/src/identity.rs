@@ -1,7 +1,7 @@
 //! Who a worker is.
 
-use queens_messages::{Held, Hello, Name, Speed, WorkerId};
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_messages::{HalvesSkill, Held, Hello, Name, Speed, WorkerId};
+use queens_solver::Method;
 
 /// What a worker says of itself whenever it connects.
 #[derive(Clone, Debug)]
@@ -16,8 +16,10 @@ pub struct Identity {
     pub kernel: Name,
     /// How many leases it counts at a time.
     pub n_threads: u32,
-    /// What one of its threads is expected to count.
+    /// What one of its threads is expected to count by search.
     pub speed: Speed,
+    /// How it counts by halves, if it can.
+    pub halves: Option<HalvesSkill>,
 }
 
 impl Identity {
@@ -29,7 +31,8 @@ impl Identity {
             kernel: self.kernel.clone(),
             n_threads: self.n_threads,
             speed: self.speed,
-            decomposition: DECOMPOSITION_VERSION,
+            decomposition: Method::Search.decomposition(),
+            halves: self.halves,
             held,
         }
     }

@@ -247,7 +247,7 @@ impl WorkerSession {
 #[cfg(test)]
 mod tests {
     use queens_messages::{JobId, Lease, LeasedSpan, Name, Report, WorkerId};
-    use queens_solver::{BoardSize, Count, Span, Symmetry};
+    use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
     use super::*;
 
@@ -262,6 +262,7 @@ mod tests {
             kernel: Name::of_any("test"),
             n_threads: 1,
             speed: 1.into(),
+            halves: None,
         })
     }
 
@@ -272,7 +273,7 @@ mod tests {
     fn lease(spans: &[Span]) -> ToWorker {
         let spans = spans.iter().map(|&span| LeasedSpan { span, image: Symmetry::IDENTITY }).collect();
         let n = BoardSize::new(8).expect("a board size");
-        ToWorker::Lease(Lease { id: LEASE, job: JobId(1), n, spans })
+        ToWorker::Lease(Lease { id: LEASE, job: JobId(1), n, method: Method::Search, spans })
     }
 
     /// Takes the next chunk of the lease in hand and counts it.

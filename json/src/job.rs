@@ -12,15 +12,21 @@ pub struct Job {
     job: String,
     /// The size of its board.
     n: u8,
+    /// How it is counted.
+    #[cfg_attr(feature = "schema", schema(schema_with = method))]
+    method: &'static str,
     /// Where it stands.
     #[cfg_attr(feature = "schema", schema(schema_with = state))]
     state: &'static str,
+    /// What it waits for, in words; null unless it is queued.
+    #[cfg_attr(feature = "schema", schema(required))]
+    waits_for: Option<String>,
     /// How urgent it is; higher ones are counted first.
     #[cfg_attr(feature = "schema", schema(minimum = -1000, maximum = 1000))]
     priority: i32,
     /// What is counted so far; when it is done, the number of solutions.
     solutions: String,
-    /// Nodes of the search so far.
+    /// Nodes so far: the measure of work of its method.
     nodes: String,
     /// The recorded share of the estimated work, 0 to 1.
     fraction: f64,
@@ -88,7 +94,9 @@ impl Job {
         Self {
             job: job.id.to_string(),
             n: job.n.get(),
+            method: job.method.name(),
             state: job.state.name(),
+            waits_for: job.waits_for.clone(),
             priority: job.priority.get(),
             solutions: job.progress.solutions.to_string(),
             nodes: job.progress.nodes.to_string(),
@@ -119,6 +127,11 @@ impl Job {
 }
 
 #[cfg(feature = "schema")]
+fn method() -> utoipa::openapi::Object {
+    crate::schema::one_of("How it is counted.", queens_solver::Method::ALL.map(queens_solver::Method::name))
+}
+
+#[cfg(feature = "schema")]
 fn state() -> utoipa::openapi::Object {
     let states = JobState::ALL.map(|state| state.name());
     crate::schema::one_of("Where it stands.", states)
@@ -127,22 +140,22 @@ fn state() -> utoipa::openapi::Object {
 #[cfg(test)]
 mod tests {
     use queens_messages::JobId;
-    use queens_solver::BoardSize;
+    use queens_solver::{BoardSize, Method};
 
     use super::*;
 
     #[test]
     fn scripts_find_what_they_rely_on() {
         let n = BoardSize::new(8).expect("a board size");
-        let mut job = JobStatus::new(JobId(3), n, JobState::Done);
+        let mut job = JobStatus::new(JobId(3), n, Method::Search, JobState::Done);
         job.progress.solutions = 92;
         job.fundamental = Some(12);
         let json = serde_json::to_string(&Job::of(&job, Some("the disk is full"))).expect("JSON");
         assert_eq!(
             json,
             concat!(
-                r#"{"job":"3","n":8,"state":"done","priority":0,"solutions":"92","nodes":"0","fraction":1.0,"#,
-                r#""subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
+                r#"{"job":"3","n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
+                r#""solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,

@@ -18,6 +18,8 @@ pub struct Worker {
     build: String,
     /// What it counts with.
     kernel: String,
+    /// What it can count by: search, halves.
+    methods: Vec<&'static str>,
     /// Its counting threads.
     threads: u32,
     /// Whether its connection is open.
@@ -45,7 +47,7 @@ pub struct Worker {
 struct Counting {
     /// The job.
     job: String,
-    /// The cross's number.
+    /// The number of the cross, or of the part of the halves.
     cross: u32,
     /// The first subproblem that is left.
     from: u64,
@@ -67,6 +69,7 @@ impl From<&WorkerStatus> for Worker {
             state: worker.state.name(),
             build: worker.build.to_string(),
             kernel: worker.kernel.to_string(),
+            methods: worker.methods.iter().map(|method| method.name()).collect(),
             threads: worker.n_threads,
             connected: worker.connected,
             seconds_silent: worker.silent.as_secs_f64(),

@@ -19,7 +19,7 @@ use queens_ledger::store::Stored;
 use queens_ledger::{Ledger, WorkerRefusal};
 use queens_messages::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{
-    BoardSize, Choice, Count, DECOMPOSITION_VERSION, Plan, Span, Symmetry, crosses_in_counting_order,
+    BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry, crosses_in_counting_order,
 };
 
 /// Subproblems in a lease, and the estimated nodes of each.
@@ -102,9 +102,10 @@ impl Cluster {
             let n_subproblems = share.min(n_subproblems.saturating_sub(i * share));
             Choice { image: Symmetry::IDENTITY, n_subproblems, work: WORK * u128::from(n_subproblems.max(1)) }
         });
-        let plan = Plan::from_choices(n, &choices.collect::<Vec<_>>()).expect("one choice for each cross");
+        let plan = Plan::from_choices(n, Method::Search, &choices.collect::<Vec<_>>())
+            .expect("one choice for each cross");
         let mut ledger = Ledger::restore(Stored::default()).expect("nothing contradicts");
-        let job = ledger.submit(n, 0);
+        let job = ledger.submit(n, Method::Search, 0);
         ledger.planned(Duration::ZERO, job, plan);
         Self { ledger, now: Duration::ZERO, held: BTreeMap::new() }
     }
@@ -119,6 +120,7 @@ impl Cluster {
             // So that the first lease, of a tenth of a second, is of so many subproblems.
             speed: Speed::try_from(10.0 * PER_LEASE as f64 * WORK as f64).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
+            halves: None,
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello)?;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, ToWorker, WorkerId};
-use queens_solver::Span;
+use queens_solver::{Method, Span};
 
 use crate::changes::Changes;
 use crate::effects::{Effects, Loss};
@@ -64,6 +64,17 @@ impl Book {
 
     pub(crate) fn leases(&self) -> &Leases {
         &self.leases
+    }
+
+    /// How a job is counted, if there is such a job.
+    pub(crate) fn method(&self, job: JobId) -> Option<Method> {
+        Some(self.jobs.get(job)?.method())
+    }
+
+    /// Whether a worker is there that can count a job.
+    pub(crate) fn can_count(&self, worker: WorkerId, job: JobId) -> bool {
+        let method = self.method(job);
+        self.workers.get(worker).zip(method).is_some_and(|(worker, method)| worker.can_count(method))
     }
 
     /// What is counted of a job, if it has a plan.
@@ -214,9 +225,9 @@ impl Book {
         self.workers.refresh_queue_end(self.now, id);
     }
 
-    /// Leaves a worker's waiting leases alone until something changes about it.
-    pub(crate) fn forget_queue_end(&mut self, id: WorkerId) {
-        self.workers.forget_queue_end(id);
+    /// Leaves a worker's waiting leases of a method alone until something changes about it.
+    pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
+        self.workers.forget_queue_end(id, method);
     }
 
     /// Has people told that a worker is about to lose what it holds. `is_there` says whether it is still heard of.
@@ -266,9 +277,9 @@ impl Book {
         if let Some(epoch) = epoch {
             self.changes.claim_epoch(epoch);
         }
-        let image = |span: Span| plan.crosses()[span.cross() as usize].choice().image;
+        let image = |span: Span| plan.parts()[span.cross() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
-        let message = Lease { id: lease, job: id, n: plan.n(), spans: leased };
+        let message = Lease { id: lease, job: id, n: plan.n(), method: plan.method(), spans: leased };
         self.changes.send(worker, ToWorker::Lease(message));
         let spans = spans.into_iter().collect();
         self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).tried_by(tried));
@@ -284,7 +295,7 @@ impl Book {
         }
         self.leases.insert(lease);
         self.workers.add_lease(self.now, worker, id, job, load);
-        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+        self.leases.expect_end(id, self.workers.speed_of(worker, id, load.method));
     }
 
     /// Changes a lease. Its job and its worker stay the same.
@@ -299,7 +310,7 @@ impl Book {
             (change(lease), [before, lease.load()])
         })?;
         self.workers.replace_lease(self.now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+        self.leases.expect_end(id, self.workers.speed_of(worker, id, loads[1].method));
         Some(changed)
     }
 
@@ -348,7 +359,7 @@ impl Book {
         });
         let Some((job, loads)) = begun else { return };
         self.workers.begin_lease(now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+        self.leases.expect_end(id, self.workers.speed_of(worker, id, loads[1].method));
     }
 
     /// Takes all leases from a worker that is there, for others to count.
@@ -362,8 +373,9 @@ impl Book {
 
     /// Looks again at a lease whose worker's speed may have changed. Returns when it is overdue, if it runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
-        let worker = self.leases.get(id)?.worker();
-        self.leases.expect_end(id, self.workers.speed_of(worker, id));
+        let lease = self.leases.get(id)?;
+        let speed = self.workers.speed_of(lease.worker(), id, lease.load().method);
+        self.leases.expect_end(id, speed);
         self.leases.deadline(id)
     }
 

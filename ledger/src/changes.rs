@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::{JobId, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Choice};
+use queens_solver::{BoardSize, Choice, Method};
 
 use crate::effects::{Comparison, Effects, Loss};
 use crate::jobs::register::Jobs;
@@ -21,7 +21,7 @@ pub(crate) struct Changes {
     coverage: BTreeSet<(JobId, u32)>,
     comparisons: Vec<Comparison>,
     messages: Vec<(WorkerId, ToWorker)>,
-    plans: Vec<(JobId, BoardSize)>,
+    plans: Vec<(JobId, BoardSize, Method)>,
     losses: Vec<Loss>,
 }
 
@@ -70,8 +70,8 @@ impl Changes {
     }
 
     /// A plan is to be made.
-    pub(crate) fn want_plan(&mut self, job: JobId, n: BoardSize) {
-        self.plans.push((job, n));
+    pub(crate) fn want_plan(&mut self, job: JobId, n: BoardSize, method: Method) {
+        self.plans.push((job, n, method));
     }
 
     /// A worker has lost leases.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Plan};
+use queens_solver::{BoardSize, Method, Plan};
 use thiserror::Error;
 
 use crate::attendance::{Attendance, Session};
@@ -90,7 +90,7 @@ pub struct Due {
     /// To be sent, if there is a session to send it in.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Core::planned`].
-    pub plans: Vec<(JobId, BoardSize)>,
+    pub plans: Vec<(JobId, BoardSize, Method)>,
     /// To be looked up, and the answers given to [`Core::compared`]. There is another batch after that.
     pub comparisons: Vec<Comparison>,
 }
@@ -156,16 +156,21 @@ impl Core {
     }
 
     /// Somebody submits a job.
-    pub fn submit(&mut self, n: BoardSize, priority: Priority) -> Sealed<Result<JobId, TooManyJobs>> {
+    pub fn submit(
+        &mut self,
+        n: BoardSize,
+        method: Method,
+        priority: Priority,
+    ) -> Sealed<Result<JobId, TooManyJobs>> {
         if self.ledger.n_open() >= MOST_OPEN_JOBS {
             return Sealed(Err(TooManyJobs));
         }
-        let job = self.ledger.submit(n, self.date_ms);
+        let job = self.ledger.submit(n, method, self.date_ms);
         if priority != Priority::default() {
             // Only a job that is over or not there can be refused one.
             _ = self.ledger.set_priority(self.now(), job, priority);
         }
-        self.notes.push(Note::Submitted { job, n, priority });
+        self.notes.push(Note::Submitted { job, n, method, priority });
         Sealed(Ok(job))
     }
 
@@ -208,8 +213,8 @@ impl Core {
 
     /// The plan of a job is made.
     pub fn planned(&mut self, job: JobId, plan: Arc<Plan>) {
-        let (n_crosses, work) = (plan.crosses().len(), plan.work());
-        self.notes.push(Note::Planned { job, n_crosses, work });
+        let (method, n_parts, work) = (plan.method(), plan.parts().len(), plan.work());
+        self.notes.push(Note::Planned { job, method, n_parts, work });
         self.ledger.planned(self.now(), job, plan);
     }
 

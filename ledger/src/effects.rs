@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use queens_messages::{JobId, Name, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Count, Span};
+use queens_solver::{BoardSize, Count, Method, Span};
 
 use crate::store::Write;
 
@@ -17,7 +17,7 @@ pub struct Effects {
     /// To be sent once the writes are durable.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Ledger::planned`](crate::Ledger::planned).
-    pub plans: Vec<(JobId, BoardSize)>,
+    pub plans: Vec<(JobId, BoardSize, Method)>,
     /// To be told to people.
     pub losses: Vec<Loss>,
 }

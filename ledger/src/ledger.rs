@@ -16,7 +16,7 @@ use std::time::Duration;
 use queens_messages::{
     Failure, Hello, InvalidName, JobId, JobStatus, LeaseId, Name, Priority, Report, WorkerId, WorkerStatus,
 };
-use queens_solver::{BoardSize, Plan};
+use queens_solver::{BoardSize, Method, Plan};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Effects};
@@ -61,9 +61,9 @@ impl Ledger {
         Ok(Self { book, paces: Paces::default() })
     }
 
-    /// A new job for boards of size `n`; `created_ms` is the time in milliseconds since 1970.
-    pub fn submit(&mut self, n: BoardSize, created_ms: u64) -> JobId {
-        jobs::submit(&mut self.book, n, created_ms)
+    /// A new job for boards of size `n`, to be counted by `method`; `created_ms` is the time in milliseconds since 1970.
+    pub fn submit(&mut self, n: BoardSize, method: Method, created_ms: u64) -> JobId {
+        jobs::submit(&mut self.book, n, method, created_ms)
     }
 
     /// Tells the time of the calendar, in milliseconds since 1970. Nothing is decided by it: it is kept with jobs that

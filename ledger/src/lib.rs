@@ -5,6 +5,7 @@
 
 mod attendance;
 mod book;
+mod by_method;
 mod changes;
 mod clock;
 mod core;

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use queens_solver::Method;
+
 /// What a lease adds to the load of its worker and of its job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
+    /// How it is counted: work of different methods can't be compared.
+    pub(crate) method: Method,
     /// The estimated work that is not reported.
     pub(crate) work: u128,
     /// When its last report came, or else when it was granted or, if it had to wait, begun.

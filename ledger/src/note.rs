@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_messages::{Failure, JobId, Name, Priority, WorkerId};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Method};
 
 use crate::effects::{Comparison, Loss};
 use crate::events::operators::{JobChange, WorkerChange};
@@ -18,6 +18,8 @@ pub enum Note {
         job: JobId,
         /// The size of its board.
         n: BoardSize,
+        /// How it is counted.
+        method: Method,
         /// How urgent it is.
         priority: Priority,
     },
@@ -25,8 +27,10 @@ pub enum Note {
     Planned {
         /// The job.
         job: JobId,
-        /// The crosses of the plan.
-        n_crosses: usize,
+        /// How it is counted.
+        method: Method,
+        /// The parts of the plan.
+        n_parts: usize,
         /// Its estimated work in nodes.
         work: u128,
     },

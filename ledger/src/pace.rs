@@ -125,13 +125,15 @@ impl Paces {
 fn teams(book: &Book) -> BTreeMap<JobId, Team> {
     let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
     for (_, worker) in book.workers().iter().filter(|(_, worker)| worker.is_connected()) {
-        let speed = worker.counted().measured().unwrap_or_else(|| worker.counted().nodes_per_second());
         for (job, share) in worker.hand().shares().filter(|(_, share)| share.n_running() > 0) {
+            let counted = book.method(job).and_then(|method| worker.counted(method));
+            let Some(counted) = counted else { continue };
+            let speed = counted.measured().unwrap_or_else(|| counted.nodes_per_second());
             let team = teams.entry(job).or_default();
             let n_threads = f64::from(share.n_running());
             let silent = share.silent_seconds(book.now()).min(LONGEST_SILENCE_SECONDS * n_threads);
             team.speed += speed * n_threads;
-            team.guessed += if worker.counted().is_guess() { speed * n_threads } else { 0.0 };
+            team.guessed += if counted.is_guess() { speed * n_threads } else { 0.0 };
             team.in_hand += (speed * silent).min(share.running_work() as f64);
         }
     }
@@ -182,7 +184,7 @@ impl JobPace {
 
     fn estimate(&self, team: Team, counting: &Counting) -> Option<TimeLeft> {
         let progress = counting.progress();
-        let n_crosses = counting.plan().crosses().len().max(1) as f64;
+        let n_crosses = counting.plan().parts().len().max(1) as f64;
         let (work, work_recorded) = (progress.work as f64, progress.work_recorded as f64);
         // As if one cross had been counted before and had turned out as estimated.
         let typical = work / n_crosses;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use queens_messages::{JobId, JobState, JobStatus, TimeLeft, WorkerId, WorkerState, WorkerStatus};
-use queens_solver::{Plan, Span};
+use queens_solver::{Method, Plan, Span};
 
 use crate::book::Book;
 use crate::jobs::counting::Counting;
@@ -30,6 +30,7 @@ pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> Worke
         name: worker.name().clone(),
         build: worker.source().build.clone(),
         kernel: worker.source().kernel.clone(),
+        methods: Method::ALL.into_iter().filter(|method| worker.can_count(*method)).collect(),
         n_threads: worker.n_threads(),
         connected: worker.is_connected(),
         silent: book.now().saturating_sub(worker.heard()),
@@ -88,6 +89,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         Phase::Done => JobState::Done,
         Phase::Cancelled => JobState::Cancelled,
     };
+    let waits_for = (state == JobState::Queued).then(|| waits_for(book, job.method()));
     let failed = job.counting().map(Counting::failed);
     let time_left = match state {
         JobState::Done => Some(TimeLeft::default()),
@@ -95,6 +97,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         _ => None,
     };
     JobStatus {
+        waits_for,
         progress: job.progress(),
         active: job.active(book.now()),
         time_left,
@@ -108,13 +111,29 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         n_failed: failed.map_or(0, |failed| failed.len() as u64),
         n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
         failure: failed.and_then(|failed| failed.reason()).map(ToOwned::to_owned),
-        ..JobStatus::new(id, entry.n, state)
+        ..JobStatus::new(id, entry.n, entry.method, state)
+    }
+}
+
+/// What a job waits for that is there to be counted and that nobody counts.
+fn waits_for(book: &Book, method: Method) -> String {
+    let of = |method| book.workers().readiness(method);
+    if Method::ALL.into_iter().all(|method| of(method).power().is_none()) {
+        "a worker: none is connected".to_owned()
+    } else if of(method).power().is_none() {
+        format!("a worker that can count by {method}: none of those that are connected can")
+    } else if of(method).useful().is_empty() {
+        format!(
+            "a worker that gets leases: all that are connected and can count by {method} are held back or stuck"
+        )
+    } else {
+        "its turn: the workers that can count it are at other jobs".to_owned()
     }
 }
 
 /// Whether what is left of a job that nobody works on has failed on all who could count it.
 fn has_failed(book: &Book, counting: &Counting) -> bool {
-    let (failed, readiness) = (counting.failed(), book.workers().readiness());
+    let (failed, readiness) = (counting.failed(), book.workers().readiness(counting.plan().method()));
     if failed.is_empty() {
         return false;
     }

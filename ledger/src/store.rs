@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, Name, Priority};
-use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Span};
+use queens_solver::{BoardSize, Choice, Count, Method, Span};
 use thiserror::Error;
 
 use crate::intervals::{Extent, Intervals};
@@ -128,7 +128,9 @@ pub struct JobEntry {
     pub id: JobId,
     /// The size of its board.
     pub n: BoardSize,
-    /// The decomposition its spans mean.
+    /// How it is counted.
+    pub method: Method,
+    /// The decomposition of the method that its spans mean.
     pub decomposition: u32,
     /// Where it stands.
     pub phase: Phase,
@@ -153,11 +155,12 @@ pub struct JobEntry {
 impl JobEntry {
     /// A job that has just been submitted, at a time in milliseconds since 1970.
     #[must_use]
-    pub fn new(id: JobId, n: BoardSize, created_ms: u64) -> Self {
+    pub fn new(id: JobId, n: BoardSize, method: Method, created_ms: u64) -> Self {
         Self {
             id,
             n,
-            decomposition: DECOMPOSITION_VERSION,
+            method,
+            decomposition: method.decomposition(),
             phase: Phase::Planning,
             priority: Priority::default(),
             paused: false,

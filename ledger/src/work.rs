@@ -4,14 +4,14 @@ use queens_solver::{Plan, Span};
 
 /// The estimated work of a span, which should lie in the plan.
 pub(crate) fn work_of(plan: &Plan, span: Span) -> u128 {
-    plan.cross(span.cross()).map_or(0, |planned| {
+    plan.part(span.cross()).map_or(0, |planned| {
         share_of_work(planned.choice().work, span.n_subproblems(), planned.choice().n_subproblems)
     })
 }
 
 /// How many of a cross's subproblems come to about `work` nodes.
 pub(crate) fn n_subproblems_of(plan: &Plan, cross: u32, work: u128) -> u64 {
-    plan.cross(cross).map_or(0, |planned| {
+    plan.part(cross).map_or(0, |planned| {
         let all = u128::from(planned.choice().n_subproblems);
         u64::try_from(work.saturating_mul(all) / planned.choice().work.max(1)).unwrap_or(u64::MAX)
     })

@@ -18,7 +18,8 @@ pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, L
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, JobId, LeaseId, WorkerId};
 pub use message::{
-    Delta, Failure, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator, ToWorker,
+    Delta, Failure, HalvesSkill, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator,
+    ToWorker,
 };
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Count, Span, Symmetry};
+use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
 use crate::id::{JobId, LeaseId, WorkerId};
 use crate::name::Name;
@@ -37,12 +37,23 @@ pub struct Hello {
     pub kernel: Name,
     /// How many leases it counts at a time, at least 1.
     pub n_threads: u32,
-    /// What one of its threads is expected to count, in nodes per second; a first guess will do.
+    /// What one of its threads is expected to count by search, in nodes per second; a first guess will do.
     pub speed: Speed,
-    /// The [decomposition version](queens_solver::DECOMPOSITION_VERSION) its span numbers mean.
+    /// The [decomposition version](Method::decomposition) of the search that its span numbers mean.
     pub decomposition: u32,
+    /// The same for the halves; `None` if it can't count by them.
+    pub halves: Option<HalvesSkill>,
     /// Leases it goes on with.
     pub held: Vec<Held>,
+}
+
+/// How a worker counts by halves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HalvesSkill {
+    /// The [decomposition version](Method::decomposition) that its span numbers mean.
+    pub decomposition: u32,
+    /// What one of its threads is expected to count, in nodes per second; a first guess will do.
+    pub speed: Speed,
 }
 
 /// A lease that a worker still holds when it connects again.
@@ -137,6 +148,8 @@ pub struct Lease {
     pub job: JobId,
     /// The job's board.
     pub n: BoardSize,
+    /// How to count it.
+    pub method: Method,
     /// What to count.
     pub spans: Vec<LeasedSpan>,
 }
@@ -146,6 +159,6 @@ pub struct Lease {
 pub struct LeasedSpan {
     /// What to count.
     pub span: Span,
-    /// The image of its cross.
+    /// The image of its cross; of what is counted by halves, the identity.
     pub image: Symmetry,
 }

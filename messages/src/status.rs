@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Span, published};
+use queens_solver::{BoardSize, Method, Span, published};
 
 use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
@@ -106,8 +106,12 @@ pub struct JobStatus {
     pub id: JobId,
     /// The size of its board.
     pub n: BoardSize,
+    /// How it is counted.
+    pub method: Method,
     /// Where it stands.
     pub state: JobState,
+    /// What it waits for, in words, if it waits for workers.
+    pub waits_for: Option<String>,
     /// What is recorded of it.
     pub progress: Progress,
     /// How long it has been counted.
@@ -145,11 +149,13 @@ pub struct JobStatus {
 impl JobStatus {
     /// A job of which nothing else is known.
     #[must_use]
-    pub fn new(id: JobId, n: BoardSize, state: JobState) -> Self {
+    pub fn new(id: JobId, n: BoardSize, method: Method, state: JobState) -> Self {
         Self {
             id,
             n,
+            method,
             state,
+            waits_for: None,
             progress: Progress::default(),
             active: Duration::ZERO,
             time_left: None,
@@ -232,6 +238,8 @@ pub struct WorkerStatus {
     pub build: Name,
     /// Its kernel.
     pub kernel: Name,
+    /// What it can count by; none of them if its coordinator is too old to say.
+    pub methods: Vec<Method>,
     /// Its counting threads.
     pub n_threads: u32,
     /// Whether its connection is open.

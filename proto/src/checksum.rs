@@ -16,14 +16,17 @@ pub fn of_delta(delta: &pb::Delta) -> u32 {
     crc([&fixed[..], &[delta.solutions, delta.nodes, delta.duration_us]].concat())
 }
 
-/// The same over lease, job and n of a lease, and over cross, first and last subproblem and image of each of its spans.
+/// The same over lease, job and n of a lease, over cross, first and last subproblem and image of each of its spans, and
+/// over its method unless that is the search: of which programs that know no other have to find the same.
 #[must_use]
 pub(crate) fn of_lease(lease: &pb::Lease) -> u32 {
     let spans = lease.spans.iter().flat_map(|leased| {
         let pb::Span { cross, from, to } = leased.span.unwrap_or_default();
         [cross.into(), from, to, leased.image.into()]
     });
-    crc([lease.lease, lease.job, lease.n.into()].into_iter().chain(spans))
+    let is_search = [pb::Method::Unspecified, pb::Method::Search].map(i32::from).contains(&lease.method);
+    let method = (!is_search).then_some(u64::from(lease.method.cast_unsigned()));
+    crc([lease.lease, lease.job, lease.n.into()].into_iter().chain(spans).chain(method))
 }
 
 fn crc(words: impl IntoIterator<Item = u64>) -> u32 {
@@ -37,7 +40,7 @@ mod tests {
     use std::time::Duration;
 
     use prost::Message;
-    use queens_solver::{BoardSize, Count, Span, Symmetry};
+    use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
     use super::*;
     use queens_messages::{Delta, JobId, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
@@ -73,19 +76,35 @@ mod tests {
 
     #[test]
     fn a_garbled_lease_is_not_counted() {
-        let leased = |image| LeasedSpan { span: Span::new(300, 1000, 2000).expect("not empty"), image };
-        let lease = Lease {
-            id: LeaseId(7 << 32),
-            job: JobId(1),
-            n: BoardSize::new(27).expect("a board size"),
-            spans: Symmetry::UP_TO_MIRROR.map(leased).to_vec(),
-        };
-        let message = pb::CoordinatorMessage::from(ToWorker::Lease(lease.clone()));
-        for bytes in garbled(&message) {
-            let message = pb::CoordinatorMessage::decode(&bytes[..]).ok().map(ToWorker::try_from);
-            if let Some(Ok(ToWorker::Lease(heard))) = message {
-                assert_eq!(heard, lease);
+        for method in Method::ALL {
+            let leased = |image| LeasedSpan { span: Span::new(300, 1000, 2000).expect("not empty"), image };
+            let lease = Lease {
+                id: LeaseId(7 << 32),
+                job: JobId(1),
+                n: BoardSize::new(27).expect("a board size"),
+                method,
+                spans: Symmetry::UP_TO_MIRROR.map(leased).to_vec(),
+            };
+            let message = pb::CoordinatorMessage::from(ToWorker::Lease(lease.clone()));
+            for bytes in garbled(&message) {
+                let message = pb::CoordinatorMessage::decode(&bytes[..]).ok().map(ToWorker::try_from);
+                if let Some(Ok(ToWorker::Lease(heard))) = message {
+                    assert_eq!(heard, lease);
+                }
             }
         }
+    }
+
+    /// Programs that know no method have to find the same.
+    #[test]
+    fn the_checksum_of_a_search_does_not_depend_on_its_method_being_said() {
+        let span = pb::Span { cross: 1, from: 2, to: 3 };
+        let spans = vec![pb::LeasedSpan { span: Some(span), image: 1 }];
+        let lease = |method| pb::Lease { lease: 7, job: 1, n: 9, spans: spans.clone(), checksum: 0, method };
+        let checksums = [0, 1, 2].map(|method| of_lease(&lease(method)));
+        assert_eq!(checksums[0], checksums[1]);
+        assert_ne!(checksums[0], checksums[2]);
+        // As zlib has it of 7, 1, 9, 1, 2, 3 and 1, which is what programs of before make of it.
+        assert_eq!(checksums[0], 0xa626_5cc1);
     }
 }

@@ -10,5 +10,5 @@ mod job;
 mod session;
 mod worker;
 
-pub use check::{InvalidMessage, worker_name};
+pub use check::{InvalidMessage, method, worker_name};
 pub(crate) use job::store_error_of;

@@ -10,7 +10,7 @@ use std::env;
 use std::error::Error;
 use std::process::{Command, ExitCode};
 
-use queens_solver::{BoardSize, Count, Kernel, Sampler, published};
+use queens_solver::{BoardSize, Count, Kernel, Method, Sampler, published};
 
 /// Done in seconds under valgrind, which slows a program down fifty times.
 const BOARD: u8 = 14;
@@ -52,15 +52,15 @@ fn count(kernel: &str, n_crosses: usize) -> ExitCode {
         return NOT_AVAILABLE.into();
     }
     let n = BoardSize::new(BOARD).expect("a board size");
-    let sampler = Sampler::new(n);
+    let sampler = Sampler::new(n, Method::Search);
     let (mut solutions, mut sum) = (0, Count::default());
-    for i in 0..n_crosses.min(sampler.n_crosses()) {
+    for i in 0..n_crosses.min(sampler.n_samples()) {
         let part = sampler.part(i);
         let count = part.count(kernel);
         solutions += u128::from(part.weight()) * u128::from(count.solutions);
         sum = sum.checked_add(count).expect("far below 2^64");
     }
-    if n_crosses >= sampler.n_crosses() {
+    if n_crosses >= sampler.n_samples() {
         assert_eq!((Some(solutions), sum.nodes), (published(n).map(|counts| counts.solutions), NODES));
     }
     ExitCode::SUCCESS

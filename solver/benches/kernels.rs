@@ -3,12 +3,12 @@
 //! Every turn asserts what was counted. Throughput is in nodes, which are the same for all kernels.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use queens_solver::{BoardSize, Count, Kernel, Part, Sampler, published};
+use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, published};
 
 /// What is counted in one turn, and what it must count to.
 struct Task {
     name: &'static str,
-    parts: Vec<Part>,
+    parts: Vec<SampledPart>,
     expected: Count,
 }
 
@@ -16,10 +16,11 @@ impl Task {
     /// The first `n_parts` parts of a board, as the portable kernel counts them.
     fn new(name: &'static str, n: u8, n_parts: usize) -> Self {
         let n = BoardSize::new(n).expect("a board size");
-        let sampler = Sampler::new(n);
-        let parts: Vec<Part> = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i)).collect();
+        let sampler = Sampler::new(n, Method::Search);
+        let parts: Vec<SampledPart> =
+            (0..n_parts.min(sampler.n_samples())).map(|i| sampler.part(i)).collect();
         let task = Self { name, expected: count(&parts, Kernel::Portable), parts };
-        if sampler.parts_are_crosses() && task.parts.len() == sampler.n_crosses() {
+        if sampler.samples_are_parts() && task.parts.len() == sampler.n_samples() {
             let weighted: u128 = task
                 .parts
                 .iter()
@@ -31,7 +32,7 @@ impl Task {
     }
 }
 
-fn count(parts: &[Part], kernel: Kernel) -> Count {
+fn count(parts: &[SampledPart], kernel: Kernel) -> Count {
     parts
         .iter()
         .map(|part| part.count(kernel))

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use queens_solver::{BoardSize, Plan};
+use queens_solver::{BoardSize, Method, Plan};
 
 /// The subproblems of a board's plan. At n = 20 each cross is one, so that all time goes to the rest of planning.
 const SUBPROBLEMS: [(u8, u64); 4] =
@@ -20,9 +20,10 @@ fn plans(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(n), |bencher| {
             bencher.iter(|| {
                 let never = AtomicBool::new(false);
-                let plan = Plan::new(board, NonZeroUsize::MIN, &never).expect("nobody stops it");
+                let plan =
+                    Plan::new(board, Method::Search, NonZeroUsize::MIN, &never).expect("nobody stops it");
                 let n_subproblems: u64 =
-                    plan.crosses().iter().map(|planned| planned.choice().n_subproblems).sum();
+                    plan.parts().iter().map(|planned| planned.choice().n_subproblems).sum();
                 assert_eq!(n_subproblems, expected, "n = {n}");
             });
         });

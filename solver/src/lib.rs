@@ -1,20 +1,20 @@
 //! Counting n-queens placements: boards, symmetry, decomposition and kernels.
 //!
-//! A job's [`Plan`] cuts the board into [`Cross`]es and each of those into numbered [`Subproblems`], of which a
-//! [`Kernel`] counts any run. Summed with the crosses' weights, the counts are Q(n):
+//! A job's [`Plan`] cuts the board into [`Part`]s and each of those into numbered [`Subproblems`], of which a [`Kernel`]
+//! counts any run. What the parts are depends on the [`Method`]. Summed with the parts' weights, the counts are Q(n):
 //!
 //! ```
-//! use queens_solver::{BoardSize, Kernel, Plan};
+//! use queens_solver::{BoardSize, Kernel, Method, Plan};
 //! use std::num::NonZeroUsize;
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let never = AtomicBool::new(false);
-//! let plan = Plan::new(BoardSize::new(8)?, NonZeroUsize::MIN, &never).expect("nobody stops it");
+//! let plan = Plan::new(BoardSize::new(8)?, Method::Search, NonZeroUsize::MIN, &never).expect("nobody stops it");
 //! let mut total: u128 = 0;
-//! for planned in plan.crosses() {
+//! for planned in plan.parts() {
 //!     let all = 0..planned.choice().n_subproblems;
 //!     let count = planned.subproblems().count(all, Kernel::best(), &never).expect("nobody stops it");
-//!     total += u128::from(planned.cross().weight()) * u128::from(count.solutions);
+//!     total += u128::from(planned.weight()) * u128::from(count.solutions);
 //! }
 //! assert_eq!(total, 92);
 //! # Ok::<(), queens_solver::InvalidBoardSize>(())
@@ -23,18 +23,24 @@
 //! No I/O, no async. The only crate of the project that may hold `unsafe` code.
 
 mod board;
+mod choice;
 pub mod classic;
 mod cross;
 mod free_rows;
 mod fundamental;
+mod halves;
 mod kernel;
+mod method;
 mod parallel;
+mod part;
 mod placements;
 mod plan;
 mod prefix;
 mod pruning;
 mod published;
 mod sample;
+mod search_plan;
+mod search_sample;
 mod span;
 mod split_mix;
 mod subproblems;
@@ -45,15 +51,18 @@ mod tests;
 mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};
+pub use choice::{Choice, PlanProgress};
 pub use cross::{Cross, cross_lines};
 pub use fundamental::fundamental;
+pub use halves::HalvesPart;
 pub use kernel::{InvalidKernel, Kernel, KernelChoice};
+pub use method::{InvalidMethod, Method};
 pub use parallel::{ThreadError, parallel};
-pub use plan::{
-    Choice, DECOMPOSITION_VERSION, Plan, PlanProgress, PlannedCross, WrongCrosses, crosses_in_counting_order,
-};
+pub use part::{Part, crosses_in_counting_order, parts_in_counting_order};
+pub use plan::{Plan, PlannedPart, WrongParts};
 pub use published::{Published, published};
-pub use sample::{Part, Sampler};
+pub use sample::{SampledPart, Sampler};
+pub use search_plan::DECOMPOSITION_VERSION;
 pub use span::{Count, EmptySpan, Span};
 pub use split_mix::SplitMix;
 pub use subproblems::Subproblems;

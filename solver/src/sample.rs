@@ -1,55 +1,46 @@
-//! Samples of a board: parts that are counted in milliseconds, and rough sizes of whole crosses.
-//!
-//! A [`Plan`](crate::Plan) of a large board takes core-minutes, most of it to count subproblems. A sample needs no
-//! numbers: a part is reached by a random descent, and counted like a cross of a few more queens. What follows from a
-//! sample (time for each node, solutions for each node) are ratios, which hardly depend on how the parts were drawn:
-//! from n = 19 to 28 the nodes for each solution of 5000 parts, drawn by descents, differ by less than a hundredth
-//! from those with every part weighed by how many it stands for.
-
-use std::sync::atomic::AtomicBool;
+//! Samples of a board: parts that are counted in a fraction of a second, and rough sizes of all parts.
 
 use crate::board::{BoardSize, Square};
-use crate::cross::Cross;
-use crate::free_rows::{FreeRows, RowState, bits};
+use crate::halves::{HalvesSample, HalvesSampler};
 use crate::kernel::Kernel;
-use crate::plan::{self, crosses_in_counting_order};
-use crate::pruning::surviving;
+use crate::method::Method;
+use crate::part::halves_in_counting_order;
+use crate::search_sample::{CrossSample, CrossSampler};
 use crate::span::Count;
-use crate::split_mix::SplitMix;
-use crate::subproblems::Subproblems;
-use crate::work;
 
-/// Rows placed below a cross to make a part, for each n: its completions are some 10^5 to 10^6 nodes. Vector kernels
-/// are as fast there as on long runs (no difference was measured from 2 · 10^5 nodes on).
-const PART_DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 18
-    1, 2, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, // 19 to 32
-];
-
-/// Random descents tried to reach a part; nearly every second one does.
-const TRIES: usize = 1000;
-
-/// The crosses of a board, to draw samples from.
+/// The parts of a board by one method, to draw samples from.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     n: BoardSize,
-    crosses: Vec<Cross>,
+    of: SamplerOf,
 }
 
-/// The part of one cross that a sample counts.
 #[derive(Clone, Debug)]
-pub struct Part {
-    n: BoardSize,
-    weight: u8,
-    queens: Vec<Square>,
+enum SamplerOf {
+    Search(CrossSampler),
+    Halves(Box<HalvesSampler>),
+}
+
+/// A sample: what is counted of one part.
+#[derive(Clone, Debug)]
+pub struct SampledPart(PartOf);
+
+#[derive(Clone, Debug)]
+enum PartOf {
+    Search(CrossSample),
+    Halves(HalvesSample),
 }
 
 impl Sampler {
-    /// The crosses of boards of size `n`, in [counting order](crosses_in_counting_order), so that the first of them
+    /// The parts of boards of size `n`, in [counting order](crate::parts_in_counting_order), so that the first of them
     /// are an even sample.
     #[must_use]
-    pub fn new(n: BoardSize) -> Self {
-        Self { n, crosses: crosses_in_counting_order(n) }
+    pub fn new(n: BoardSize, method: Method) -> Self {
+        let of = match method {
+            Method::Search => SamplerOf::Search(CrossSampler::new(n)),
+            Method::Halves => SamplerOf::Halves(Box::new(HalvesSampler::new(n, halves_in_counting_order(n)))),
+        };
+        Self { n, of }
     }
 
     /// The size of the board.
@@ -58,117 +49,112 @@ impl Sampler {
         self.n
     }
 
-    /// The number of crosses.
+    /// How the board is counted.
     #[must_use]
-    pub fn n_crosses(&self) -> usize {
-        self.crosses.len()
+    pub const fn method(&self) -> Method {
+        match self.of {
+            SamplerOf::Search(_) => Method::Search,
+            SamplerOf::Halves(_) => Method::Halves,
+        }
     }
 
-    /// Whether parts are whole crosses, so that all of them are the board.
+    /// The number of samples: one of each cross, one or several of each part of halves.
     #[must_use]
-    pub fn parts_are_crosses(&self) -> bool {
-        self.part_depth() == 0
+    pub fn n_samples(&self) -> usize {
+        match &self.of {
+            SamplerOf::Search(crosses) => crosses.n_crosses(),
+            SamplerOf::Halves(halves) => halves.n_samples(),
+        }
     }
 
-    /// Estimates the nodes of a cross by `n_descents` random descents.
+    /// Whether samples are whole parts, so that all of them are the board.
+    #[must_use]
+    pub fn samples_are_parts(&self) -> bool {
+        match &self.of {
+            SamplerOf::Search(crosses) => crosses.parts_are_crosses(),
+            SamplerOf::Halves(halves) => halves.samples_are_parts(),
+        }
+    }
+
+    /// Estimates by `n_descents` random descents the work that a sample is of: of its part, divided by the number of
+    /// its samples. So all of them together are the work of the board.
     ///
     /// # Panics
-    /// If there is no cross of this number.
+    /// If there is no sample of this number.
     #[must_use]
     pub fn nodes(&self, number: usize, n_descents: u32) -> f64 {
-        let free = FreeRows::new(self.n, &self.queens(number));
-        let mut random = SplitMix::new(stream(number, 0));
-        let nodes: f64 = (0..n_descents).map(|_| work::descent(&free, &mut random)).sum();
-        nodes / f64::from(n_descents.max(1))
+        match &self.of {
+            SamplerOf::Search(crosses) => crosses.nodes(number, n_descents),
+            SamplerOf::Halves(halves) => halves.work(number, n_descents),
+        }
     }
 
-    /// The part of a cross that a sample counts. The same each time.
+    /// The sample with this number. The same each time.
     ///
     /// # Panics
-    /// If there is no cross of this number.
+    /// If there is none.
     #[must_use]
-    pub fn part(&self, number: usize) -> Part {
-        let mut queens = self.queens(number);
-        let free = FreeRows::new(self.n, &queens);
-        let mut random = SplitMix::new(stream(number, 1));
-        let mut prefix = Vec::new();
-        for _ in 0..TRIES {
-            prefix = random_prefix(&free, self.part_depth(), &mut random);
-            if prefix.len() == self.part_depth() {
-                break;
-            }
-        }
-        queens.append(&mut prefix);
-        Part { n: self.n, weight: self.crosses[number].weight(), queens }
-    }
-
-    /// The queens of a cross, on the image that a plan counts it on.
-    fn queens(&self, number: usize) -> Vec<Square> {
-        let cross = &self.crosses[number];
-        cross.image(plan::image(cross))
-    }
-
-    fn part_depth(&self) -> usize {
-        usize::from(PART_DEPTHS[usize::from(self.n.get())])
+    pub fn part(&self, number: usize) -> SampledPart {
+        SampledPart(match &self.of {
+            SamplerOf::Search(crosses) => PartOf::Search(crosses.part(number)),
+            SamplerOf::Halves(halves) => PartOf::Halves(halves.sample(number)),
+        })
     }
 }
 
-impl Part {
-    /// The weight of its cross.
+impl SampledPart {
+    /// The weight of the part.
     #[must_use]
     pub const fn weight(&self) -> u8 {
-        self.weight
+        match &self.0 {
+            PartOf::Search(cross) => cross.weight(),
+            PartOf::Halves(halves) => halves.weight(),
+        }
     }
 
-    /// The queens whose completions it counts: the cross, and for large boards a prefix.
+    /// How much of the board each solution and each node that is counted stands for. Of halves it is known how likely
+    /// each subproblem was to be drawn, so that the sums over all samples, each multiplied by this, are estimates of
+    /// the board's without bias. Of the search only ratios are told, and this is 1.
     #[must_use]
-    pub fn queens(&self) -> &[Square] {
-        &self.queens
+    pub const fn stands_for(&self) -> f64 {
+        match &self.0 {
+            PartOf::Search(_) => 1.0,
+            PartOf::Halves(halves) => halves.stands_for(),
+        }
     }
 
-    /// Counts the part.
+    /// The queens whose completions it counts: the cross, and for large boards a prefix. Absent for halves, of which
+    /// not all completions count.
+    #[must_use]
+    pub fn queens(&self) -> Option<&[Square]> {
+        match &self.0 {
+            PartOf::Search(cross) => Some(cross.queens()),
+            PartOf::Halves(_) => None,
+        }
+    }
+
+    /// Counts what the sample has of the part.
     #[must_use]
     pub fn count(&self, kernel: Kernel) -> Count {
-        let never = AtomicBool::new(false);
-        // Without a row below them, the queens are one subproblem.
-        Subproblems::below(self.n, &self.queens, 0).count(0..1, kernel, &never).unwrap_or_default()
+        match &self.0 {
+            PartOf::Search(cross) => cross.count(kernel),
+            PartOf::Halves(halves) => halves.count(kernel),
+        }
     }
-}
-
-/// The start of a pseudo-random sequence for this cross.
-const fn stream(number: usize, purpose: u64) -> u64 {
-    (purpose << 32) | number as u64
-}
-
-/// Queens in the first `depth` free rows, each on a random square that the pruning rule lets through; fewer if there
-/// is none.
-fn random_prefix(free: &FreeRows, depth: usize, random: &mut SplitMix) -> Vec<Square> {
-    let mut queens = Vec::new();
-    let mut rows = free.as_slice();
-    let mut state = RowState::EMPTY;
-    while let ([row, below @ ..], true) = (rows, queens.len() < depth) {
-        let children = bits(state.free(row.allowed))
-            .map(|queen| (queen, state.with(queen).down(row.step)))
-            .filter(|&(_, child)| surviving(below, free.columns(), child).is_some());
-        let number = random.below(children.clone().count());
-        let Some((queen, child)) = children.clone().nth(number) else { break };
-        #[expect(clippy::cast_possible_truncation, reason = "the place of a bit in a word")]
-        let column = queen.trailing_zeros() as u8;
-        queens.push(Square { row: row.row, column });
-        state = child;
-        rows = below;
-    }
-    queens
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classic::Method;
+    use crate::classic;
     use crate::published::published;
 
+    fn queens(part: &SampledPart) -> &[Square] {
+        part.queens().expect("it is of the search")
+    }
+
     fn sampler(n: u8) -> Sampler {
-        Sampler::new(BoardSize::new(n).expect("a board size"))
+        Sampler::new(BoardSize::new(n).expect("a board size"), Method::Search)
     }
 
     /// Where parts are crosses, all of them are the board.
@@ -176,8 +162,8 @@ mod tests {
     fn the_parts_of_small_boards_sum_to_the_published_counts() {
         for n in 0..=13 {
             let sampler = sampler(n);
-            assert!(sampler.parts_are_crosses());
-            let parts = (0..sampler.n_crosses()).map(|number| sampler.part(number));
+            assert!(sampler.samples_are_parts());
+            let parts = (0..sampler.n_samples()).map(|number| sampler.part(number));
             let total: u128 = parts
                 .map(|part| u128::from(part.weight()) * u128::from(part.count(Kernel::best()).solutions))
                 .sum();
@@ -191,17 +177,17 @@ mod tests {
     fn the_parts_of_large_boards_are_small_and_alike() {
         for n in 19..=32 {
             let sampler = sampler(n);
-            assert!(!sampler.parts_are_crosses());
-            let parts: Vec<Part> = (0..32).map(|number| sampler.part(number)).collect();
+            assert!(!sampler.samples_are_parts());
+            let parts: Vec<SampledPart> = (0..32).map(|number| sampler.part(number)).collect();
             let counts: Vec<Count> = parts.iter().map(|part| part.count(Kernel::best())).collect();
             for part in &parts {
-                let attacks = |a: &Square| part.queens().iter().filter(|b| a.attacks(**b)).count();
+                let attacks = |a: &Square| queens(part).iter().filter(|b| a.attacks(**b)).count();
                 // A square attacks itself.
-                assert!(part.queens().iter().all(|queen| attacks(queen) == 1), "n = {n}: {part:?}");
+                assert!(queens(part).iter().all(|queen| attacks(queen) == 1), "n = {n}: {part:?}");
             }
             let (smallest, count) =
                 parts.iter().zip(&counts).min_by_key(|(_, count)| count.nodes).expect("there are 32");
-            let textbook = Method::Bitmask.count(sampler.n, smallest.queens());
+            let textbook = classic::Method::Bitmask.count(sampler.n, queens(smallest));
             assert_eq!(textbook, Ok(count.solutions), "n = {n}: {smallest:?}");
             let mean = counts.iter().map(|count| count.nodes).sum::<u64>() / 32;
             assert!((100_000..3_000_000).contains(&mean), "n = {n}: {mean} nodes in the mean");
@@ -213,8 +199,64 @@ mod tests {
     fn the_nodes_of_a_board_are_estimated_without_bias() {
         let sampler = sampler(15);
         let nodes: u64 =
-            (0..sampler.n_crosses()).map(|number| sampler.part(number).count(Kernel::best()).nodes).sum();
-        let estimated: f64 = (0..sampler.n_crosses()).map(|number| sampler.nodes(number, 256)).sum();
+            (0..sampler.n_samples()).map(|number| sampler.part(number).count(Kernel::best()).nodes).sum();
+        let estimated: f64 = (0..sampler.n_samples()).map(|number| sampler.nodes(number, 256)).sum();
         assert!((estimated / nodes as f64 - 1.0).abs() < 0.01, "{estimated} instead of {nodes}");
+    }
+
+    /// The solutions and the work of a board, with their standard errors, by two samples of each part: half of the
+    /// difference of the two is as far from the truth as their mean is.
+    fn estimated(sampler: &Sampler, n_parts: usize) -> [(f64, f64); 2] {
+        let n_each = sampler.n_samples() / n_parts;
+        let (mut sums, mut variances) = ([0.0; 2], [0.0; 2]);
+        for part in 0..n_parts {
+            let two = [part, part + n_parts].map(|number| {
+                let sample = sampler.part(number);
+                let count = sample.count(Kernel::best());
+                let solutions = f64::from(sample.weight()) * count.solutions as f64;
+                [solutions, count.nodes as f64].map(|value| value * sample.stands_for() * n_each as f64)
+            });
+            for i in 0..2 {
+                sums[i] += (two[0][i] + two[1][i]) / 2.0;
+                variances[i] += ((two[0][i] - two[1][i]) / 2.0).powi(2);
+            }
+        }
+        [0, 1].map(|i| (sums[i], variances[i].sqrt()))
+    }
+
+    /// Halves are drawn without bias: what is drawn stands for the published counts, and its work for what descents
+    /// find.
+    #[test]
+    fn samples_of_halves_estimate_the_board_without_bias() {
+        let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
+        for n in 20..=largest {
+            let sampler = Sampler::new(BoardSize::new(n).expect("a board size"), Method::Halves);
+            assert!(!sampler.samples_are_parts());
+            let n_parts = crate::parts_in_counting_order(sampler.n, Method::Halves).len();
+            let [solutions, work] = estimated(&sampler, n_parts);
+            let published = published(sampler.n).expect("it is").solutions as f64;
+            let off = (solutions.0 - published) / solutions.1;
+            println!("n = {n}: {off:.2} standard errors of {:.2} %", 100.0 * solutions.1 / published);
+            assert!(off.abs() < 3.0, "n = {n}: {solutions:?}");
+            assert!(solutions.1 < 0.05 * published, "n = {n}: {solutions:?}");
+            let by_descents: f64 = (0..sampler.n_samples()).map(|number| sampler.nodes(number, 64)).sum();
+            assert!((by_descents / work.0 - 1.0).abs() < 0.15, "n = {n}: {by_descents}, {work:?}");
+        }
+    }
+
+    /// Up to n = 19 samples of halves are parts, and all of them are the board.
+    #[test]
+    fn the_samples_of_small_boards_by_halves_sum_to_the_published_counts() {
+        for n in 0..=12 {
+            let sampler = Sampler::new(BoardSize::new(n).expect("a board size"), Method::Halves);
+            assert!(sampler.samples_are_parts());
+            let samples = (0..sampler.n_samples()).map(|number| sampler.part(number));
+            let total: u128 = samples
+                .map(|sample| {
+                    u128::from(sample.weight()) * u128::from(sample.count(Kernel::best()).solutions)
+                })
+                .sum();
+            assert_eq!(Some(total), published(sampler.n).map(|counts| counts.solutions), "n = {n}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The subproblems of a cross, and how they are counted.
+//! The subproblems of a part, and how they are counted.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crate::board::{BoardSize, Square};
 use crate::cross::Cross;
 use crate::free_rows::FreeRows;
+use crate::halves::{HalvesPart, JoinedHalves};
 use crate::kernel::Kernel;
 use crate::prefix::{Prefixes, Walk};
 use crate::span::Count;
@@ -25,9 +26,10 @@ pub(crate) const fn depth(n: BoardSize) -> u8 {
     DEPTHS[n.get() as usize]
 }
 
-/// The numbered subproblems of one cross, on one of its images.
+/// The numbered subproblems of one part: those of a cross, on one of its images, or those of halves
+/// ([`HalvesPart`] tells how these are numbered).
 ///
-/// A subproblem is a prefix: queens in the first free rows below the cross, none attacking another. They are numbered
+/// A subproblem of a cross is a prefix: queens in the first free rows below the cross, none attacking another. They are numbered
 /// in lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone,
 /// never on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems). Callers only say which
 /// numbers to count.
@@ -44,7 +46,17 @@ pub(crate) const fn depth(n: BoardSize) -> u8 {
 /// # Ok::<(), queens_solver::InvalidBoardSize>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Subproblems {
+pub struct Subproblems(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Prefixes(Prefixed),
+    Halves(Box<JoinedHalves>),
+}
+
+/// The prefixes below a cross.
+#[derive(Clone, Debug)]
+struct Prefixed {
     free: FreeRows,
     depth: u8,
     /// Where the last count ended. The next one mostly begins there, and need not look for its first prefix then.
@@ -56,13 +68,22 @@ impl Subproblems {
     /// number of these rows means all of them. The given queens must stand on the board and not attack each other.
     #[must_use]
     pub fn below(n: BoardSize, queens: &[Square], depth: u8) -> Self {
-        Self { free: FreeRows::new(n, queens), depth, walk: None }
+        Self(Kind::Prefixes(Prefixed { free: FreeRows::new(n, queens), depth, walk: None }))
+    }
+
+    /// The subproblems of halves.
+    #[must_use]
+    pub(crate) fn of_halves(part: HalvesPart) -> Self {
+        Self(Kind::Halves(Box::new(JoinedHalves::new(part))))
     }
 
     /// How many there are, found without visiting each.
     #[must_use]
     pub fn n_subproblems(&self) -> u64 {
-        Prefixes::count(&self.free, self.depth)
+        match &self.0 {
+            Kind::Prefixes(prefixed) => Prefixes::count(&prefixed.free, prefixed.depth),
+            Kind::Halves(halves) => halves.part().n_subproblems(),
+        }
     }
 
     /// The queens of a subproblem below those of the cross, top to bottom; none past the last.
@@ -76,9 +97,14 @@ impl Subproblems {
     /// ```
     #[must_use]
     pub fn queens(&self, number: u64) -> Vec<Square> {
-        let mut prefixes = Prefixes::new(&self.free, self.depth);
-        prefixes.seek(number);
-        prefixes.queens()
+        match &self.0 {
+            Kind::Prefixes(prefixed) => {
+                let mut prefixes = Prefixes::new(&prefixed.free, prefixed.depth);
+                prefixes.seek(number);
+                prefixes.queens()
+            }
+            Kind::Halves(halves) => halves.part().queens(number),
+        }
     }
 
     /// Counts the subproblems with these numbers; there is nothing to count past the last.
@@ -89,6 +115,15 @@ impl Subproblems {
     /// If this processor can't run the kernel.
     #[must_use]
     pub fn count(&mut self, numbers: Range<u64>, kernel: Kernel, stop: &AtomicBool) -> Option<Count> {
+        match &mut self.0 {
+            Kind::Prefixes(prefixed) => prefixed.count(numbers, kernel, stop),
+            Kind::Halves(halves) => halves.count(numbers, kernel, stop),
+        }
+    }
+}
+
+impl Prefixed {
+    fn count(&mut self, numbers: Range<u64>, kernel: Kernel, stop: &AtomicBool) -> Option<Count> {
         let mut prefixes = match self.walk.take() {
             Some(walk) => Prefixes::resume(&self.free, self.depth, walk),
             None => Prefixes::new(&self.free, self.depth),

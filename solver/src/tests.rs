@@ -1,6 +1,7 @@
 //! What goes across the whole crate.
 
 mod decomposition;
+mod halves;
 mod kernels;
 
 #[expect(unreachable_pub, reason = "it belongs to the crate of the whole-system tests as well")]

@@ -221,7 +221,7 @@ fn methods_agree_in_the_table() {
     let table: Value = serde_json::from_str(&answer("table --from 0 --to 9 --format json")).expect("JSON");
     let rows = table.as_array().expect("an array");
     assert_eq!(rows.len(), 10);
-    let methods = ["permutations", "backtracking", "propagation", "bitcode", "bitmask", "kernel"];
+    let methods = ["permutations", "backtracking", "propagation", "bitcode", "bitmask", "kernel", "halves"];
     for (n, row) in (0..).zip(rows) {
         let published = published(BoardSize::new(n).expect("a board size")).expect("it is small");
         assert_eq!(row["n"], json!(n));

@@ -229,6 +229,7 @@ fn hello(worker: u64, text: &str) -> Hello {
         n_threads: 1,
         speed: Speed::try_from(1e6).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
+        halves: None,
         held: Vec::new(),
     }
 }

@@ -37,6 +37,7 @@ fn check_json(n: BoardSize, threads: usize) -> String {
     let published = published(n).expect("it is small");
     let expected = json!({
         "n": n.get(),
+        "method": "search",
         "solutions": published.solutions.to_string(),
         "fundamental": published.fundamental.to_string(),
         "threads": threads,
@@ -198,6 +199,8 @@ fn settings_come_from_the_environment_unless_flags_say_otherwise() {
     check_setting(("QUEENS_THREADS", "3"), &["--threads", "5", "--output", "json"], "threads", &json!(5));
     let portable = json!("portable");
     check_setting(("QUEENS_KERNEL", "portable"), &JSON, "kernel", &portable);
+    let halves = json!("halves");
+    check_setting(("QUEENS_METHOD", "halves"), &JSON, "method", &halves);
     // A wrong value is refused, which shows that it is read.
     check_setting(
         ("QUEENS_KERNEL", "avx9"),

@@ -182,6 +182,39 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "cancelled");
 }
 
+/// A job by halves: its method, its map, its parts and the picture of one, with the columns of a subproblem.
+#[test]
+fn the_parts_of_halves_are_shown() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the parts of halves in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let site = coordinator.http();
+    let browser = Browser::open(&format!("http://{site}"));
+    browser.go("/");
+    browser.keys("#submit [name=n]", "13");
+    _ = browser.eval("document.querySelector('#submit [name=method]').value = 'halves'");
+    browser.click("#submit button");
+    browser.wait_for("#job-1", "halves");
+    browser.wait_for("#job-1", "waits for a worker");
+    let _worker = coordinator.worker("anna");
+    browser.go("/jobs/1");
+    browser.wait_for("#state", "done");
+    browser.wait_for("#method", "halves");
+    browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 6");
+    browser.keys("#heat button[tabindex='0']", "\u{e007}");
+    browser.wait_for("#crosses", "part ");
+    browser.wait_for("#crosses", "upper half: ");
+    keep(&browser, "halves");
+    browser.go("/jobs/1/crosses/0?subproblem=1");
+    browser.wait_for("#title", "Part 0 of job 1: 13 queens");
+    browser.wait_for("#columns", "(subproblem 1)");
+    browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
+    keep(&browser, "part");
+    assert_eq!(json!(browser.complaints()), json!([]));
+}
+
 #[test]
 fn a_restart_is_a_gap_in_the_curve() {
     if let Some(reason) = Browser::missing() {

@@ -30,6 +30,7 @@ async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessa
         threads: 1,
         nodes_per_second: 1e6,
         held: Vec::new(),
+        ..pb::Hello::default()
     };
     let first = Instant::now() + SIGN_OF_LIFE;
     let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));

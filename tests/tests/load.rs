@@ -303,6 +303,7 @@ impl Worker {
             n_threads,
             speed: Speed::try_from(1e9).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
+            halves: None,
             held: Vec::new(),
         };
         to_coordinator.send(ToCoordinator::Hello(hello).into()).await.expect("it is open");

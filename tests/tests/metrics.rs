@@ -66,8 +66,8 @@ fn coordinator_and_worker_tell_their_numbers() {
     assert_eq!(cluster.coordinator.queens(["count", "14"]).status.code(), Some(0));
     let Answer { status, body: text, .. } = get(&cluster.coordinator.http(), "/metrics");
     assert_eq!(status, 200);
-    assert_eq!(sample(&text, r#"queens_job_solutions{job="1",n="14"}"#), 365_596.0);
-    assert_eq!(sample(&text, r#"queens_job_work_ratio{job="1",n="14"}"#), 1.0);
+    assert_eq!(sample(&text, r#"queens_job_solutions{job="1",n="14",method="search"}"#), 365_596.0);
+    assert_eq!(sample(&text, r#"queens_job_work_ratio{job="1",n="14",method="search"}"#), 1.0);
     assert_eq!(sample(&text, r#"queens_jobs{state="done"}"#), 1.0);
     assert_eq!(sample(&text, r#"queens_workers{state="ready"}"#), 1.0);
     assert_eq!(sample(&text, r#"queens_reports_total{outcome="conflict"}"#), 0.0);
@@ -75,7 +75,7 @@ fn coordinator_and_worker_tell_their_numbers() {
     assert!(sample(&text, "queens_report_seconds_count") > 0.0);
     assert!(sample(&text, "queens_commit_seconds_count") > 0.0);
     let nodes = sample(&text, "queens_nodes_total");
-    assert_eq!(nodes, sample(&text, r#"queens_job_nodes{job="1",n="14"}"#));
+    assert_eq!(nodes, sample(&text, r#"queens_job_nodes{job="1",n="14",method="search"}"#));
     let Answer { status, body: of_worker, .. } = get(&cluster.worker_http, "/metrics");
     assert_eq!(status, 200);
     // With one worker and no fault, what it counted is what is recorded.

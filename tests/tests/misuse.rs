@@ -112,6 +112,7 @@ fn hello() -> pb::Hello {
         threads: 1,
         nodes_per_second: 1e6,
         held: Vec::new(),
+        ..pb::Hello::default()
     }
 }
 
@@ -222,8 +223,10 @@ fn operators_who_ask_for_nonsense_are_told_so() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let mut client = JobsClient::connect(fixture.coordinator.url()).await.expect("connected");
-        let refused =
-            client.submit(pb::SubmitRequest { n: 33, priority: 0 }).await.expect_err("no such board");
+        let refused = client
+            .submit(pb::SubmitRequest { n: 33, priority: 0, method: 0 })
+            .await
+            .expect_err("no such board");
         assert_eq!(refused.code(), Code::InvalidArgument);
         assert!(refused.message().contains("'33' is not a whole number from 0 to 32"), "{refused:?}");
         let refused = client.cancel(pb::CancelRequest { job: u64::MAX }).await.expect_err("no such job");

@@ -21,7 +21,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_messages::{JobId, JobState, JobStatus, Priority};
 use queens_proto::client::endpoint;
-use queens_solver::{BoardSize, Kernel, Span, published};
+use queens_solver::{BoardSize, Kernel, Method, Span, published};
 use queens_tests::chance::Chance;
 use queens_tests::say;
 use queens_worker::{Config, Worker};
@@ -137,7 +137,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
     let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
     tokio::spawn(running);
     if handle.snapshots().borrow().jobs.is_empty() {
-        handle.submit(BoardSize::new(N)?, Priority::default()).await??;
+        handle.submit(BoardSize::new(N)?, Method::Search, Priority::default()).await??;
     }
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
     let (sender, incoming) = tokio::sync::mpsc::channel(16);

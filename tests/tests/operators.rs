@@ -234,6 +234,7 @@ async fn failing_worker(url: String, id: u64) {
         threads: 1,
         nodes_per_second: 1e6,
         held: Vec::new(),
+        ..pb::Hello::default()
     };
     sender.send(send(Message::Hello(hello))).await.expect("open");
     let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::store::{JobEntry, Phase, Record, Source, Store, Write};
 use queens_messages::{JobId, LeaseId};
-use queens_solver::{BoardSize, Count, Kernel, Plan, Span};
+use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span};
 use queens_tests::chance::Chance;
 use queens_tests::data_dir::DATABASE;
 use queens_tests::say;
@@ -46,8 +46,9 @@ fn bytes_a_record(plan: &Plan) -> f64 {
     let dir = TempDir::new().expect("a temporary directory");
     let mut store = SqliteStore::open(dir.path()).expect("an empty directory");
     let job = JobId(1);
-    let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), 1_800_000_000_000) };
-    let choices = plan.crosses().iter().map(|cross| *cross.choice()).collect();
+    let row =
+        JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), Method::Search, 1_800_000_000_000) };
+    let choices = plan.parts().iter().map(|cross| *cross.choice()).collect();
     store.commit(&[Write::Job(row), Write::Plan { job, choices }]).expect("written");
     let size = |dir: &TempDir| fs::metadata(dir.path().join(DATABASE)).expect("a file").len();
     let empty = size(&dir);
@@ -90,13 +91,14 @@ fn bytes_a_record(plan: &Plan) -> f64 {
 #[test]
 fn the_record_of_27_queens_fits_a_small_disk() {
     let n = BoardSize::new(N).expect("a board size");
-    let plan = Plan::new(n, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it");
+    let plan =
+        Plan::new(n, Method::Search, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it");
     let bytes = bytes_a_record(&plan);
     let work = plan.work() as f64;
     for kernel in [Kernel::Avx512, Kernel::Portable] {
         let thread_seconds = work / f64::from(kernel.typical_speed());
         // A lease that goes on into another cross has a record in each.
-        let n_records = thread_seconds / LEASE_SECONDS + plan.crosses().len() as f64;
+        let n_records = thread_seconds / LEASE_SECONDS + plan.parts().len() as f64;
         let total = n_records * bytes;
         say(&format!(
             "Q({N}): {work:.2e} nodes at {:.0e} a second and thread are {:.0} thread-years, {:.1} million leases of \
@@ -104,7 +106,7 @@ fn the_record_of_27_queens_fits_a_small_disk() {
             f64::from(kernel.typical_speed()),
             thread_seconds / (365.25 * 86_400.0),
             thread_seconds / LEASE_SECONDS / 1e6,
-            plan.crosses().len(),
+            plan.parts().len(),
             total / 1e9,
         ));
         assert!(total < MOST_BYTES, "{total} bytes");

@@ -15,7 +15,9 @@ use crate::shared_desk::SharedDesk;
 /// Counts leases until the desk is closed.
 pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, counters: &ChunkCounters) {
     while let Some(lease) = desk.next_lease() {
-        let _span = debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n).entered();
+        let _span =
+            debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n, method = %lease.method)
+                .entered();
         // Whatever a panic has left half done is dropped with the lease.
         let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, counters, &lease)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
@@ -40,7 +42,7 @@ fn count_lease(
     counters: &ChunkCounters,
     lease: &LeaseToCount,
 ) -> Result<(), String> {
-    let crosses = desk.crosses(lease.n);
+    let parts = desk.parts(lease.n, lease.method);
     // Those that the last chunk is of, with the place where it ended.
     let mut at: Option<(LeasedSpan, Subproblems)> = None;
     while let Some(chunk) = desk.begin(lease.id) {
@@ -49,10 +51,11 @@ fn count_lease(
         let mut subproblems = match goes_on {
             Some((_, subproblems)) => subproblems,
             None => {
-                let cross = usize::try_from(span.cross()).ok().and_then(|number| crosses.get(number));
-                let cross =
-                    cross.ok_or_else(|| format!("n = {} has no cross {} here", lease.n, span.cross()))?;
-                cross.subproblems(image)
+                let part = usize::try_from(span.cross()).ok().and_then(|number| parts.get(number));
+                let part = part.ok_or_else(|| {
+                    format!("n = {} has no part {} by {} here", lease.n, span.cross(), lease.method)
+                })?;
+                part.subproblems(image)
             }
         };
         let began = Instant::now();
@@ -71,7 +74,7 @@ mod tests {
 
     use queens_desk::{Identity, WorkerSession};
     use queens_messages::{Failure, JobId, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
-    use queens_solver::{BoardSize, Span, Symmetry};
+    use queens_solver::{BoardSize, Method, Span, Symmetry};
 
     use super::*;
 
@@ -81,15 +84,16 @@ mod tests {
             LeasedSpan { span, image: Symmetry::IDENTITY }
         };
         let n = BoardSize::new(8).expect("a board size");
-        Lease { id, job: JobId(1), n, spans: crosses.iter().map(leased).collect() }
+        Lease { id, job: JobId(1), n, method: Method::Search, spans: crosses.iter().map(leased).collect() }
     }
 
     /// A session in which the worker was granted these leases.
     fn session(desk: &SharedDesk, leases: Vec<Lease>) -> WorkerSession {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
+        let (speed, halves) = (1.into(), None);
         let identity =
-            Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed: 1.into() };
+            Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed, halves };
         let mut session = WorkerSession::new(identity);
         desk.at(|desk| {
             session.connect(Duration::ZERO, desk);
@@ -135,7 +139,7 @@ mod tests {
             assert_eq!((counted, report.finished), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
             let [failure] = &failures[..] else { panic!("{failures:?}") };
             assert_eq!((failure.lease, failure.span.cross()), (LeaseId(7), 999));
-            assert_eq!(failure.reason, "n = 8 has no cross 999 here");
+            assert_eq!(failure.reason, "n = 8 has no part 999 by search here");
         });
     }
 

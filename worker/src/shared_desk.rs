@@ -1,11 +1,12 @@
 //! The desk as counting threads and the session share it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use queens_desk::{Desk, LeaseToCount};
 use queens_messages::{LeaseId, LeasedSpan};
-use queens_solver::{BoardSize, Count, Cross, crosses_in_counting_order};
+use queens_solver::{BoardSize, Count, Method, Part, parts_in_counting_order};
 use tokio::sync::Notify;
 
 /// A desk, and who waits for what happens on it. A thread comes to it twice for each chunk, for a moment.
@@ -16,8 +17,12 @@ pub(crate) struct SharedDesk {
     lease_came: Condvar,
     /// For the session: a lease has ended.
     lease_ended: Notify,
-    crosses: Mutex<Option<(BoardSize, Arc<[Cross]>)>>,
+    /// What span numbers mean, of the last board of each method.
+    parts: Mutex<BTreeMap<Method, PartsOfBoard>>,
 }
+
+/// All parts of a board, in counting order.
+type PartsOfBoard = (BoardSize, Arc<[Part]>);
 
 #[derive(Debug, Default)]
 struct OpenDesk {
@@ -61,15 +66,15 @@ impl SharedDesk {
         self.lease_ended.notify_one();
     }
 
-    /// The crosses that span numbers of boards of size `n` mean; kept for the last n asked for.
-    pub(crate) fn crosses(&self, n: BoardSize) -> Arc<[Cross]> {
-        let mut kept = lock(&self.crosses);
-        match &*kept {
-            Some((size, crosses)) if *size == n => crosses.clone(),
+    /// The parts that span numbers of boards of size `n` mean by this method; kept for the last n asked for.
+    pub(crate) fn parts(&self, n: BoardSize, method: Method) -> Arc<[Part]> {
+        let mut kept = lock(&self.parts);
+        match kept.get(&method) {
+            Some((size, parts)) if *size == n => parts.clone(),
             _ => {
-                let crosses: Arc<[Cross]> = crosses_in_counting_order(n).into();
-                *kept = Some((n, crosses.clone()));
-                crosses
+                let parts: Arc<[Part]> = parts_in_counting_order(n, method).into();
+                kept.insert(method, (n, parts.clone()));
+                parts
             }
         }
     }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use queens_desk::{Identity, WorkerSession};
-use queens_messages::{Name, ToCoordinator, ToWorker, WorkerId};
+use queens_messages::{HalvesSkill, Name, ToCoordinator, ToWorker, WorkerId};
 use queens_process::VERSION;
 use queens_proto::Link;
+use queens_solver::Method;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
@@ -43,13 +44,16 @@ impl Worker {
             let count = move || counting::run(&desk, kernel, &counters);
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
+        let speed = config.kernel.typical_speed().into();
         let identity = Identity {
             worker: WorkerId(RandomState::new().build_hasher().finish()),
             name: config.name,
             build: Name::of_any(VERSION),
             kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
-            speed: config.kernel.typical_speed().into(),
+            speed,
+            // A unit of the halves' work takes a thread about as long as a node of the search.
+            halves: Some(HalvesSkill { decomposition: Method::Halves.decomposition(), speed }),
         };
         Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })
     }

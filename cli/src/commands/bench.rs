@@ -3,25 +3,29 @@
 use std::num::NonZeroUsize;
 use std::ops::Add;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use queens_process::threads;
-use queens_solver::classic::Method;
-use queens_solver::{BoardSize, Kernel, Part, Sampler, parallel, published};
+use queens_solver::{BoardSize, Kernel, Method, SampledPart, Sampler, classic, parallel, published};
 use serde::Serialize;
 
 use crate::flags::{KernelArgs, OutputArgs};
+use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, print};
 use crate::present::progress::Busy;
-use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
+use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;
 
+/// The longest that parts are counted for before the clock is looked at.
+const WARMING_UP: Duration = Duration::from_millis(200);
+
 /// Measure how fast a kernel counts a fixed sample of a board, and check what it counted
 ///
-/// The sample is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes. Solutions
+/// The sample is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes; of halves, from
+/// n = 20 on, some of their columns. Solutions
 /// are weighted: a solution of a cross that stands for eight counts eight times. Exit status 1 if the counts are wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
@@ -29,14 +33,19 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value = "18", allow_negative_numbers = true)]
     n: BoardSize,
 
-    /// How many of the board's crosses to count; all of them if there are fewer
-    #[arg(long, value_name = "S", value_parser = sample, default_value = "512", allow_negative_numbers = true)]
-    sample: NonZeroUsize,
+    /// How many of the board's crosses, or samples of halves, to count; all of them if there are fewer [default: 512, and
+    /// 32 of halves from n = 21 on]
+    #[arg(long, value_name = "S", value_parser = sample, allow_negative_numbers = true)]
+    sample: Option<NonZeroUsize>,
 
     /// Counting threads
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
           default_value = "1", allow_negative_numbers = true)]
     threads: NonZeroUsize,
+
+    /// What to measure: 'search' below crosses, the join of 'halves', or 'auto' for what is faster for this board
+    #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "search")]
+    method: MethodChoice,
 
     #[command(flatten)]
     kernel: KernelArgs,
@@ -49,10 +58,19 @@ fn sample(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a number of crosses, from 1".to_owned())
 }
 
+/// So many as take some seconds.
+const fn default_sample(n: BoardSize, method: Method) -> usize {
+    match (method, n.get()) {
+        (Method::Search, _) | (Method::Halves, 0..=20) => 512,
+        (Method::Halves, _) => 32,
+    }
+}
+
 /// What was measured, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
 struct BenchAnswer {
     n: u8,
+    method: &'static str,
     kernel: &'static str,
     threads: usize,
     sample: usize,
@@ -74,13 +92,15 @@ struct BenchAnswer {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let kernel = args.kernel.kernel();
-    let sampler = Sampler::new(args.n);
-    let n_parts = args.sample.get().min(sampler.n_crosses());
+    let method = args.method.method(args.n, kernel);
+    let sampler = Sampler::new(args.n, method);
+    let n_parts =
+        args.sample.map_or(default_sample(args.n, method), NonZeroUsize::get).min(sampler.n_samples());
     let busy = Busy::new("choosing parts", None);
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     drop(busy);
     let (timed, seconds) = time(&parts, kernel, args.threads)?;
-    let sample: Vec<(Part, Timed)> = parts.into_iter().zip(timed).collect();
+    let sample: Vec<(SampledPart, Timed)> = parts.into_iter().zip(timed).collect();
     let busy = Busy::new("checking the counts", None);
     let check = check(kernel, &sampler, &sample, args.threads)?;
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
@@ -94,9 +114,10 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Counts all parts; returns also the seconds that passed meanwhile.
-fn time(parts: &[Part], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
+fn time(parts: &[SampledPart], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
     // Once without looking at the clock: a sleeping processor takes a while to wake up.
-    for part in parts.iter().take(16) {
+    let began = Instant::now();
+    for part in parts.iter().take(16).take_while(|_| began.elapsed() < WARMING_UP) {
         _ = part.count(kernel);
     }
     let began = Instant::now();
@@ -121,7 +142,7 @@ struct Check {
 fn check(
     timed_with: Kernel,
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     n_threads: NonZeroUsize,
 ) -> anyhow::Result<Check> {
     if is_whole_board(sampler, sample.len())
@@ -139,12 +160,18 @@ fn check(
             let (part, timed) = &sample[i];
             let textbook = i % TEXTBOOK_EVERY == 0;
             other.is_none_or(|kernel| part.count(kernel) == timed.count)
-                && (!textbook
-                    || Method::Bitmask.count(sampler.n(), part.queens()) == Ok(timed.count.solutions))
+                && part.queens().filter(|_| textbook).is_none_or(|queens| {
+                    classic::Method::Bitmask.count(sampler.n(), queens) == Ok(timed.count.solutions)
+                })
         },
     )?;
     let (n_parts, n_textbook) = (sample.len(), sample.len().div_ceil(TEXTBOOK_EVERY));
     let against = match other {
+        // Textbook methods count all that completes given queens, which halves are not.
+        Some(kernel) if sampler.method() == Method::Halves => {
+            format!("the {kernel} kernel on all {n_parts} parts")
+        }
+        None if sampler.method() == Method::Halves => "nothing: there is no other kernel here".to_owned(),
         Some(kernel) => {
             format!(
                 "the {kernel} kernel on all {n_parts} parts and a textbook method on {n_textbook} of them"
@@ -155,14 +182,14 @@ fn check(
     Ok(Check { against, agrees: agrees.into_iter().all(|agrees| agrees) })
 }
 
-fn solutions(sample: &[(Part, Timed)]) -> u128 {
+fn solutions(sample: &[(SampledPart, Timed)]) -> u128 {
     sample.iter().map(|(part, timed)| u128::from(part.weight()) * u128::from(timed.count.solutions)).sum()
 }
 
 fn answer(
     args: &BenchArgs,
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     seconds: f64,
     board_nodes: Measured,
     check: Check,
@@ -174,10 +201,11 @@ fn answer(
     let ns_per = |count: u128| (count > 0).then(|| core_seconds * 1e9 / count as f64);
     BenchAnswer {
         n: args.n.get(),
+        method: sampler.method().name(),
         kernel: args.kernel.kernel().name(),
         threads: args.threads.get(),
         sample: sample.len(),
-        crosses: sampler.n_crosses(),
+        crosses: sampler.n_samples(),
         solutions: solutions.to_string(),
         nodes: nodes.to_string(),
         seconds,
@@ -192,7 +220,8 @@ fn answer(
 }
 
 fn text(answer: &BenchAnswer) -> String {
-    let BenchAnswer { n, kernel, sample, crosses, solutions, nodes, seconds, checked_against, .. } = answer;
+    let BenchAnswer { n, method, kernel, sample, crosses, solutions, nodes, seconds, .. } = answer;
+    let checked_against = &answer.checked_against;
     let threads = plural(answer.threads, "thread");
     let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
     let (per_solution, per_node) = (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, "node"));
@@ -201,10 +230,11 @@ fn text(answer: &BenchAnswer) -> String {
     let projected = unit.rounded(answer.projected_core_seconds);
     let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
     format!(
-        "n = {n}, {sample} of {crosses} crosses, {kernel} kernel on {threads}\n\
+        "n = {n}, {sample} of {crosses} {}, {kernel} kernel on {threads}\n\
          {solutions} weighted solutions, {nodes} nodes in {seconds:.3} s{per_solution}{per_node}\n\
          {verdict} {checked_against}\n\
          whole board: {projected} core-{} ± {error:.0} %",
+        samples_of(method),
         unit.name
     )
 }
@@ -214,9 +244,9 @@ mod tests {
     use super::*;
 
     /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
-    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(Part, Timed)])) -> Check {
-        let sampler = Sampler::new(BoardSize::new(n).expect("a board size"));
-        let parts = (0..n_parts.min(sampler.n_crosses())).map(|i| sampler.part(i));
+    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(SampledPart, Timed)])) -> Check {
+        let sampler = Sampler::new(BoardSize::new(n).expect("a board size"), Method::Search);
+        let parts = (0..n_parts.min(sampler.n_samples())).map(|i| sampler.part(i));
         let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();
         tamper(&mut sample);
         check(kernel, &sampler, &sample, NonZeroUsize::MIN).expect("no thread is started")

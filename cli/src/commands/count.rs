@@ -10,7 +10,7 @@ use queens_boards::Given;
 use queens_coordinator::store::sqlite::DATABASE;
 use queens_process::{cancel_on_signal, default_threads, stdout, threads};
 use queens_proto::client::endpoint;
-use queens_solver::Kernel;
+use queens_solver::{Kernel, Method};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
@@ -20,9 +20,11 @@ use crate::counting::completions::{Completions, count_completions};
 use crate::counting::local::LocalCount;
 use crate::counting::symmetric::Symmetric;
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
+use crate::method::MethodArgs;
 use crate::present::answer::CountAnswer;
 use crate::present::output::{Output, print};
 use crate::present::progress::Showing;
+use crate::usage::WrongUsage;
 
 /// Count all placements of N queens, and the fundamental ones (up to rotation and reflection)
 ///
@@ -53,6 +55,9 @@ pub(crate) struct CountArgs {
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
+
+    #[command(flatten)]
+    method: MethodArgs,
 
     #[command(flatten)]
     kernel: KernelArgs,
@@ -88,14 +93,24 @@ impl CountArgs {
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
+    let method = args.method.choice();
     if let Some(given) = &args.given {
+        if method.named() == Some(Method::Halves) {
+            return Err(
+                WrongUsage("what completes given queens is counted by search alone".to_owned()).into()
+            );
+        }
         let kernel = args.kernel.kernel();
         return count_completions(&Completions { n, given, kernel, n_threads, output });
     }
     // What a directory holds was meant when it was begun.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
     let kernel = if args.coordinator.is_some() { Kernel::Avx512 } else { args.kernel.kernel() };
-    if !confirm_count(n, kernel, args.yes || begun)? {
+    let likely = match args.coordinator {
+        Some(_) => method.named().unwrap_or(Method::Search),
+        None => method.unmeasured(n, kernel),
+    };
+    if !confirm_count(n, likely, kernel, args.yes || begun)? {
         return Ok(ExitCode::FAILURE);
     }
     // Better said now than after hours.
@@ -106,9 +121,9 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let counted = match &args.coordinator {
         None => {
             let (data_dir, showing) = (args.data_dir.clone(), args.showing());
-            LocalCount { n, kernel, n_threads, data_dir, showing }.run(&stop).await?
+            LocalCount { n, method, kernel, n_threads, data_dir, showing }.run(&stop).await?
         }
-        Some(coordinator) => cluster::count(n, coordinator, args.showing(), &stop).await?,
+        Some(coordinator) => cluster::count(n, method, coordinator, args.showing(), &stop).await?,
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
     let symmetric = tokio::select! {

@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_process::{default_threads, threads};
-use queens_solver::{Part, Sampler, parallel, published};
+use queens_solver::{SampledPart, Sampler, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
+use crate::method::MethodArgs;
 use crate::present::numbers::{TimeUnit, grouped, plural};
 use crate::present::output::{Output, print};
 use crate::present::progress::Busy;
-use crate::sampling::{Measured, Timed, board_nodes, board_solutions, board_time};
+use crate::sampling::{
+    Measured, Probing, Timed, board_nodes, board_solutions, board_time, probe, samples_of,
+};
 
 /// How long to take samples.
-const PROBING: Duration = Duration::from_secs(3);
-
-/// Parts to count however long that takes.
-const FEWEST_PARTS: usize = 16;
+const PROBING: Probing = Probing { time: Duration::from_secs(3), fewest: 16 };
 
 /// The share of the time that a sample says nothing about: the bookkeeping around the kernel, and how fast a core is
 /// at another time (on a shared machine, runs seconds apart differ by so much).
@@ -45,6 +45,9 @@ pub(crate) struct EstimateArgs {
     threads: NonZeroUsize,
 
     #[command(flatten)]
+    method: MethodArgs,
+
+    #[command(flatten)]
     kernel: KernelArgs,
 
     #[command(flatten)]
@@ -63,6 +66,7 @@ fn default_cores() -> NonZeroU64 {
 #[derive(Debug, Serialize)]
 struct EstimateAnswer {
     n: u8,
+    method: &'static str,
     kernel: &'static str,
     cores: u64,
     core_seconds: f64,
@@ -83,14 +87,10 @@ struct EstimateAnswer {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
+    let (n, kernel) = (args.board.n, args.kernel.kernel());
     let busy = Busy::new("counting samples", None);
-    let sampler = Sampler::new(args.board.n);
-    let go_on = |i| i < FEWEST_PARTS || began.elapsed() < PROBING;
-    let sample = parallel(args.threads, sampler.n_crosses(), go_on, |i| {
-        let part = sampler.part(i);
-        let timed = Timed::new(&part, args.kernel.kernel());
-        (part, timed)
-    })?;
+    let method = args.method.choice().method(n, kernel);
+    let (sampler, sample) = probe(n, method, kernel, args.threads, PROBING)?;
     drop(busy);
     let busy = Busy::new("estimating nodes", None);
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
 fn answer(
     args: &EstimateArgs,
     sampler: &Sampler,
-    sample: &[(Part, Timed)],
+    sample: &[(SampledPart, Timed)],
     board_nodes: Measured,
     began: Instant,
 ) -> EstimateAnswer {
@@ -116,6 +116,7 @@ fn answer(
     let core_seconds_range = range(core_time, UNSEEN);
     EstimateAnswer {
         n: args.board.n.get(),
+        method: sampler.method().name(),
         kernel: args.kernel.kernel().name(),
         cores,
         core_seconds: core_time.value,
@@ -127,7 +128,7 @@ fn answer(
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),
-        crosses: sampler.n_crosses(),
+        crosses: sampler.n_samples(),
         sample: sample.len(),
         threads: args.threads.get(),
         seconds: began.elapsed().as_secs_f64(),
@@ -141,7 +142,7 @@ fn range(measured: Measured, unseen: f64) -> [f64; 2] {
 }
 
 fn text(answer: &EstimateAnswer) -> String {
-    let EstimateAnswer { n, kernel, cores, crosses, sample, .. } = answer;
+    let EstimateAnswer { n, method, kernel, cores, crosses, sample, .. } = answer;
     let core_time = time(answer.core_seconds, answer.core_seconds_range, "core-");
     let wall_time = time(answer.wall_seconds, answer.wall_seconds_range, "");
     let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{} cores", grouped(*cores as f64)) };
@@ -152,13 +153,14 @@ fn text(answer: &EstimateAnswer) -> String {
     };
     let threads = plural(answer.threads, "thread");
     format!(
-        "Q({n}): {core_time} with the {kernel} kernel of this machine\n\
+        "Q({n}): {core_time} by {method} with the {kernel} kernel of this machine\n\
          {cores}: {wall_time}\n\
          {} nodes, {} each core-second; {} solutions ({solutions})\n\
-         from {sample} of {crosses} crosses, probed for {:.1} s on {threads}",
+         from {sample} of {crosses} {}, probed for {:.1} s on {threads}",
         about(answer.nodes),
         about(answer.nodes_per_core_second),
         about(answer.solutions),
+        samples_of(method),
         answer.seconds
     )
 }

@@ -25,12 +25,22 @@ pub(crate) async fn run(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
         }
         Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
         Output::Text => {
-            let mut table =
-                table(["JOB", "N", "PRIORITY", "STATE", "DONE", "SOLUTIONS SO FAR", "LEFT", "WORKERS"]);
+            let mut table = table([
+                "JOB",
+                "N",
+                "METHOD",
+                "PRIORITY",
+                "STATE",
+                "DONE",
+                "SOLUTIONS SO FAR",
+                "LEFT",
+                "WORKERS",
+            ]);
             for job in &jobs {
                 table.add_row([
                     job.id.to_string(),
                     job.n.to_string(),
+                    job.method.to_string(),
                     job.priority.to_string(),
                     state(job),
                     percent(job.fraction()),
@@ -39,7 +49,7 @@ pub(crate) async fn run(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                     job.n_workers.to_string(),
                 ]);
             }
-            align_right(&mut table, &[0, 1, 2, 4, 5, 6, 7]);
+            align_right(&mut table, &[0, 1, 3, 5, 6, 7, 8]);
             table.trim_fmt()
         }
     })?;

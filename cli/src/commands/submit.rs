@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use queens_messages::Priority;
-use queens_solver::Kernel;
+use queens_solver::{Kernel, Method};
 use serde_json::json;
 
 use crate::confirm::confirm_count;
+use crate::counting::cluster::submit;
 use crate::flags::{BoardArgs, RemoteArgs};
+use crate::method::MethodArgs;
 use crate::present::output::{Output, print};
 
 #[derive(Debug, clap::Args)]
@@ -25,6 +27,9 @@ pub(crate) struct SubmitArgs {
     )]
     priority: Priority,
 
+    #[command(flatten)]
+    method: MethodArgs,
+
     /// Don't ask, even if it takes more than a year of core time
     #[arg(long)]
     yes: bool,
@@ -36,10 +41,12 @@ pub(crate) struct SubmitArgs {
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let n = args.board.n;
-    if !confirm_count(n, Kernel::Avx512, args.yes)? {
+    let method = args.method.choice().named().unwrap_or(Method::Search);
+    if !confirm_count(n, method, Kernel::Avx512, args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
-    let job = args.remote.connect().await?.submit(n, args.priority).await?;
+    let operator = args.remote.connect().await?;
+    let job = submit(&operator, n, args.method.choice(), args.priority).await?;
     print(&match args.remote.output() {
         Output::Text => job.to_string(),
         Output::Json => json!({ "job": job.to_string() }).to_string(),

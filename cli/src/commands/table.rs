@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use queens_boards::plot::{Labels, Line, log_plot};
 use queens_process::say;
 use queens_solver::classic::Method as Classic;
-use queens_solver::{BoardSize, Kernel, Plan, fundamental, half_turn, quarter_turn};
+use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use crate::present::file::Target;
@@ -67,8 +67,11 @@ enum CountMethod {
     Bitcode,
     /// Three words shifted along from row to row
     Bitmask,
-    /// What 'queens count' does: crosses, and the fastest kernel of this processor
+    /// What 'queens count --method search' does: crosses, and the fastest kernel of this processor
+    #[value(alias = "search")]
     Kernel,
+    /// What 'queens count --method halves' does, with the fastest kernel of this processor
+    Halves,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -196,7 +199,11 @@ fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
 
 impl CountMethod {
     fn name(self) -> &'static str {
-        self.classic().map_or("kernel", Classic::name)
+        match self.classic() {
+            Some(classic) => classic.name(),
+            None if self == Self::Halves => "halves",
+            None => "kernel",
+        }
     }
 
     fn classic(self) -> Option<Classic> {
@@ -206,7 +213,7 @@ impl CountMethod {
             Self::Propagation => Some(Classic::Propagation),
             Self::Bitcode => Some(Classic::Bitcode),
             Self::Bitmask => Some(Classic::Bitmask),
-            Self::Kernel => None,
+            Self::Kernel | Self::Halves => None,
         }
     }
 
@@ -236,20 +243,21 @@ impl CountMethod {
     fn count(self, n: BoardSize, stop: &AtomicBool) -> Option<u64> {
         match self.classic() {
             Some(method) => method.count_until(n, &[], stop).ok()?,
-            None => count_by_kernel(n, stop),
+            None if self == Self::Halves => count_by_kernel(n, Method::Halves, stop),
+            None => count_by_kernel(n, Method::Search, stop),
         }
     }
 }
 
 /// Makes the plan of a job and counts it, in this thread.
-fn count_by_kernel(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
-    let plan = Plan::new(n, NonZeroUsize::MIN, stop)?;
+fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u64> {
+    let plan = Plan::new(n, method, NonZeroUsize::MIN, stop)?;
     let kernel = Kernel::best();
     let mut total = 0_u64;
-    for planned in plan.crosses() {
+    for planned in plan.parts() {
         let all = 0..planned.choice().n_subproblems;
         let count = planned.subproblems().count(all, kernel, stop)?;
-        total = total.checked_add(count.solutions.checked_mul(planned.cross().weight().into())?)?;
+        total = total.checked_add(count.solutions.checked_mul(planned.weight().into())?)?;
     }
     Some(total)
 }

@@ -101,7 +101,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                 if let Some(failure) = &worker.failure {
                     warn!("worker {} failed: {failure}", worker.name);
                 }
-                let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
+                let counting = worker.counting.map(|(job, span)| format!("job {job} part {}", span.cross()));
                 let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
                 table.add_row([
                     worker.name.to_string(),

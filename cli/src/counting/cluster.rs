@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use queens_messages::{Contribution, JobState, JobStatus, Priority};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority};
 use queens_process::say;
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
@@ -13,6 +13,7 @@ use tracing::warn;
 
 use crate::connect::watch_job;
 use crate::counting::counted::{Counted, Counter, kernels};
+use crate::method::MethodChoice;
 use crate::present::job::describe_failure;
 use crate::present::progress::{Progress, Showing};
 
@@ -23,12 +24,13 @@ const MOST_ASKED: Duration = Duration::from_secs(5);
 /// Counts through a cluster. If somebody interrupts the waiting, says that the job goes on and returns `None`.
 pub(crate) async fn count(
     n: BoardSize,
+    method: MethodChoice,
     coordinator: &Endpoint,
     showing: Showing,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(coordinator).await?;
-    let id = operator.submit(n, Priority::default()).await?;
+    let id = submit(&operator, n, method, Priority::default()).await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
@@ -52,6 +54,26 @@ pub(crate) async fn count(
     let counted_by: Vec<Counter> = contributions.iter().map(Counter::from).collect();
     let (kernel, counted_now) = (kernels(&counted_by), job.progress.nodes);
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
+}
+
+/// Submits a job to be counted by this method, or by the one that the connected workers should be faster by.
+pub(crate) async fn submit(
+    operator: &Operator,
+    n: BoardSize,
+    choice: MethodChoice,
+    priority: Priority,
+) -> anyhow::Result<JobId> {
+    let (workers, _) = match choice.named() {
+        Some(_) => Default::default(),
+        None => operator.workers_and_blocked().await?,
+    };
+    let method = choice.method_of_cluster(n, &workers);
+    let (job, found) = operator.submit(n, method, priority).await?;
+    if choice.named().is_some_and(|named| named != found) {
+        operator.cancel(job).await?;
+        bail!("{} can't have a job counted by {method}: it is of an older version", operator.coordinator());
+    }
+    Ok(job)
 }
 
 /// Who has counted a job that is done: everybody, or nobody if the coordinator does not tell soon.

@@ -10,14 +10,15 @@ use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
 use queens_coordinator::{Coordinator, Handle, Snapshot};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, WorkerChange};
-use queens_messages::{JobId, JobState, Name, Priority};
+use queens_messages::{JobId, JobState, JobStatus, Name, Priority};
 use queens_process::say;
 use queens_proto::link;
-use queens_solver::{BoardSize, Kernel};
+use queens_solver::{BoardSize, Kernel, Method};
 use queens_worker::{Config, Worker};
 use tokio_util::sync::CancellationToken;
 
 use crate::counting::counted::{Counted, Counter, kernels};
+use crate::method::MethodChoice;
 use crate::present::job::describe_failure;
 use crate::present::numbers::percent;
 use crate::present::progress::{Progress, Showing};
@@ -28,6 +29,7 @@ const NAME: &str = "local";
 /// What is to be counted in this process, and how.
 pub(crate) struct LocalCount {
     pub(crate) n: BoardSize,
+    pub(crate) method: MethodChoice,
     pub(crate) kernel: Kernel,
     pub(crate) n_threads: NonZeroUsize,
     /// Where what is counted is kept.
@@ -49,7 +51,16 @@ impl LocalCount {
         })?;
         let snapshots = coordinator.handle().snapshots();
         let before = self.done_before(&snapshots.borrow());
-        let counted = self.count_with(&coordinator.handle(), stop).await;
+        let snapshot = snapshots.borrow().clone();
+        let method = tokio::select! {
+            method = self.choose_method(&snapshot) => method?,
+            () = stop.cancelled() => {
+                tokio::task::spawn_blocking(move || coordinator.stop()).await?;
+                say("interrupted before anything was counted");
+                return Ok(None);
+            }
+        };
+        let counted = self.count_with(&coordinator.handle(), method, stop).await;
         let sources = match &counted {
             Ok(id) if snapshots.borrow().job(*id).is_some_and(|job| job.state == JobState::Done) => {
                 self.who_counted(*id).await
@@ -107,8 +118,13 @@ impl LocalCount {
     }
 
     /// Counts the job of the data directory, or a new one, until it is done or somebody interrupts.
-    async fn count_with(&self, coordinator: &Handle, stop: &CancellationToken) -> anyhow::Result<JobId> {
-        let id = self.find_or_submit(coordinator).await?;
+    async fn count_with(
+        &self,
+        coordinator: &Handle,
+        method: Method,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<JobId> {
+        let id = self.find_or_submit(coordinator, method).await?;
         if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
             return Ok(id);
         }
@@ -142,8 +158,16 @@ impl LocalCount {
         Ok(id)
     }
 
+    /// The method of the job that the data directory holds, or of a new one.
+    async fn choose_method(&self, snapshot: &Snapshot) -> anyhow::Result<Method> {
+        match held(snapshot) {
+            Some(job) => Ok(self.method.named().unwrap_or(job.method)),
+            None => self.method.find_out(self.n, self.kernel).await,
+        }
+    }
+
     /// The job that the data directory holds, or a new one.
-    async fn find_or_submit(&self, coordinator: &Handle) -> anyhow::Result<JobId> {
+    async fn find_or_submit(&self, coordinator: &Handle, method: Method) -> anyhow::Result<JobId> {
         let snapshot = coordinator.snapshots().borrow().clone();
         if let Some(other) = snapshot.jobs.iter().find(|job| job.n != self.n) {
             let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
@@ -154,13 +178,22 @@ impl LocalCount {
                 self.n
             );
         }
-        match snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled) {
+        let held = held(&snapshot);
+        if let Some(job) = held.filter(|job| job.method != method) {
+            let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
+            bail!(
+                "data directory '{}' holds a count by {}, not by {method}: choose another directory",
+                dir.display(),
+                job.method
+            );
+        }
+        match held {
             Some(job) => {
                 // Whoever counts it now wants it counted, whatever was decided for a cluster.
                 coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
                 Ok(job.id)
             }
-            None => Ok(coordinator.submit(self.n, Priority::default()).await??),
+            None => Ok(coordinator.submit(self.n, method, Priority::default()).await??),
         }
     }
 
@@ -188,6 +221,11 @@ impl LocalCount {
             }
         }
     }
+}
+
+/// The job that a data directory holds.
+fn held(snapshot: &Snapshot) -> Option<&JobStatus> {
+    snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled)
 }
 
 /// What is known of the job before anything is counted.

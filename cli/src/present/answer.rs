@@ -11,6 +11,7 @@ use crate::present::numbers::{date, plural};
 #[derive(Debug, Serialize)]
 pub(crate) struct CountAnswer {
     n: u8,
+    method: &'static str,
     solutions: String,
     fundamental: String,
     nodes: String,
@@ -39,6 +40,7 @@ impl CountAnswer {
         let published = published(n);
         Ok(Self {
             n: n.get(),
+            method: job.method.name(),
             solutions: solutions.to_string(),
             fundamental: fundamental.to_string(),
             nodes: job.progress.nodes.to_string(),

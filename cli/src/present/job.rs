@@ -17,6 +17,9 @@ pub(crate) fn line(job: &JobStatus) -> String {
         JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
         JobState::Cancelled => so_far,
+        JobState::Queued if job.waits_for.is_some() => {
+            format!("{so_far}  waits for {}", job.waits_for.as_deref().unwrap_or_default())
+        }
         _ => format!("{so_far}  workers: {n_workers}  left: {}", time_left_and_end(job)),
     }
 }
@@ -82,6 +85,7 @@ fn fundamental(job: &JobStatus) -> String {
 pub(crate) fn describe(job: &JobStatus) -> String {
     let progress = &job.progress;
     let found = if job.state == JobState::Done { "solutions" } else { "found so far" };
+    let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
     let disputed = match job.n_disputed {
         0 => String::new(),
         disputed => format!("\ndisputed      {disputed} spans: a second count differs from the recorded one"),
@@ -108,10 +112,11 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     let times: String =
         times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
     format!(
-        "job           {}\nn             {}\nstate         {}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
+        "job           {}\nn             {}\nmethod        {}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
          counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}",
         job.id,
         job.n,
+        job.method,
         job.state.name(),
         job.priority,
         progress.solutions,

@@ -256,7 +256,7 @@ mod tests {
     use std::time::Duration;
 
     use queens_messages::{Fraction, JobId, Progress, TimeLeft};
-    use queens_solver::BoardSize;
+    use queens_solver::{BoardSize, Method};
 
     use super::*;
 
@@ -278,7 +278,12 @@ mod tests {
             progress,
             time_left: TimeLeft::new(60.0, 120.0, 240.0).ok(),
             n_workers: 1,
-            ..JobStatus::new(JobId(1), BoardSize::new(19).expect("a board size"), JobState::Running)
+            ..JobStatus::new(
+                JobId(1),
+                BoardSize::new(19).expect("a board size"),
+                Method::Search,
+                JobState::Running,
+            )
         };
         let all = "n = 19  25.0 %  1 to 4 min left  67 M nodes/s  1285677152 found";
         for (width, expected) in [

@@ -114,6 +114,7 @@ fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
         [
             Column { title: "JOB", width: 4, right: true, rank: 0 },
             Column { title: "N", width: 2, right: true, rank: 1 },
+            Column { title: "METHOD", width: 6, right: false, rank: 8 },
             Column { title: "STATE", width: 9, right: false, rank: 3 },
             Column { title: "PRIO", width: 5, right: true, rank: 7 },
             Column { title: "DONE", width: PERCENTAGE, right: false, rank: 2 },
@@ -149,11 +150,12 @@ fn job_style(job: &JobStatus) -> Style {
     }
 }
 
-fn job_texts(job: &JobStatus, bar: usize) -> [String; 8] {
+fn job_texts(job: &JobStatus, bar: usize) -> [String; 9] {
     let disputed = if job.n_disputed > 0 { "!" } else { "" };
     [
         job.id.to_string(),
         job.n.to_string(),
+        job.method.to_string(),
         format!("{}{disputed}", job.state.name()),
         job.priority.to_string(),
         self::bar(job.fraction(), bar),
@@ -212,7 +214,7 @@ fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
         true => format!("{:.0} s ago", worker.silent.as_secs_f64()),
         false => "lost".to_owned(),
     };
-    let counting = worker.counting.map(|(job, span)| format!("job {job} cross {}", span.cross()));
+    let counting = worker.counting.map(|(job, span)| format!("job {job} part {}", span.cross()));
     [
         worker.name.to_string(),
         worker.state.name().to_owned(),

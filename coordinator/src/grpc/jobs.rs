@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, WorkerChange};
 use queens_messages::{JobId, Priority};
-use queens_proto::convert::worker_name;
+use queens_proto::convert::{self, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
 use queens_solver::BoardSize;
@@ -34,11 +34,13 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
-        let pb::SubmitRequest { n, priority } = request.into_inner();
+        let pb::SubmitRequest { n, priority, method } = request.into_inner();
         let n = BoardSize::try_from(n).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let submitted = self.handle.submit(n, self::priority(priority)?).await.map_err(stopped)?;
+        let (method, priority) =
+            (convert::method(method).map_err(|error| invalid_message(&error))?, self::priority(priority)?);
+        let submitted = self.handle.submit(n, method, priority).await.map_err(stopped)?;
         let job = submitted.map_err(|refusal| Status::resource_exhausted(refusal.to_string()))?;
-        Ok(Response::new(pb::SubmitResponse { job: job.0 }))
+        Ok(Response::new(pb::SubmitResponse { job: job.0, method: pb::Method::from(method).into() }))
     }
 
     async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {

@@ -70,6 +70,7 @@ mod tests {
     use std::time::Duration;
 
     use queens_messages::{WorkerState, WorkerStatus};
+    use queens_solver::Method;
 
     use super::*;
 
@@ -79,6 +80,7 @@ mod tests {
             name: Name::of_any(&"w".repeat(100)),
             build: Name::of_any("0"),
             kernel: Name::of_any("none"),
+            methods: vec![Method::Search],
             n_threads: 1,
             connected: true,
             silent: Duration::ZERO,
@@ -121,7 +123,8 @@ mod tests {
     #[test]
     fn clients_of_older_versions_learn_from_jobs_that_nothing_is_recorded() {
         let n = queens_solver::BoardSize::new(8).expect("a board size");
-        let job = queens_messages::JobStatus::new(JobId(1), n, queens_messages::JobState::Queued);
+        let job =
+            queens_messages::JobStatus::new(JobId(1), n, Method::Search, queens_messages::JobState::Queued);
         let store_error = Some("the disk is full".to_owned());
         let snapshot = Snapshot { jobs: vec![job], store_error, ..Snapshot::default() };
         assert_eq!(jobs(&snapshot, JobsPage::default()).jobs[0].store_error, "the disk is full");

@@ -1,7 +1,7 @@
 //! What is measured is told, and nothing else is.
 
 use queens_messages::{JobState, Progress};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Method};
 
 use super::*;
 use crate::store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point};
@@ -13,7 +13,7 @@ pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
     JobStatus {
         progress: Progress { nodes, work: 1 << 60, work_recorded: nodes, ..Progress::default() },
         n_workers: 1,
-        ..JobStatus::new(JobId(id), BoardSize::new(27).expect("a board size"), state)
+        ..JobStatus::new(JobId(id), BoardSize::new(27).expect("a board size"), Method::Search, state)
     }
 }
 

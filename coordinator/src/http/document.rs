@@ -23,7 +23,7 @@ mod tests {
 
     use utoipa::OpenApi;
 
-    use super::super::{crosses, explain, health, jobs, metrics, news, workers};
+    use super::super::{cells, crosses, explain, health, jobs, metrics, news, workers};
 
     const DESCRIPTION: &str = "What the pages of a coordinator are made of. There are no passwords. Requests must \
         name the coordinator by an address, a name without dots, a name of the local network, or the name it listens \
@@ -55,7 +55,7 @@ mod tests {
             jobs::resume,
             jobs::cancel,
             jobs::set_priority,
-            crosses::cells,
+            cells::cells,
             crosses::list_crosses,
             explain::explain,
             explain::draw,

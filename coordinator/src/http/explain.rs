@@ -1,4 +1,4 @@
-//! What a cross is, in words and as a picture.
+//! What a cross, or a part of halves, is, in words and as a picture.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -8,13 +8,14 @@ use queens_boards::Queen;
 use queens_boards::picture::{self, Look, Scale};
 use queens_json::Contribution;
 use queens_messages::{JobId, WorkerStatus};
-use queens_solver::{PlannedCross, Square, Symmetry};
+use queens_solver::{HalvesPart, Method, PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::answer::{Answer, Queried};
 use super::app::App;
-use super::crosses::{CrossView, PlannedJob, SquareView, planned_job, squares};
+use super::crosses::{CrossView, PlannedJob, SquareView, columns, planned_job, squares};
+use super::map::halves;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
@@ -34,7 +35,7 @@ pub(super) struct SubproblemQuery {
     subproblem: Option<u64>,
 }
 
-/// What a cross is, how it is counted, by whom and how far.
+/// What a cross, or a part of halves, is, how it is counted, by whom and how far.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Explanation {
@@ -48,11 +49,19 @@ pub(super) struct Explanation {
     image: &'static str,
     /// The queens of the cross on the image that is counted.
     counted: Vec<SquareView>,
-    /// Free rows that are filled to make a subproblem.
-    depth: u8,
+    /// How it is counted: search, whose parts are crosses, or halves.
+    method: &'static str,
+    /// Free rows that are filled to make a subproblem; of halves, the rows next to the middle.
+    depth: usize,
     /// The queens of the subproblem that was asked for, without those of the cross.
     #[cfg_attr(test, schema(required))]
     prefix: Option<Vec<SquareView>>,
+    /// Of halves: the columns that the upper half has in the subproblem that was asked for.
+    #[cfg_attr(test, schema(required))]
+    prefix_upper: Option<Vec<u8>>,
+    /// The same for the lower half.
+    #[cfg_attr(test, schema(required))]
+    prefix_lower: Option<Vec<u8>>,
     workers: Vec<Holder>,
     /// Who has counted what is recorded of it, those with the most nodes first; null if the records can't be read now.
     #[cfg_attr(test, schema(required))]
@@ -97,6 +106,10 @@ pub(super) async fn explain(
         Some(subproblem) => Some(squares(&prefix(planned, subproblem).await?)),
         None => None,
     };
+    let split = |half: usize| {
+        let columns_of = halves(planned.part())?.columns_of(subproblem?)?;
+        columns_of.get(half).map(|set| columns(*set))
+    };
     let counted_by = app.handle.contributions_to(job.id, number).await.ok();
     let snapshot = app.handle.snapshot();
     let holder = |worker: &WorkerStatus| {
@@ -110,21 +123,28 @@ pub(super) async fn explain(
         cross: CrossView::of(number, &planned, &status),
         image: describe(planned.choice().image),
         counted: squares(&planned.queens()),
-        depth: details.plan.depth(),
+        method: job.method.name(),
+        depth: match job.method {
+            Method::Search => details.plan.depth().into(),
+            // As many as any subproblem has; none is looked for.
+            Method::Halves => planned.subproblems().queens(0).len(),
+        },
         prefix,
+        prefix_upper: split(0),
+        prefix_lower: split(1),
         workers: snapshot.workers.iter().filter_map(holder).collect(),
         counted_by: counted_by.map(|counted_by| Contribution::all(&counted_by)),
     }))
 }
 
-fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedCross), RequestRefusal> {
+fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedPart), RequestRefusal> {
     let number = cross.parse::<u32>().ok();
-    let found = number.and_then(|number| Some((number, *details.plan.cross(number)?)));
+    let found = number.and_then(|number| Some((number, *details.plan.part(number)?)));
     found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no cross '{cross}'")))
 }
 
 /// The queens of a subproblem below those of its cross, on the image that is counted.
-async fn prefix(planned: PlannedCross, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
+async fn prefix(planned: PlannedPart, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
     if subproblem >= planned.choice().n_subproblems {
         return Err(RequestRefusal::not_found(format!("the cross has no subproblem {subproblem}")));
     }
@@ -149,7 +169,8 @@ const fn describe(image: Symmetry) -> &'static str {
     }
 }
 
-/// The board that is counted, with the queens of the cross and, on green squares, those of a subproblem.
+/// The board that is counted, with the queens of the cross and, on green squares, those of a subproblem; of halves, with
+/// the middle row's queen, those of a subproblem, and on marked squares the columns that each half has.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",
@@ -179,8 +200,23 @@ pub(super) async fn draw(
         |look| move |square: Square| (Queen { row: square.row.into(), column: square.column.into() }, look);
     let queens = planned.queens().into_iter().map(queen(Look::Queen));
     let queens: Vec<_> = queens.chain(prefix.into_iter().map(queen(Look::Safe))).collect();
-    let svg = picture::position(job.n.get().into(), &queens, Scale { tile: TILE });
+    let marked = halves(planned.part()).map(|halves| marked(job.n.get(), halves, subproblem));
+    let marked = marked.unwrap_or_default();
+    let svg = picture::marked_position(job.n.get().into(), &marked, &queens, Scale { tile: TILE });
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg))
+}
+
+/// The squares of each half on the columns that it has: as far as the part tells, or all that a subproblem tells.
+fn marked(n: u8, halves: &HalvesPart, subproblem: Option<u64>) -> Vec<Queen> {
+    let known = [halves.upper_columns(), halves.lower_columns()];
+    let of_subproblem = subproblem.and_then(|number| halves.columns_of(number));
+    let [upper, lower] = of_subproblem.unwrap_or(known);
+    let squares = |rows: std::ops::Range<u8>, set: u32| {
+        let columns = columns(set);
+        rows.flat_map(move |row| columns.clone().into_iter().map(move |column| (row, column)))
+    };
+    let all = squares(0..n / 2, upper).chain(squares(n.div_ceil(2)..n, lower));
+    all.map(|(row, column)| Queen { row: row.into(), column: column.into() }).collect()
 }
 
 #[cfg(test)]

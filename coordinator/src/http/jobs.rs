@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use queens_json::Contribution;
 use queens_ledger::JobChange;
 use queens_messages::Priority;
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Body, Page, Queried, carried_out};
@@ -62,6 +62,9 @@ pub(super) struct Submission {
     /// The size of the board.
     #[cfg_attr(test, schema(minimum = 0, maximum = 32))]
     n: u32,
+    /// How it is to be counted; by search if not given.
+    #[cfg_attr(test, schema(schema_with = method))]
+    method: Option<String>,
     /// How urgent it is; 0 if not given.
     #[serde(default)]
     #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
@@ -79,10 +82,13 @@ pub(super) async fn submit(
     State(app): State<App>,
     body: Body<Submission>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(Submission { n, priority })) = body?;
+    let Json(Object(Submission { n, method, priority })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
+    let method = method.map_or(Ok(Method::Search), |method| method.parse());
+    let method =
+        method.map_err(|error: InvalidMethod| RequestRefusal::bad_request(format!("the method: {error}")))?;
     let priority = self::priority(priority)?;
-    let job = carried_out(&app, app.handle.submit(n, priority)).await??;
+    let job = carried_out(&app, app.handle.submit(n, method, priority)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
 
@@ -232,4 +238,12 @@ pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> A
     find(&app.handle.snapshot(), job)?;
     let points = app.handle.curves().lock().levels(job);
     Ok(Json(History { levels: levels(&points) }))
+}
+
+#[cfg(test)]
+fn method() -> utoipa::openapi::schema::Object {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let text = text.description(Some("How it is to be counted; by search if not given."));
+    text.enum_values(Some(Method::ALL.map(Method::name))).build()
 }

@@ -3,7 +3,7 @@
 use axum::routing::{MethodRouter, get, post};
 
 use super::app::App;
-use super::{crosses, document, explain, health, jobs, metrics, news, pages, workers};
+use super::{cells, crosses, document, explain, health, jobs, metrics, news, pages, workers};
 
 /// Each path with its methods.
 pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
@@ -18,7 +18,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs/{job}", get(jobs::job)),
         ("/api/v1/jobs/{job}/history", get(jobs::history)),
         ("/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
-        ("/api/v1/jobs/{job}/cells", get(crosses::cells)),
+        ("/api/v1/jobs/{job}/cells", get(cells::cells)),
         ("/api/v1/jobs/{job}/crosses", get(crosses::list_crosses)),
         ("/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),
         ("/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(explain::draw)),

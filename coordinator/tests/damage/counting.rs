@@ -11,9 +11,9 @@ use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Store, StoreError};
 use queens_messages::{
-    Delta, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, ToWorker, WorkerId,
+    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, ToWorker, WorkerId,
 };
-use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span};
+use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span};
 use tempfile::TempDir;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -21,12 +21,13 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// The files of a directory, by name.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// What a board's crosses count to, so that counting takes no time. (Their subproblems are one each.)
+/// What a board's subproblems count to, so that counting takes no time.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) n: BoardSize,
     plan: Plan,
-    counts: Vec<Count>,
+    /// Of each part, what each subproblem counts to.
+    counts: Vec<Vec<Count>>,
 }
 
 /// How a directory was refused.
@@ -39,19 +40,23 @@ pub(crate) enum Refused {
 }
 
 impl Board {
-    pub(crate) fn new(n: u8) -> Self {
+    pub(crate) fn new(n: u8, method: Method) -> Self {
         let n = BoardSize::new(n).expect("a board size");
-        let plan = Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it");
-        let count = |planned: &queens_solver::PlannedCross| {
-            assert!(planned.choice().n_subproblems <= 1);
-            planned.subproblems().count(0..1, Kernel::best(), &NEVER).expect("nobody stops it")
+        let plan = Plan::new(n, method, NonZeroUsize::MIN, &NEVER).expect("nobody stops it");
+        let count = |planned: &queens_solver::PlannedPart| {
+            let mut subproblems = planned.subproblems();
+            let mut count = |number| subproblems.count(number..number + 1, Kernel::best(), &NEVER);
+            let all = 0..planned.choice().n_subproblems;
+            all.map(|number| count(number).expect("nobody stops it")).collect()
         };
-        let counts = plan.crosses().iter().map(count).collect();
+        let counts = plan.parts().iter().map(count).collect();
         Self { n, plan, counts }
     }
 
     fn count(&self, span: Span) -> Count {
-        self.counts[span.cross() as usize]
+        let numbers = usize::try_from(span.from()).expect("few")..usize::try_from(span.to()).expect("few");
+        let counts = self.counts[span.cross() as usize][numbers].iter();
+        counts.fold(Count::default(), |sum, count| sum.checked_add(*count).expect("small"))
     }
 
     /// Goes on with the directory, like `queens count`, until a share of the board is recorded; `seen` is called after
@@ -74,7 +79,10 @@ impl Board {
         if let Some(other) = ledger.jobs().iter().find(|job| job.n != self.n) {
             return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
         }
-        let job = ledger.jobs().last().map_or_else(|| ledger.submit(self.n, 1_800_000_000_000), |job| job.id);
+        let job = ledger
+            .jobs()
+            .last()
+            .map_or_else(|| ledger.submit(self.n, self.plan.method(), 1_800_000_000_000), |job| job.id);
         let worker = self.connect(&mut ledger);
         let mut leases: Vec<Lease> = Vec::new();
         for sequence in 1.. {
@@ -90,7 +98,7 @@ impl Board {
             if status.state == JobState::Done || status.fraction() >= share {
                 return Ok(status);
             }
-            for (job, _) in effects.plans {
+            for (job, ..) in effects.plans {
                 ledger.planned(Duration::ZERO, job, self.plan.clone());
             }
             for (_, message) in effects.messages {
@@ -109,7 +117,8 @@ impl Board {
 
     /// Nodes a second of a machine that is slow enough to get the board in many leases.
     fn speed(&self) -> f64 {
-        self.plan.work() as f64 / 400.0
+        // No ledger believes less.
+        (self.plan.work() as f64 / 400.0).max(1.0)
     }
 
     fn connect(&self, ledger: &mut Ledger) -> WorkerId {
@@ -122,6 +131,10 @@ impl Board {
             n_threads: 4,
             speed: Speed::try_from(self.speed()).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
+            halves: Some(HalvesSkill {
+                decomposition: Method::Halves.decomposition(),
+                speed: Speed::try_from(self.speed()).expect("a speed"),
+            }),
             held: Vec::new(),
         };
         ledger.connect(Duration::ZERO, hello).expect("in order");

@@ -9,7 +9,7 @@ use std::{env, io, thread};
 
 use queens_coordinator::store::sqlite::{RecoverError, audit, recover};
 use queens_messages::JobState;
-use queens_solver::published;
+use queens_solver::{Method, published};
 
 use crate::counting::{Board, Files, Refused, directory, files};
 use crate::kinds::Kind;
@@ -23,8 +23,8 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    pub(crate) fn new(n: u8) -> Self {
-        let board = Board::new(n);
+    pub(crate) fn new(n: u8, method: Method) -> Self {
+        let board = Board::new(n, method);
         let dir = tempfile::tempdir().expect("a temporary directory");
         let stages = std::cell::RefCell::new(Vec::<(f64, Files)>::new());
         let mut keep = |share: f64| {
@@ -158,7 +158,8 @@ fn strike(bases: &[Base], kind: Kind, seed: u64, tallies: &Mutex<BTreeMap<Kind, 
 #[test]
 fn no_damage_gives_a_wrong_total() {
     let (n_damages, seed) = (number("QUEENS_DAMAGES", 300), number("QUEENS_DAMAGE_SEED", 1));
-    let bases: Vec<Base> = [12, 13, 14].into_iter().map(Base::new).collect();
+    let boards = [(12, Method::Search), (13, Method::Halves), (14, Method::Search)];
+    let bases: Vec<Base> = boards.map(|(n, method)| Base::new(n, method)).into();
     let (next, tallies) = (AtomicU64::new(0), Mutex::default());
     let strikes = || loop {
         let i = next.fetch_add(1, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use queens_coordinator::store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
 use queens_ledger::store::{Phase, Store, StoreError, Stored, Write};
-use queens_solver::published;
+use queens_solver::{Method, published};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -59,8 +59,8 @@ fn finish(board: &Board, dir: &Path) {
 
 #[test]
 fn all_of_a_sound_directory_is_kept() {
-    let base = Base::new(12);
-    for (share, sound) in &base.stages {
+    let bases = Method::ALL.map(|method| Base::new(12, method));
+    for (base, (share, sound)) in bases.iter().flat_map(|base| base.stages.iter().map(move |it| (base, it))) {
         let original = directory(sound);
         let before = load(original.path());
         let (recovered, new) = recovered(sound);
@@ -75,7 +75,7 @@ fn all_of_a_sound_directory_is_kept() {
 
 #[test]
 fn a_damaged_page_costs_what_is_on_it() {
-    let base = Base::new(12);
+    let base = Base::new(12, Method::Search);
     let (_, done) = base.stages.last().expect("stages");
     let done = closed(done);
     let original = load(directory(&done).path());
@@ -104,9 +104,26 @@ fn a_damaged_page_costs_what_is_on_it() {
     assert!(kept >= (n_pages - 1) * all, "{kept} of {}", n_pages * all);
 }
 
+/// Of a job whose own row is lost, its other rows tell the method.
+#[test]
+fn a_lost_job_is_known_by_its_parts() {
+    for method in Method::ALL {
+        let base = Base::new(12, method);
+        let (_, done) = base.stages.last().expect("stages");
+        let dir = directory(&closed(done));
+        let database = Connection::open(dir.path().join(DATABASE)).expect("opens");
+        database.execute_batch("UPDATE job SET digest = digest + 1").expect("SQL");
+        drop(database);
+        let (recovered, new) = recovered(&files(dir.path()));
+        let [RecoveredJob { job, was_lost: true, .. }] = &recovered.jobs[..] else { panic!("{recovered:?}") };
+        assert_eq!((job.n, job.method, job.decomposition), (base.board.n, method, method.decomposition()));
+        finish(&base.board, new.path());
+    }
+}
+
 #[test]
 fn what_is_only_in_the_log_is_kept() {
-    let base = Base::new(12);
+    let base = Base::new(12, Method::Search);
     let (_, live) = &base.stages[base.stages.len() - 2];
     let before = load(directory(live).path());
     assert!(live["queens.db-wal"].len() > PAGE);
@@ -120,7 +137,7 @@ fn what_is_only_in_the_log_is_kept() {
 
 #[test]
 fn decisions_are_kept_and_what_was_changed_is_not() {
-    let base = Base::new(12);
+    let base = Base::new(12, Method::Search);
     let (_, done) = base.stages.last().expect("stages");
     let dir = directory(&closed(done));
     let mut store = SqliteStore::open(dir.path()).expect("opens");
@@ -165,7 +182,7 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
 /// one.
 #[test]
 fn the_plan_is_that_of_the_board_whatever_is_stored() {
-    let base = Base::new(12);
+    let base = Base::new(12, Method::Search);
     let (_, done) = base.stages.last().expect("stages");
     let dir = directory(&closed(done));
     Connection::open(dir.path().join(DATABASE))
@@ -184,7 +201,7 @@ fn recovering_overwrites_nothing_and_needs_something() {
         let error = recover(damaged, new).expect_err("is refused").to_string();
         assert!(error.contains(expected), "{expected} expected, not {error}");
     }
-    let base = Base::new(12);
+    let base = Base::new(12, Method::Search);
     let sound = directory(&base.stages[0].1);
     let new = new_dir();
     fs::write(new.path().join("precious"), "mine").expect("writes");
@@ -224,7 +241,7 @@ fn recovering_overwrites_nothing_and_needs_something() {
 /// The command says what it kept and what to do next.
 #[test]
 fn the_command_tells_what_it_kept() {
-    let base = Base::new(12);
+    let base = Base::new(12, Method::Search);
     let (_, done) = base.stages.last().expect("stages");
     let dir = directory(&closed(done));
     let database = Connection::open(dir.path().join(DATABASE)).expect("opens");

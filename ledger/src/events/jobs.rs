@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::JobId;
-use queens_solver::{BoardSize, Plan};
+use queens_solver::{BoardSize, Method, Plan};
 use thiserror::Error;
 
 use crate::book::Book;
@@ -23,9 +23,9 @@ pub struct UnknownJob(pub JobId);
 /// A job goes on where it was left.
 pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreError> {
     let job = restored(stored)?;
-    let (id, n, phase) = (job.id(), job.entry().n, job.phase());
+    let (id, n, method, phase) = (job.id(), job.entry().n, job.method(), job.phase());
     if phase == Phase::Planning {
-        book.changes().want_plan(id, n);
+        book.changes().want_plan(id, n, method);
     }
     book.add_job(job);
     // The last coordinator may have recorded all of it and not written that it is done.
@@ -33,11 +33,11 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
     Ok(())
 }
 
-pub(crate) fn submit(book: &mut Book, n: BoardSize, created_ms: u64) -> JobId {
+pub(crate) fn submit(book: &mut Book, n: BoardSize, method: Method, created_ms: u64) -> JobId {
     let id = JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1));
-    book.add_job(Job::new(JobEntry::new(id, n, created_ms), None));
+    book.add_job(Job::new(JobEntry::new(id, n, method, created_ms), None));
     book.changes().change_entry(id);
-    book.changes().want_plan(id, n);
+    book.changes().want_plan(id, n, method);
     id
 }
 

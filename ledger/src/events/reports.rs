@@ -97,6 +97,7 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
         return SpanOutcome::Unleased;
     }
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
+    let method = job.method();
     let is_granted = report_on(book, worker, delta, work);
     if phase == Phase::Cancelled {
         return SpanOutcome::Discarded;
@@ -121,7 +122,7 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
         (Some(_), Overlap::None) => {
             book.change_job(id, |job| job.counting_mut().map(|it| it.record(span, delta.count)));
             let (nodes, duration) = (delta.count.nodes, delta.duration);
-            book.change_worker(worker, |worker| worker.note_recorded(work, nodes, duration));
+            book.change_worker(worker, |worker| worker.note_recorded(method, work, nodes, duration));
             write_record(book, worker, delta, source);
             SpanOutcome::Recorded
         }

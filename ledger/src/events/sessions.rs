@@ -59,7 +59,7 @@ fn check(book: &Book, hello: &Hello) -> Result<(), WorkerRefusal> {
 /// the lease is remembered.
 fn adopt(book: &mut Book, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
-    if !book.jobs().get(job).is_some_and(|job| job.is_active()) {
+    if !book.jobs().get(job).is_some_and(|job| job.is_active()) || !book.can_count(worker, job) {
         return book.changes().send(worker, ToWorker::Cancel(id));
     }
     let granted = granted(book, worker, &held);

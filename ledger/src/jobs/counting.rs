@@ -40,14 +40,14 @@ impl Counting {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
         let (changed, progress) = (BTreeMap::new(), Progress::default());
         let mut counting = Self { plan, coverage, changed, free, failed, progress };
-        for (number, planned) in (0..).zip(counting.plan.crosses()) {
+        for (number, planned) in (0..).zip(counting.plan.parts()) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
             let whole = Span::new(number, 0, all).ok();
             let left = whole.into_iter().flat_map(|whole| unrecorded(recorded, whole));
             left.for_each(|span| counting.free.insert(span));
             let progress = &mut counting.progress;
-            progress.solutions += u128::from(planned.cross().weight()) * recorded.solutions;
+            progress.solutions += u128::from(planned.weight()) * recorded.solutions;
             progress.nodes += recorded.nodes;
             progress.n_subproblems += u128::from(all);
             progress.n_recorded += u128::from(recorded.recorded.len());
@@ -88,7 +88,7 @@ impl Counting {
 
     /// Whether the span lies in a cross of the plan.
     pub(crate) fn has(&self, span: Span) -> bool {
-        self.plan.cross(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
+        self.plan.part(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
     }
 
     /// How `span`, which must lie in the plan, meets what is recorded.
@@ -107,7 +107,7 @@ impl Counting {
     /// Adds a span of which nothing is recorded yet.
     pub(crate) fn record(&mut self, span: Span, count: Count) {
         assert_eq!(self.overlap(span), Overlap::None, "a span is added to a total once");
-        let planned = &self.plan.crosses()[span.cross() as usize];
+        let planned = &self.plan.parts()[span.cross() as usize];
         let coverage = &mut self.coverage[span.cross() as usize];
         let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
         let before = coverage.recorded.len();
@@ -119,7 +119,7 @@ impl Counting {
         coverage.solutions += u128::from(count.solutions);
         coverage.nodes += u128::from(count.nodes);
         let progress = &mut self.progress;
-        progress.solutions += u128::from(planned.cross().weight()) * u128::from(count.solutions);
+        progress.solutions += u128::from(planned.weight()) * u128::from(count.solutions);
         progress.nodes += u128::from(count.nodes);
         progress.n_recorded += u128::from(span.n_subproblems());
         progress.work_recorded -= share_of_work(work, before, all);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{JobId, Priority, Progress};
-use queens_solver::{Choice, Plan};
+use queens_solver::{Choice, Method, Plan};
 
 use crate::jobs::counting::Counting;
 use crate::store::{Coverage, JobEntry, Phase};
@@ -37,6 +37,11 @@ impl Job {
 
     pub(crate) fn id(&self) -> JobId {
         self.entry.id
+    }
+
+    /// How it is counted.
+    pub(crate) fn method(&self) -> Method {
+        self.entry.method
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -96,8 +101,8 @@ impl Job {
 
     /// Its plan is made: it is there to be counted.
     pub(crate) fn begin(&mut self, plan: Arc<Plan>) -> Vec<Choice> {
-        let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
-        let coverage = vec![Coverage::default(); plan.crosses().len()];
+        let choices = plan.parts().iter().map(|planned| *planned.choice()).collect();
+        let coverage = vec![Coverage::default(); plan.parts().len()];
         self.counting = Some(Counting::new(plan, coverage));
         self.entry.phase = Phase::Active;
         choices

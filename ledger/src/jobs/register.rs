@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_messages::{JobId, Priority};
+use queens_solver::Method;
 
+use crate::by_method::ByMethod;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::{Job, Rank};
 
@@ -15,8 +17,8 @@ pub(crate) struct Jobs {
     all: BTreeMap<JobId, Job>,
     /// Jobs that are there to be counted, paused ones included, in the order they are served.
     active: BTreeSet<Rank>,
-    /// Those of them with free spans that workers may get.
-    free: BTreeSet<Rank>,
+    /// Those of them of each method with free spans that workers may get.
+    free: ByMethod<BTreeSet<Rank>>,
     /// Those of them with failed spans that some worker may still try.
     to_retry: BTreeSet<Rank>,
     /// Jobs with failed spans.
@@ -53,12 +55,12 @@ impl Jobs {
         let job = self.all.get_mut(&id)?;
         let before = job.rank();
         let changed = change(job);
-        let rank = job.rank();
+        let (rank, method) = (job.rank(), job.method());
         let is_active = job.is_active();
         let servable = job.servable().filter(|_| is_active);
         let memberships = [
             (&mut self.active, is_active),
-            (&mut self.free, servable.is_some_and(Counting::has_free)),
+            (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
             (&mut self.to_retry, servable.is_some_and(|counting| counting.failed().are_there_to_try())),
         ];
         let has_failed = job.counting().is_some_and(|counting| !counting.failed().is_empty());
@@ -95,9 +97,9 @@ impl Jobs {
         Some((self.active.first()?.0.0, self.active.last()?.0.0))
     }
 
-    /// The first job with free spans that workers may get.
-    pub(crate) fn first_free(&self) -> Option<Rank> {
-        self.free.first().copied()
+    /// The first job of a method with free spans that workers may get.
+    pub(crate) fn first_free(&self, method: Method) -> Option<Rank> {
+        self.free.of(method).first().copied()
     }
 
     /// Jobs with failed spans that some worker may still try, in the order they are served.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use queens_messages::JobId;
-use queens_solver::{DECOMPOSITION_VERSION, Plan, WrongCrosses};
+use queens_solver::{Method, Plan, WrongParts};
 use thiserror::Error;
 
 use crate::jobs::counting::Counting;
@@ -18,12 +18,15 @@ const REPAIR: &str = "restore a backup, or keep what proves itself with 'queens-
 pub enum RestoreError {
     /// The numbers of its subproblems mean something else here.
     #[error(
-        "job {job} was counted with decomposition version {found}, this program has version {DECOMPOSITION_VERSION}: \
-         use the program it was begun with, or another directory"
+        "job {job} was counted with decomposition version {found} of the method {method}, this program has version {}: \
+         use the program it was begun with, or another directory",
+        method.decomposition()
     )]
     Decomposition {
         /// The job.
         job: JobId,
+        /// How it was counted.
+        method: Method,
         /// The version it was counted with.
         found: u32,
     },
@@ -33,7 +36,7 @@ pub enum RestoreError {
         /// The job.
         job: JobId,
         /// What is wrong with it.
-        reason: WrongCrosses,
+        reason: WrongParts,
     },
     /// It is said to be done, and is not.
     #[error("job {job} is done, but not all of it is recorded: {REPAIR}")]
@@ -66,16 +69,17 @@ pub enum RestoreError {
 pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
     let StoredJob { entry, choices, coverage } = stored;
     let job = entry.id;
-    if entry.decomposition != DECOMPOSITION_VERSION {
-        return Err(RestoreError::Decomposition { job, found: entry.decomposition });
+    let method = entry.method;
+    if entry.decomposition != method.decomposition() {
+        return Err(RestoreError::Decomposition { job, method, found: entry.decomposition });
     }
     let mut counting = None;
     if let Some(choices) = choices {
-        let plan =
-            Plan::from_choices(entry.n, &choices).map_err(|reason| RestoreError::Plan { job, reason })?;
-        let mut all = vec![Coverage::default(); plan.crosses().len()];
+        let plan = Plan::from_choices(entry.n, method, &choices)
+            .map_err(|reason| RestoreError::Plan { job, reason })?;
+        let mut all = vec![Coverage::default(); plan.parts().len()];
         for (cross, coverage) in coverage {
-            let n_subproblems = plan.cross(cross).map_or(0, |cross| cross.choice().n_subproblems);
+            let n_subproblems = plan.part(cross).map_or(0, |cross| cross.choice().n_subproblems);
             let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
             match all.get_mut(cross as usize) {
                 Some(slot) if end <= n_subproblems => *slot = coverage,

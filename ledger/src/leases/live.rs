@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, WorkerId};
-use queens_solver::{Plan, Span};
+use queens_solver::{Method, Plan, Span};
 
 use crate::load::Load;
 use crate::records::merged;
@@ -17,6 +17,7 @@ use crate::work::{n_subproblems_of, work_of};
 pub(crate) struct LiveLease {
     id: LeaseId,
     job: JobId,
+    method: Method,
     worker: WorkerId,
     /// What is not reported yet. It is counted in this order.
     spans: SpanSet,
@@ -59,6 +60,7 @@ impl LiveLease {
         Self {
             id,
             job,
+            method: plan.method(),
             worker,
             spans,
             cut: SpanSet::default(),
@@ -119,8 +121,8 @@ impl LiveLease {
 
     /// What it adds to the load of its worker and of its job.
     pub(crate) fn load(&self) -> Load {
-        let Self { work, heard, recalled, .. } = *self;
-        Load { work, heard, recalled, can_be_cut: self.can_be_cut() }
+        let Self { method, work, heard, recalled, .. } = *self;
+        Load { method, work, heard, recalled, can_be_cut: self.can_be_cut() }
     }
 
     /// Whether a report of this worker on this job can be about this lease.

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, WorkerId};
-use queens_solver::Span;
+use queens_solver::{Method, Span};
 
+use crate::by_method::ByMethod;
 use crate::later::later;
 use crate::leases::former::FormerLeases;
 use crate::leases::live::{EndedLease, LiveLease};
@@ -25,8 +26,8 @@ pub(crate) struct Leases {
     live: BTreeMap<LeaseId, LiveLease>,
     former: FormerLeases,
     tokens: Tokens,
-    /// Running leases that may be cut, by when they should end.
-    ends: BTreeSet<(Duration, LeaseId)>,
+    /// Running leases of each method that may be cut, by when they should end.
+    ends: ByMethod<BTreeSet<(Duration, LeaseId)>>,
     /// Running leases, by when they are overdue.
     deadlines: BTreeSet<(Duration, LeaseId)>,
     /// Where each is in the indexes above, as their keys change with time and speed.
@@ -35,7 +36,7 @@ pub(crate) struct Leases {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Keys {
-    end: Option<Duration>,
+    end: Option<(Method, Duration)>,
     deadline: Option<Duration>,
 }
 
@@ -58,9 +59,9 @@ impl Leases {
         self.former.has(id)
     }
 
-    /// The running lease that should end last, of those that may be cut.
-    pub(crate) fn last_end(&self) -> Option<(Duration, LeaseId)> {
-        self.ends.last().copied()
+    /// The running lease of a method that should end last, of those that may be cut.
+    pub(crate) fn last_end(&self, method: Method) -> Option<(Duration, LeaseId)> {
+        self.ends.of(method).last().copied()
     }
 
     /// The lease that is overdue first.
@@ -81,7 +82,7 @@ impl Leases {
             live: BTreeMap::new(),
             former: FormerLeases::default(),
             tokens,
-            ends: BTreeSet::new(),
+            ends: ByMethod::default(),
             deadlines: BTreeSet::new(),
             keys: BTreeMap::new(),
         }
@@ -108,10 +109,12 @@ impl Leases {
         let load = lease.load();
         let expected = load.work as f64 / speed;
         let keys = Keys {
-            end: load.can_be_cut.then(|| later(load.heard, expected)),
+            end: load.can_be_cut.then(|| (load.method, later(load.heard, expected))),
             deadline: Some(later(load.heard, OVERDUE_SECONDS + OVERDUE_FACTOR * expected)),
         };
-        self.ends.extend(keys.end.map(|end| (end, id)));
+        if let Some((method, end)) = keys.end {
+            self.ends.of_mut(method).insert((end, id));
+        }
         self.deadlines.extend(keys.deadline.map(|deadline| (deadline, id)));
         self.keys.insert(id, keys);
     }
@@ -137,7 +140,7 @@ impl Leases {
 
     fn forget_keys(&mut self, id: LeaseId) {
         let keys = self.keys.remove(&id).unwrap_or_default();
-        keys.end.map(|end| self.ends.remove(&(end, id)));
+        keys.end.map(|(method, end)| self.ends.of_mut(method).remove(&(end, id)));
         keys.deadline.map(|deadline| self.deadlines.remove(&(deadline, id)));
     }
 }

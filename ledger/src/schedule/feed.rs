@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use queens_messages::{JobId, WorkerId};
-use queens_solver::Span;
+use queens_solver::{Method, Span};
 
 use crate::book::Book;
 use crate::schedule::recall::recall_less_urgent;
@@ -27,27 +27,36 @@ pub(crate) fn feed(book: &mut Book) {
 }
 
 /// The next worker that may hold more, after the one that was fed last, and the job it gets some of.
+///
+/// It gets the first job in order that it can count: one that nobody here can count keeps nobody waiting.
 fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
-    let free = book.jobs().first_free();
-    let worker = book.workers().next_hungry()?;
-    let failed = book.jobs().to_retry().take_while(|(rank, _)| free.is_none_or(|free| *rank <= free));
-    let mut failed = failed.filter_map(|(_, job)| Some((job.id(), job.counting()?.failed())));
-    if free.is_some() {
-        let to_try = failed.find(|(_, failed)| failed.to_try(worker).is_some()).map(|(id, _)| id);
-        return Some((worker, to_try.or(free.map(|(_, id)| id))?));
+    let first_free = |method: &Method| book.jobs().first_free(*method);
+    let methods: Vec<Method> =
+        Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
+    let failed = || {
+        let jobs = book.jobs().to_retry();
+        jobs.filter_map(|(rank, job)| Some((rank, job.method(), job.counting()?.failed())))
+    };
+    if let Some(worker) = book.workers().next_hungry(&methods) {
+        let can_count = |method: Method| book.workers().get(worker).is_some_and(|it| it.can_count(method));
+        let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
+        let mut failed = failed().take_while(|(rank, ..)| *rank <= free);
+        let to_try = failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker).is_some());
+        return Some((worker, to_try.map_or(free.1, |(rank, ..)| rank.1)));
     }
     // A span that may be tried has failed on two workers at most: of three workers one may try it.
-    let hungry = book.workers().readiness().hungry();
-    let mut pairs = failed.flat_map(|(id, failed)| {
-        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, id))
+    let mut pairs = failed().flat_map(|(rank, method, failed)| {
+        let hungry = book.workers().readiness(method).hungry();
+        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.1))
     });
     pairs.next()
 }
 
 /// Gives one lease to a hungry worker.
 fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
-    let Some(speed) = book.workers().get(worker).map(|worker| worker.estimated()) else { return };
-    let power = book.workers().readiness().power();
+    let Some(method) = book.method(job) else { return };
+    let Some(speed) = book.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
+    let power = book.workers().readiness(method).power();
     let taken = book.change_job(job, |job| {
         let counting = job.counting_mut()?;
         if let Some((failed, tried)) = counting.take_failed(worker) {

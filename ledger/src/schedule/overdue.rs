@@ -26,7 +26,7 @@ pub(crate) fn take_back_overdue(book: &mut Book) {
         let Some(lease) = book.leases().get(id) else { return };
         let (worker, job) = (lease.worker(), lease.job());
         let is_all_there_is = book.counting(job).is_some_and(|counting| !counting.has_free());
-        let useful = book.workers().readiness().useful();
+        let useful = book.workers().readiness(lease.load().method).useful();
         let has_others = useful.len() > usize::from(useful.contains(&worker));
         if !is_all_there_is || !has_others {
             book.postpone_deadline(id, now + LOOK_AGAIN);

@@ -1,10 +1,13 @@
 //! What workers are to give back because something is more urgent.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use queens_messages::{JobId, LeaseId, Priority, WorkerId};
+use queens_solver::Method;
 
 use crate::book::Book;
+use crate::jobs::job::Rank;
 use crate::schedule::size::shortest_seconds;
 use crate::workers::worker::Worker;
 
@@ -43,11 +46,20 @@ pub(crate) fn preempt(book: &mut Book) {
     if book.jobs().priorities().is_none_or(|(first, last)| first == last) {
         return;
     }
-    let Some((urgent, job)) = book.jobs().first_free().map(|(priority, job)| (priority.0, job)) else {
-        return;
-    };
+    let mut urgent: Vec<(Rank, Method)> = Vec::new();
+    for method in Method::ALL {
+        urgent.extend(book.jobs().first_free(method).map(|rank| (rank, method)));
+    }
+    urgent.sort_unstable();
+    for (rank, method) in urgent {
+        preempt_for(book, rank, method);
+    }
+}
+
+/// Recalls leases from workers that this job could use, which is the first of its method.
+fn preempt_for(book: &mut Book, (Reverse(urgent), job): Rank, method: Method) {
     let mut work_left = work_nobody_holds(book, job);
-    let shortest = shortest_seconds(book.workers().readiness().power());
+    let shortest = shortest_seconds(book.workers().readiness(method).power());
     let held = book.workers().held_jobs().filter_map(|job| Some(book.jobs().get(job)?.rank()));
     // The least urgent first.
     let less_urgent: BTreeSet<_> = held.filter(|rank| rank.0.0 < urgent).collect();
@@ -58,7 +70,7 @@ pub(crate) fn preempt(book: &mut Book) {
                 return;
             }
             let useful = book.workers().get(worker).filter(|worker| worker.is_of_use());
-            let Some(speed) = useful.map(Worker::whole_speed) else { continue };
+            let Some(speed) = useful.and_then(|worker| worker.whole_speed(method)) else { continue };
             if recall_less_urgent(book, worker, urgent) {
                 // A job that is almost done is not worth the disturbance of all.
                 work_left -= speed * shortest;

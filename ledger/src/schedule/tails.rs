@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, ToWorker, WorkerId};
-use queens_solver::Span;
+use queens_solver::{Method, Span};
 
 use crate::book::Book;
 use crate::later::later;
@@ -17,26 +17,35 @@ use crate::schedule::size::{shortest_seconds, whole_nodes};
 const MOST_TAILS: usize = 64;
 const MOST_LOOKS: usize = 256;
 
-/// When no work is free, cuts off the later half of what the slowest leases have left and gives it to threads
-/// that have nothing to do: the fastest first, as a tail should not go back to the worker that was too slow for it.
+/// When no work of a method is free, shares what its leases have left.
 pub(crate) fn share_tails(book: &mut Book) {
-    if book.jobs().first_free().is_some() || book.workers().readiness().first_idle().is_none() {
+    for method in Method::ALL {
+        if book.jobs().first_free(method).is_none() {
+            share_tails_of(book, method);
+        }
+    }
+}
+
+/// Cuts off the later half of what the slowest leases have left and gives it to threads that have nothing to do: the
+/// fastest first, as a tail should not go back to the worker that was too slow for it.
+fn share_tails_of(book: &mut Book, method: Method) {
+    if book.workers().readiness(method).first_idle().is_none() {
         return;
     }
-    let worth_it = 2.0 * shortest_seconds(book.workers().readiness().power());
+    let worth_it = 2.0 * shortest_seconds(book.workers().readiness(method).power());
     let soon = later(book.now(), worth_it);
-    look_at_late_queues(book, soon);
+    look_at_late_queues(book, soon, method);
     let mut n_shared = 0;
     for _ in 0..MOST_LOOKS {
-        let readiness = book.workers().readiness();
+        let readiness = book.workers().readiness(method);
         let Some(idle) = readiness.first_idle().filter(|_| n_shared < MOST_TAILS) else { return };
-        let running = book.leases().last_end().filter(|&(end, _)| end >= soon);
+        let running = book.leases().last_end(method).filter(|&(end, _)| end >= soon);
         let waiting = readiness.last_queue_end().filter(|&(end, _)| end >= soon);
         let tail = match (running, waiting) {
             (Some((end, lease)), queue) if queue.is_none_or(|(queue_end, _)| queue_end <= end) => {
                 cut_running(book, lease)
             }
-            (_, Some((_, worker))) => take_waiting(book, worker, worth_it),
+            (_, Some((_, worker))) => take_waiting(book, worker, method, worth_it),
             (_, None) => return,
         };
         if let Some((job, tail)) = tail {
@@ -47,16 +56,16 @@ pub(crate) fn share_tails(book: &mut Book) {
 }
 
 /// Workers whose waiting leases should have ended by `soon` are late, if they wait still: they end later.
-fn look_at_late_queues(book: &mut Book, soon: Duration) {
+fn look_at_late_queues(book: &mut Book, soon: Duration, method: Method) {
     for _ in 0..MOST_LOOKS {
-        let Some((end, worker)) = book.workers().readiness().first_queue_end() else { return };
+        let Some((end, worker)) = book.workers().readiness(method).first_queue_end() else { return };
         if end >= soon {
             return;
         }
         book.refresh_queue_end(worker);
-        let first = book.workers().readiness().first_queue_end();
+        let first = book.workers().readiness(method).first_queue_end();
         if first.is_some_and(|(end, first)| first == worker && end < soon) {
-            book.forget_queue_end(worker);
+            book.forget_queue_end(worker, method);
         }
     }
 }
@@ -66,21 +75,21 @@ fn cut_running(book: &mut Book, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
     let lease = book.leases().get(id)?;
     let (job, worker) = (lease.job(), book.workers().get(lease.worker())?);
     let silent = book.now().saturating_sub(lease.heard());
-    let done = worker.estimated().nodes_per_second() * silent.as_secs_f64();
+    let done = worker.estimated(lease.load().method)?.nodes_per_second() * silent.as_secs_f64();
     let share = whole_nodes((lease.work() as f64 - done).max(0.0) / 2.0);
     let plan = book.counting(job)?.plan().clone();
     let tail = book.change_lease(id, |lease| lease.cut_tail(&plan, share))?;
     tell_cut(book, id, tail).map(|tail| (job, tail))
 }
 
-/// Takes the largest of a worker's leases that wait.
-fn take_waiting(book: &mut Book, id: WorkerId, worth_it: f64) -> Option<(JobId, Vec<Span>)> {
+/// Takes the largest of a worker's leases of a method that wait.
+fn take_waiting(book: &mut Book, id: WorkerId, method: Method, worth_it: f64) -> Option<(JobId, Vec<Span>)> {
     let worker = book.workers().get(id)?;
-    let (work, lease) = worker.hand().largest_tail()?;
-    let seconds =
-        worker.seconds_before_waiting(book.now()) + work as f64 / worker.estimated().nodes_per_second();
+    let (work, lease) = worker.hand().largest_tail(method)?;
+    let speed = worker.estimated(method)?.nodes_per_second();
+    let seconds = worker.seconds_before_waiting(book.now()) + work as f64 / speed;
     if seconds < worth_it {
-        book.forget_queue_end(id);
+        book.forget_queue_end(id, method);
         return None;
     }
     let job = book.leases().get(lease)?.job();

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId};
+use queens_solver::Method;
 
+use crate::by_method::ByMethod;
 use crate::load::Load;
 
 /// The leases that a worker holds. As many run as it has threads; the others wait.
@@ -16,9 +18,17 @@ pub(crate) struct Hand {
     running: BTreeSet<LeaseId>,
     /// What is held of each job, and nothing of jobs of which nothing is held.
     shares: BTreeMap<JobId, Share>,
+    /// What is held by each method.
+    of_methods: ByMethod<OfMethod>,
+}
+
+/// What a worker holds of all jobs that are counted by one method.
+#[derive(Clone, Debug, Default)]
+struct OfMethod {
     /// Leases that wait and may be cut, by their work.
     tails: BTreeSet<(u128, LeaseId)>,
-    /// The work of all leases that run, and of all that wait.
+    n_running: u32,
+    /// The work of the leases that run, and of those that wait.
     running_work: u128,
     waiting_work: u128,
 }
@@ -77,17 +87,22 @@ impl Hand {
         self.shares.values().filter_map(|share| share.waiting.first()).min().copied()
     }
 
-    /// The largest lease that waits and may be cut, and its work.
-    pub(crate) fn largest_tail(&self) -> Option<(u128, LeaseId)> {
-        self.tails.last().copied()
+    /// The largest lease of a method that waits and may be cut, and its work.
+    pub(crate) fn largest_tail(&self, method: Method) -> Option<(u128, LeaseId)> {
+        self.of_methods.of(method).tails.last().copied()
     }
 
-    pub(crate) fn running_work(&self) -> u128 {
-        self.running_work
+    /// How many leases of a method are counted now.
+    pub(crate) fn n_running_by(&self, method: Method) -> u32 {
+        self.of_methods.of(method).n_running
     }
 
-    pub(crate) fn waiting_work(&self) -> u128 {
-        self.waiting_work
+    pub(crate) fn running_work(&self, method: Method) -> u128 {
+        self.of_methods.of(method).running_work
+    }
+
+    pub(crate) fn waiting_work(&self, method: Method) -> u128 {
+        self.of_methods.of(method).waiting_work
     }
 
     /// The seconds since running leases were heard of, on an average.
@@ -145,14 +160,16 @@ impl Hand {
 
     fn count(&mut self, id: LeaseId, job: JobId, load: Load) {
         let Some(share) = self.shares.get_mut(&job) else { return };
+        let of_method = self.of_methods.of_mut(load.method);
         if self.running.contains(&id) {
-            self.running_work += load.work;
+            of_method.n_running += 1;
+            of_method.running_work += load.work;
             share.running_work += load.work;
             share.heard_nanos += load.heard.as_nanos();
         } else {
-            self.waiting_work += load.work;
+            of_method.waiting_work += load.work;
             if load.can_be_cut {
-                self.tails.insert((load.work, id));
+                of_method.tails.insert((load.work, id));
             }
         }
         if !load.recalled {
@@ -162,13 +179,15 @@ impl Hand {
 
     fn uncount(&mut self, id: LeaseId, job: JobId, load: Load) {
         let Some(share) = self.shares.get_mut(&job) else { return };
+        let of_method = self.of_methods.of_mut(load.method);
         if self.running.contains(&id) {
-            self.running_work -= load.work;
+            of_method.n_running -= 1;
+            of_method.running_work -= load.work;
             share.running_work -= load.work;
             share.heard_nanos -= load.heard.as_nanos();
         } else {
-            self.waiting_work -= load.work;
-            self.tails.remove(&(load.work, id));
+            of_method.waiting_work -= load.work;
+            of_method.tails.remove(&(load.work, id));
         }
         share.unrecalled.remove(&id);
     }

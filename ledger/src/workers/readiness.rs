@@ -1,4 +1,4 @@
-//! Which workers may be given more, and who has too much waiting.
+//! Which workers may be given more of what is counted by one method, and who has too much of it waiting.
 //!
 //! Indexes that follow every change of a worker, so that no answer takes longer the more workers there are, but for a
 //! logarithm.
@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::WorkerId;
+use queens_solver::Method;
 
 use crate::later::later;
 use crate::workers::worker::Worker;
 
-/// What each worker is ready for, as of its last change.
-#[derive(Debug, Default)]
+/// What each worker that can count by one method is ready for, as of its last change.
+#[derive(Debug)]
 pub(crate) struct Readiness {
+    method: Method,
     /// Workers that could count, and those of them that can be given leases.
     able: BTreeSet<WorkerId>,
     useful: BTreeSet<WorkerId>,
@@ -22,14 +24,14 @@ pub(crate) struct Readiness {
     hungry: BTreeSet<WorkerId>,
     /// Useful workers with threads that have nothing to count, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
-    /// Workers with waiting leases that may be cut, by when the last of those should end.
+    /// Workers with waiting leases of the method that may be cut, by when the last of those should end.
     queue_ends: BTreeSet<(Duration, WorkerId)>,
     /// Where each is in the indexes above, as their keys change with time and speed.
     keys: BTreeMap<WorkerId, Keys>,
     power: Power,
 }
 
-/// What all connected workers can do together.
+/// What all connected workers that can count by one method can do together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Power {
     n_threads: u64,
@@ -50,12 +52,31 @@ impl Power {
         (self.speed > 0).then(|| work as f64 / self.speed as f64)
     }
 
+    /// Whether nobody is there.
+    pub(crate) fn is_none(self) -> bool {
+        self.n_threads == 0
+    }
+
     pub(crate) fn n_threads(self) -> f64 {
         self.n_threads as f64
     }
 }
 
 impl Readiness {
+    /// Nobody is there.
+    pub(crate) fn new(method: Method) -> Self {
+        Self {
+            method,
+            able: BTreeSet::new(),
+            useful: BTreeSet::new(),
+            hungry: BTreeSet::new(),
+            idle: BTreeSet::new(),
+            queue_ends: BTreeSet::new(),
+            keys: BTreeMap::new(),
+            power: Power::default(),
+        }
+    }
+
     /// Workers that are there and not held back, stuck ones left out.
     pub(crate) fn able(&self) -> &BTreeSet<WorkerId> {
         &self.able
@@ -92,15 +113,17 @@ impl Readiness {
 
     /// Looks at a worker that has changed.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
-        let speed = whole(worker.whole_speed());
+        let Some(speed) = worker.whole_speed(self.method).map(whole) else {
+            return self.remove(id);
+        };
         let power = match worker.is_connected() {
             true => Power { n_threads: worker.n_threads().into(), speed: speed.into() },
             false => Power::default(),
         };
-        let queue_end = worker.hand().largest_tail().map(|_| {
-            let waiting = worker.hand().waiting_work() as f64 / worker.whole_speed();
-            later(now, worker.seconds_before_waiting(now) + waiting)
-        });
+        let queue_end = worker
+            .hand()
+            .largest_tail(self.method)
+            .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
         let idle = (is_of_use && !worker.is_busy()).then_some(speed);
         let memberships = [

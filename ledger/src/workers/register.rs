@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, Name, WorkerId};
+use queens_solver::Method;
 
+use crate::by_method::ByMethod;
 use crate::load::Load;
 use crate::workers::readiness::Readiness;
 use crate::workers::worker::Worker;
@@ -16,7 +18,7 @@ const SILENCE: Duration = Duration::from_secs(15);
 const GRACE: Duration = Duration::from_secs(4);
 
 /// Workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
     names: BTreeMap<Name, BTreeSet<WorkerId>>,
@@ -24,7 +26,7 @@ pub(crate) struct Workers {
     blocked: BTreeSet<Name>,
     /// Who holds what of the jobs of which something is held.
     holdings: BTreeMap<JobId, Holding>,
-    readiness: Readiness,
+    readiness: ByMethod<Readiness>,
     /// When it is to be looked whether a worker has been silent for too long. A worker may be there several times.
     patience: BTreeSet<(Duration, WorkerId)>,
     /// The worker that was last given a lease.
@@ -59,6 +61,21 @@ impl Holding {
     }
 }
 
+impl Default for Workers {
+    fn default() -> Self {
+        Self {
+            all: BTreeMap::new(),
+            names: BTreeMap::new(),
+            blocked: BTreeSet::new(),
+            holdings: BTreeMap::new(),
+            readiness: ByMethod::new(Readiness::new),
+            patience: BTreeSet::new(),
+            fed: None,
+            n_threads: 0,
+        }
+    }
+}
+
 /// Looking.
 impl Workers {
     pub(crate) fn get(&self, id: WorkerId) -> Option<&Worker> {
@@ -88,9 +105,9 @@ impl Workers {
         &self.blocked
     }
 
-    /// Who may be given more.
-    pub(crate) fn readiness(&self) -> &Readiness {
-        &self.readiness
+    /// Who may be given more of what is counted by this method.
+    pub(crate) fn readiness(&self, method: Method) -> &Readiness {
+        self.readiness.of(method)
     }
 
     /// Who holds what of a job, if anybody does.
@@ -108,17 +125,18 @@ impl Workers {
         self.holdings.keys().copied()
     }
 
-    /// The next worker that may hold more, after the one that was fed last.
-    pub(crate) fn next_hungry(&self) -> Option<WorkerId> {
-        let hungry = self.readiness.hungry();
+    /// The next worker that may hold more of what is counted by one of these methods, after the one that was fed last.
+    pub(crate) fn next_hungry(&self, methods: &[Method]) -> Option<WorkerId> {
         let after = self.fed.map_or(WorkerId(0), |fed| WorkerId(fed.0.wrapping_add(1)));
-        hungry.range(after..).next().or_else(|| hungry.first()).copied()
+        let hungry = || methods.iter().map(|method| self.readiness.of(*method).hungry());
+        let next = hungry().filter_map(|hungry| hungry.range(after..).next()).min();
+        next.or_else(|| hungry().filter_map(BTreeSet::first).min()).copied()
     }
 
     /// The speed of the thread that counts a lease of this worker, in estimated nodes; `None` if the lease waits.
-    pub(crate) fn speed_of(&self, id: WorkerId, lease: LeaseId) -> Option<f64> {
+    pub(crate) fn speed_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<f64> {
         let worker = self.all.get(&id).filter(|worker| worker.hand().is_running(lease))?;
-        Some(worker.estimated().nodes_per_second())
+        Some(worker.estimated(method)?.nodes_per_second())
     }
 }
 
@@ -129,7 +147,9 @@ impl Workers {
         worker.set_blocked(self.blocked.contains(worker.name()));
         self.names.entry(worker.name().clone()).or_default().insert(id);
         self.n_threads += u64::from(worker.n_threads());
-        self.readiness.update(now, id, &worker);
+        for method in Method::ALL {
+            self.readiness.of_mut(method).update(now, id, &worker);
+        }
         self.all.insert(id, worker);
         self.patience.insert((now + SILENCE, id));
     }
@@ -144,7 +164,7 @@ impl Workers {
                 self.names.remove(worker.name());
             }
         }
-        self.readiness.remove(id);
+        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id));
         Some(worker)
     }
 
@@ -164,7 +184,9 @@ impl Workers {
     ) -> Option<T> {
         let worker = self.all.get_mut(&id)?;
         let changed = change(worker);
-        self.readiness.update(now, id, worker);
+        for method in Method::ALL {
+            self.readiness.of_mut(method).update(now, id, worker);
+        }
         Some(changed)
     }
 
@@ -221,9 +243,9 @@ impl Workers {
         self.change(now, id, |_| ());
     }
 
-    /// Leaves a worker's waiting leases alone until something changes about it.
-    pub(crate) fn forget_queue_end(&mut self, id: WorkerId) {
-        self.readiness.forget_queue_end(id);
+    /// Leaves a worker's waiting leases of a method alone until something changes about it.
+    pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
+        self.readiness.of_mut(method).forget_queue_end(id);
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{Hello, Name, Speed};
+use queens_solver::Method;
 
+use crate::by_method::ByMethod;
 use crate::store::Source;
 use crate::workers::failures::Failures;
 use crate::workers::hand::Hand;
@@ -26,10 +28,8 @@ pub(crate) struct Worker {
     /// When its last message came, or when its connection was lost.
     heard: Duration,
     hand: Hand,
-    /// Of one thread, in estimated nodes, because that is what leases are sized in.
-    estimated: MeasuredSpeed,
-    /// Of one thread, in counted nodes, and of the last minutes.
-    counted: MeasuredSpeed,
+    /// What it can count by, and how fast it is then. A node is not the same for different methods.
+    skills: ByMethod<Option<Skill>>,
     /// Spans recorded from its reports.
     n_recorded: u64,
     /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
@@ -39,6 +39,15 @@ pub(crate) struct Worker {
     /// Whether an operator has blocked its name.
     blocked: bool,
     failures: Failures,
+}
+
+/// How fast one thread of a worker counts by a method.
+#[derive(Clone, Copy, Debug)]
+struct Skill {
+    /// In estimated nodes, because that is what leases are sized in.
+    estimated: MeasuredSpeed,
+    /// In counted nodes, and of the last minutes.
+    counted: MeasuredSpeed,
 }
 
 /// Looking.
@@ -70,14 +79,19 @@ impl Worker {
         &self.hand
     }
 
-    /// The speed of one thread in estimated nodes, as far as is known.
-    pub(crate) fn estimated(&self) -> MeasuredSpeed {
-        self.estimated
+    /// Whether it can count by this method at all.
+    pub(crate) fn can_count(&self, method: Method) -> bool {
+        self.skills.of(method).is_some()
     }
 
-    /// The speed of one thread in counted nodes, as far as is known.
-    pub(crate) fn counted(&self) -> MeasuredSpeed {
-        self.counted
+    /// The speed of one thread in estimated nodes, as far as is known; `None` if it can't count by this method.
+    pub(crate) fn estimated(&self, method: Method) -> Option<MeasuredSpeed> {
+        self.skills.of(method).map(|skill| skill.estimated)
+    }
+
+    /// The speed of one thread in counted nodes, as far as is known; `None` if it can't count by this method.
+    pub(crate) fn counted(&self, method: Method) -> Option<MeasuredSpeed> {
+        self.skills.of(method).map(|skill| skill.counted)
     }
 
     pub(crate) fn n_recorded(&self) -> u64 {
@@ -125,9 +139,9 @@ impl Worker {
         self.could_count() && !self.failures.are_too_many()
     }
 
-    /// Estimated nodes per second of all its threads.
-    pub(crate) fn whole_speed(&self) -> f64 {
-        self.estimated.nodes_per_second() * f64::from(self.n_threads)
+    /// Estimated nodes per second of all its threads; `None` if it can't count by this method.
+    pub(crate) fn whole_speed(&self, method: Method) -> Option<f64> {
+        Some(self.estimated(method)?.nodes_per_second() * f64::from(self.n_threads))
     }
 
     /// What all its threads count together, in counted nodes: 0 if they have nothing to count, `None` if nobody has
@@ -136,12 +150,34 @@ impl Worker {
         if self.hand.n_running() == 0 {
             return Some(Speed::ZERO);
         }
-        Speed::try_from(self.counted.measured()? * f64::from(self.n_threads)).ok()
+        let mut sum = 0.0;
+        for method in Method::ALL {
+            let n_running = self.hand.n_running_by(method);
+            if n_running > 0 {
+                sum += self.counted(method)?.measured()? * f64::from(n_running);
+            }
+        }
+        Speed::try_from(sum / self.hand.n_running() as f64 * f64::from(self.n_threads)).ok()
+    }
+
+    /// The seconds that all its threads together take for what is counted now, from its beginning.
+    fn running_seconds(&self) -> f64 {
+        self.seconds_for(|method| self.hand.running_work(method))
+    }
+
+    /// The seconds that all its threads together take for what waits.
+    pub(crate) fn waiting_seconds(&self) -> f64 {
+        self.seconds_for(|method| self.hand.waiting_work(method))
+    }
+
+    fn seconds_for(&self, work: impl Fn(Method) -> u128) -> f64 {
+        let seconds = |method| Some(work(method) as f64 / self.whole_speed(method)?);
+        Method::ALL.into_iter().filter_map(seconds).sum()
     }
 
     /// The seconds until a thread of it is free for what waits, as far as is known.
     pub(crate) fn seconds_before_waiting(&self, now: Duration) -> f64 {
-        (self.hand.running_work() as f64 / self.whole_speed() - self.hand.silent_seconds(now)).max(0.0)
+        (self.running_seconds() - self.hand.silent_seconds(now)).max(0.0)
     }
 }
 
@@ -151,15 +187,27 @@ impl Worker {
     pub(crate) fn new(hello: &Hello, known: Option<&Self>, now: Duration) -> Self {
         let source =
             Source { name: hello.name.clone(), build: hello.build.clone(), kernel: hello.kernel.clone() };
-        let guess = |memory_seconds| MeasuredSpeed::guess(hello.speed.get(), hello.n_threads, memory_seconds);
+        let skill = |speed: Speed| {
+            let guess = |memory_seconds| MeasuredSpeed::guess(speed.get(), hello.n_threads, memory_seconds);
+            Skill { estimated: guess(ESTIMATED_SECONDS), counted: guess(COUNTED_SECONDS) }
+        };
+        let measured = |method| known.and_then(|known| *known.skills.of(method));
+        let skills = ByMethod::new(|method| {
+            let speed = match method {
+                Method::Search => hello.speed,
+                Method::Halves => {
+                    hello.halves.filter(|halves| halves.decomposition == method.decomposition())?.speed
+                }
+            };
+            Some(measured(method).unwrap_or_else(|| skill(speed)))
+        });
         Self {
             source: Arc::new(source),
             n_threads: hello.n_threads,
             connected: true,
             heard: now,
             hand: Hand::default(),
-            estimated: known.map_or(guess(ESTIMATED_SECONDS), |known| known.estimated),
-            counted: known.map_or(guess(COUNTED_SECONDS), |known| known.counted),
+            skills,
             n_recorded: known.map_or(0, |known| known.n_recorded),
             stuck: false,
             draining: known.is_some_and(|known| known.draining),
@@ -184,9 +232,17 @@ impl Worker {
     }
 
     /// A report of it was recorded: one of its threads took `duration` for so many nodes.
-    pub(crate) fn note_recorded(&mut self, estimated: u128, counted: u64, duration: Duration) {
-        self.estimated.add(estimated as f64, duration);
-        self.counted.add(counted as f64, duration);
+    pub(crate) fn note_recorded(
+        &mut self,
+        method: Method,
+        estimated: u128,
+        counted: u64,
+        duration: Duration,
+    ) {
+        if let Some(skill) = self.skills.of_mut(method) {
+            skill.estimated.add(estimated as f64, duration);
+            skill.counted.add(counted as f64, duration);
+        }
         self.n_recorded += 1;
     }
 

@@ -2,6 +2,7 @@
 //! asked step by step, and no time but what a test lets pass.
 
 mod belief;
+mod methods;
 mod speed;
 mod world;
 

@@ -9,11 +9,11 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, Stored};
 use queens_ledger::{Ledger, SpanOutcome};
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority, Report, Speed,
-    ToWorker, WorkerId, WorkerState,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
+    Report, Speed, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
-    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Plan, Span, crosses_in_counting_order, published,
+    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span, parts_in_counting_order, published,
 };
 
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
@@ -22,8 +22,8 @@ pub(crate) fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
 }
 
-pub(crate) fn plan(n: BoardSize) -> Plan {
-    Plan::new(n, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+pub(crate) fn plan(n: BoardSize, method: Method) -> Plan {
+    Plan::new(n, method, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
 }
 
 pub(crate) fn named(name: &str) -> Name {
@@ -76,7 +76,11 @@ impl World {
     }
 
     pub(crate) fn submit(&mut self, n: u8) -> JobId {
-        let job = self.ledger.submit(size(n), 0);
+        self.submit_by(n, Method::Search)
+    }
+
+    pub(crate) fn submit_by(&mut self, n: u8, method: Method) -> JobId {
+        let job = self.ledger.submit(size(n), method, 0);
         self.carry_out();
         job
     }
@@ -86,6 +90,22 @@ impl World {
     }
 
     pub(crate) fn connect_with(&mut self, id: u64, name: &str, held: Vec<Held>) -> WorkerId {
+        self.connect_as(id, name, None, held)
+    }
+
+    /// A worker that can join halves too.
+    pub(crate) fn connect_able(&mut self, id: u64, name: &str) -> WorkerId {
+        let skill = HalvesSkill { decomposition: Method::Halves.decomposition(), speed: Speed::from(1000) };
+        self.connect_as(id, name, Some(skill), Vec::new())
+    }
+
+    pub(crate) fn connect_as(
+        &mut self,
+        id: u64,
+        name: &str,
+        halves: Option<HalvesSkill>,
+        held: Vec<Held>,
+    ) -> WorkerId {
         let worker = WorkerId(id);
         self.workers.insert(worker, Worker { name: name.to_owned(), ..Worker::default() });
         let hello = Hello {
@@ -96,6 +116,7 @@ impl World {
             n_threads: 1,
             speed: Speed::try_from(1e3).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
+            halves,
             held,
         };
         self.ledger.connect(self.now, hello).expect("in order");
@@ -118,8 +139,8 @@ impl World {
                 let recorded = self.store.find(comparison.job, comparison.span).expect("memory");
                 self.ledger.compared(comparison, recorded.as_ref());
             }
-            for (job, n) in &effects.plans {
-                self.ledger.planned(self.now, *job, plan(*n));
+            for (job, n, method) in &effects.plans {
+                self.ledger.planned(self.now, *job, plan(*n, *method));
             }
             if effects.comparisons.is_empty() && effects.plans.is_empty() {
                 return;
@@ -251,7 +272,7 @@ impl Worker {
 
 pub(crate) fn count(lease: &Lease, span: Span) -> Count {
     let leased = lease.spans.iter().find(|leased| leased.span.intersection(span).is_some()).expect("leased");
-    let cross = &crosses_in_counting_order(lease.n)[span.cross() as usize];
-    let count = cross.subproblems(leased.image).count(span.from()..span.to(), Kernel::Portable, &NEVER);
+    let part = &parts_in_counting_order(lease.n, lease.method)[span.cross() as usize];
+    let count = part.subproblems(leased.image).count(span.from()..span.to(), Kernel::Portable, &NEVER);
     count.expect("nobody stops it")
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use queens_ledger::{
     Batch, Core, Due, JobChange, Note, Sealed, Session, TooManyJobs, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, ToWorker, WorkerId};
-use queens_solver::BoardSize;
+use queens_messages::{Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
+use queens_solver::{BoardSize, Method};
 
 use super::disk::{Disk, puzzle};
 use super::puzzle::Puzzle;
@@ -17,7 +17,7 @@ use super::worker::Worker;
 /// What waits in the event loop's queue.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit(BoardSize),
+    Submit(BoardSize, Method),
     Cancel(JobId),
     Planned(JobId),
     Connect {
@@ -163,8 +163,9 @@ impl Coordinator {
     fn apply(&mut self, command: Command, around: &mut Surroundings<'_>) {
         self.now = self.now.max(self.core.now());
         match command {
-            Command::Submit(n) => {
-                self.answers.push(Answer::Submitted(self.core.submit(n, Default::default())));
+            Command::Submit(n, method) => {
+                let submitted = self.core.submit(n, method, Priority::default());
+                self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {
                 let was_over = around.disk.is_over(job) || self.is_complete(job, around);
@@ -290,7 +291,7 @@ impl Coordinator {
                     }
                 }
             }
-            around.requests.extend(plans.into_iter().map(|(job, _)| Request::Plan(job)));
+            around.requests.extend(plans.into_iter().map(|(job, ..)| Request::Plan(job)));
             let known: BTreeSet<WorkerId> =
                 self.core.ledger().workers().iter().map(|worker| worker.id).collect();
             around.witness.keep_leases_of(&known);
@@ -310,6 +311,8 @@ impl Coordinator {
     fn send(&self, worker: WorkerId, message: ToWorker, around: &mut Surroundings<'_>) {
         let link = self.open.get(&worker);
         if let ToWorker::Lease(lease) = &message {
+            let plan = &puzzle(around.puzzles, lease.job).plan;
+            assert_eq!((lease.n, lease.method), (plan.n(), plan.method()), "what {lease:?} is of");
             around.witness.grant(self.now, worker, lease);
         }
         // Without a session, the ledger's word on what is *not* held still counts.

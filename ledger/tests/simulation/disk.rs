@@ -169,7 +169,7 @@ impl Disk {
                 }
                 Write::Plan { job, choices } => {
                     let plan = &puzzle(puzzles, *job).plan;
-                    assert!(plan.crosses().iter().map(|cross| cross.choice()).eq(choices), "another plan");
+                    assert!(plan.parts().iter().map(|cross| cross.choice()).eq(choices), "another plan");
                     let mut progress = Progress::default();
                     for choice in choices {
                         progress.n_subproblems += u128::from(choice.n_subproblems);
@@ -232,11 +232,11 @@ impl Disk {
         for range in before.recorded.ranges() {
             assert!(coverage.recorded.contains(&range), "cross {number} lost {range:?}: {coverage:?}");
         }
-        let planned = &puzzle.plan.crosses()[number as usize];
+        let planned = &puzzle.plan.parts()[number as usize];
         let (work, all) = (planned.choice().work, u128::from(planned.choice().n_subproblems));
         let part = |coverage: &Coverage| work * u128::from(coverage.recorded.len()) / all;
         let progress = self.progress.get_mut(&job).expect("planned before it is counted");
-        progress.solutions += u128::from(planned.cross().weight()) * (solutions - before.solutions);
+        progress.solutions += u128::from(planned.weight()) * (solutions - before.solutions);
         progress.nodes += nodes - before.nodes;
         progress.n_recorded += u128::from(coverage.recorded.len() - before.recorded.len());
         progress.work_recorded += part(coverage) - part(&before);

@@ -153,7 +153,7 @@ impl World<'_> {
             }
             Fault::Speed => {
                 let factor = self.random.factor(20.0);
-                self.workers.get_mut(&id)?.speed *= factor;
+                self.workers.get_mut(&id)?.change_speed(factor);
             }
             Fault::Leave => {
                 self.after(Duration::ZERO, Event::Leave { worker: id });
@@ -297,7 +297,7 @@ impl World<'_> {
     }
 
     fn corrupt(&mut self, delta: &mut Delta) {
-        let n_crosses = puzzle(&self.puzzles, delta.job).plan.crosses().len();
+        let n_crosses = puzzle(&self.puzzles, delta.job).plan.parts().len();
         let n_crosses = u32::try_from(n_crosses).expect("few");
         let outside = |cross, from, to| Span::new(cross, from, to).expect("not empty");
         match self.random.below(7) {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_solver::{BoardSize, Choice, Count, Kernel, Plan, Span, published};
+use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;
 
@@ -13,15 +13,15 @@ const SIZES: std::ops::RangeInclusive<u8> = 6..=12;
 /// Estimated nodes of a mean subproblem.
 const WORK: u64 = 10_000_000;
 
-/// What the crosses of the boards really count to.
+/// What the parts of the boards really count to, by each method.
 #[derive(Debug)]
-pub(crate) struct Library(Vec<(BoardSize, Vec<Count>)>);
+pub(crate) struct Library(Vec<(BoardSize, Method, Vec<Count>)>);
 
 /// A plan and what each of its subproblems counts to.
 #[derive(Debug)]
 pub(crate) struct Puzzle {
     pub(crate) plan: Plan,
-    /// For each cross, what its first 0, 1, 2... subproblems count to together.
+    /// For each part, what its first 0, 1, 2... subproblems count to together.
     sums: Vec<Vec<Count>>,
     /// Q(n).
     pub(crate) solutions: u128,
@@ -31,24 +31,27 @@ pub(crate) struct Puzzle {
 impl Library {
     pub(crate) fn new() -> Self {
         let never = AtomicBool::new(false);
-        let counts = |n: BoardSize| {
-            let plan = Plan::new(n, NonZeroUsize::MIN, &never).expect("nobody stops it");
-            let count = |planned: &queens_solver::PlannedCross| {
+        let counts = |(n, method): (BoardSize, Method)| {
+            let plan = Plan::new(n, method, NonZeroUsize::MIN, &never).expect("nobody stops it");
+            let count = |planned: &queens_solver::PlannedPart| {
                 let all = 0..planned.choice().n_subproblems;
                 planned.subproblems().count(all, Kernel::Portable, &never).expect("nobody stops it")
             };
-            (n, plan.crosses().iter().map(count).collect())
+            (n, method, plan.parts().iter().map(count).collect())
         };
-        Self(BoardSize::range(*SIZES.start(), *SIZES.end()).map(counts).collect())
+        let sizes = BoardSize::range(*SIZES.start(), *SIZES.end());
+        Self(sizes.flat_map(|n| Method::ALL.map(|method| counts((n, method)))).collect())
     }
 
-    /// A board of a random size, cut at random. Each cross keeps its real number of solutions, which is shared out
+    /// A board of a random size, by a random method, cut at random. Each part keeps its real number of solutions, which is shared out
     /// among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
     pub(crate) fn puzzle(&self, random: &mut Random) -> Puzzle {
         // Small boards more often: they have few crosses, so that these have many subproblems.
         let sizes = [6, 6, 6, 7, 8, 8, 8, 9, 10, 11, 12];
         let size = random.pick(&sizes).expect("not empty");
-        let (n, counts) = self.0.iter().find(|(n, _)| n.get() == size).expect("counted");
+        let method = if random.percent(40) { Method::Halves } else { Method::Search };
+        let (n, method, counts) =
+            self.0.iter().find(|(n, by, _)| n.get() == size && *by == method).expect("counted");
         // One in eight as it really is cut: small boards into one subproblem a cross.
         let most = if random.percent(12) {
             1
@@ -64,7 +67,7 @@ impl Library {
             choices.push(Choice { image: queens_solver::Symmetry::IDENTITY, n_subproblems, work });
             sums.push(shares(*count, n_subproblems, random));
         }
-        let plan = Plan::from_choices(*n, &choices).expect("one choice for each cross");
+        let plan = Plan::from_choices(*n, *method, &choices).expect("one choice for each cross");
         let solutions = published(*n).expect("known").solutions;
         let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.nodes)).sum();
         Puzzle { plan, sums, solutions, nodes }
@@ -94,12 +97,12 @@ impl Puzzle {
     }
 
     pub(crate) fn has(&self, span: Span) -> bool {
-        self.plan.cross(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
+        self.plan.part(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
     }
 
     /// The estimated nodes of a span of the plan.
     pub(crate) fn work(&self, span: Span) -> f64 {
-        let choice = self.plan.crosses()[index(span.cross().into())].choice();
+        let choice = self.plan.parts()[index(span.cross().into())].choice();
         choice.work as f64 * span.n_subproblems() as f64 / choice.n_subproblems as f64
     }
 
@@ -108,7 +111,7 @@ impl Puzzle {
         loop {
             let n_crosses = u64::try_from(self.sums.len()).expect("fits");
             let cross = u32::try_from(random.below(n_crosses)).expect("fits");
-            let all = self.plan.crosses()[index(cross.into())].choice().n_subproblems;
+            let all = self.plan.parts()[index(cross.into())].choice().n_subproblems;
             if all > 0 {
                 let from = random.below(all);
                 let to = all.min(from + random.between(1, longest));

@@ -51,10 +51,10 @@ impl World<'_> {
     fn check_total(&self, job: JobId, recorded: &BTreeMap<u32, (u64, u128, u128)>) {
         let puzzle = puzzle(&self.puzzles, job);
         let (mut solutions, mut nodes) = (0, 0);
-        for (number, planned) in (0..).zip(puzzle.plan.crosses()) {
+        for (number, planned) in (0..).zip(puzzle.plan.parts()) {
             let sums = recorded.get(&number).copied().unwrap_or_default();
             assert_eq!(sums.0, planned.choice().n_subproblems, "subproblems of cross {number} of job {job}");
-            solutions += u128::from(planned.cross().weight()) * sums.1;
+            solutions += u128::from(planned.weight()) * sums.1;
             nodes += sums.2;
         }
         assert_eq!((solutions, nodes), (puzzle.solutions, puzzle.nodes), "total of job {job}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_desk::Identity;
 use queens_messages::{Delta, Failure, Held, Hello, JobId, LeaseId, Report, ToCoordinator, ToWorker};
-use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
 
 /// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
 const MOST_UNACKNOWLEDGED: usize = 16;
@@ -53,6 +53,8 @@ impl Watch {
         match message {
             ToWorker::Lease(_) if self.is_sent_home => {}
             ToWorker::Lease(lease) => {
+                let can_count = lease.method == Method::Search || self.identity.halves.is_some();
+                assert!(can_count, "{} was leased what it can't count: {lease:?}", self.identity.worker);
                 let watched = WatchedLease {
                     job: lease.job,
                     left: lease.spans.iter().map(|leased| leased.span).collect(),
@@ -144,9 +146,9 @@ impl Watch {
         let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
             panic!("{messages:?} begin without a hello");
         };
-        let Identity { worker, name, build, kernel, n_threads, speed } = self.identity.clone();
+        let Identity { worker, name, build, kernel, n_threads, speed, halves } = self.identity.clone();
         let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
-        let expected = Hello { worker, name, build, kernel, n_threads, speed, decomposition, held };
+        let expected = Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, held };
         assert_eq!(hello, &expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =

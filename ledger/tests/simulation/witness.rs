@@ -7,7 +7,7 @@ use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Recorded};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
 use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
-use queens_solver::{Count, Span};
+use queens_solver::{Count, Method, Span};
 
 use super::disk::Disk;
 use super::puzzle::Puzzle;
@@ -234,7 +234,11 @@ impl Witness {
             let &Held { lease, job, ref spans } = held;
             let seen = Seen { worker: hello.worker, job, spans: spans.clone() };
             self.leases.entry(lease).or_insert(seen);
-            let is_open = self.planned.contains(&job)
+            let can_count = puzzles
+                .get(usize::try_from(job.0.wrapping_sub(1)).expect("fits"))
+                .is_some_and(|puzzle| puzzle.plan.method() == Method::Search || hello.halves.is_some());
+            let is_open = can_count
+                && self.planned.contains(&job)
                 && !self.cancelled.contains(&job)
                 && self.n_recorded(job) < n_subproblems(super::disk::puzzle(puzzles, job));
             if let Some(granted) = self.granted.get_mut(&lease) {
@@ -370,5 +374,5 @@ impl Granted {
 }
 
 fn n_subproblems(puzzle: &Puzzle) -> u128 {
-    puzzle.plan.crosses().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
+    puzzle.plan.parts().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
 }

@@ -4,16 +4,20 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use queens_desk::{Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
-use queens_messages::{Failure, JobId, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId};
-use queens_solver::{Count, Span};
+use queens_messages::{
+    Failure, HalvesSkill, JobId, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId,
+};
+use queens_solver::{Count, Method, Span};
 
 use super::watch::Watch;
 
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) id: WorkerId,
-    /// Estimated nodes per second of one thread.
+    /// Estimated nodes per second of one thread that searches.
     pub(crate) speed: f64,
+    /// The same of one that joins halves, if it can.
+    pub(crate) halves_speed: Option<f64>,
     desk: Desk,
     session: WorkerSession,
     threads: Vec<Option<Thread>>,
@@ -41,19 +45,29 @@ struct Thread {
 }
 
 impl Worker {
-    /// A worker that believes its speed to be `guess`.
-    pub(crate) fn new(id: WorkerId, n_threads: u32, speed: f64, guess: f64) -> Self {
+    /// A worker that believes its speed to be `guess` times what it is.
+    pub(crate) fn new(
+        id: WorkerId,
+        n_threads: u32,
+        speed: f64,
+        halves_speed: Option<f64>,
+        guess: f64,
+    ) -> Self {
+        let guessed = |speed: f64| Speed::try_from(speed * guess).expect("a speed");
+        let decomposition = Method::Halves.decomposition();
         let identity = Identity {
             worker: id,
             name: name(id),
             build: Name::of_any("simulated"),
             kernel: Name::of_any("simulated"),
             n_threads,
-            speed: Speed::try_from(guess).expect("a speed"),
+            speed: guessed(speed),
+            halves: halves_speed.map(|speed| HalvesSkill { decomposition, speed: guessed(speed) }),
         };
         Self {
             id,
             speed,
+            halves_speed,
             desk: Desk::default(),
             watch: Watch::new(identity.clone()),
             session: WorkerSession::new(identity),
@@ -65,6 +79,20 @@ impl Worker {
             stuck_until: Duration::ZERO,
             fails: false,
         }
+    }
+
+    /// Estimated nodes per second of one thread.
+    pub(crate) fn speed(&self, method: Method) -> f64 {
+        match method {
+            Method::Search => self.speed,
+            Method::Halves => self.halves_speed.expect("it was leased some"),
+        }
+    }
+
+    /// Becomes so many times as fast.
+    pub(crate) fn change_speed(&mut self, factor: f64) {
+        self.speed *= factor;
+        self.halves_speed = self.halves_speed.map(|speed| speed * factor);
     }
 
     pub(crate) fn n_threads(&self) -> usize {

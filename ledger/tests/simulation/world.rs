@@ -211,9 +211,10 @@ impl<'a> World<'a> {
             Event::Join { healthy } => self.join(healthy),
             Event::Submit => {
                 if self.coordinator.is_some() {
-                    let n = self.puzzles[self.n_submitted].plan.n();
+                    let plan = &self.puzzles[self.n_submitted].plan;
+                    let submit = Command::Submit(plan.n(), plan.method());
                     self.n_submitted += 1;
-                    self.command(Command::Submit(n));
+                    self.command(submit);
                 } else {
                     self.after(SUBMIT_AGAIN, Event::Submit);
                 }
@@ -270,9 +271,12 @@ impl<'a> World<'a> {
         // One thread takes a minute for everything, more or less.
         let whole: f64 = self.puzzles.iter().map(|puzzle| puzzle.plan.work() as f64).sum();
         let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
-        let guess = speed * self.random.factor(10.0);
+        let guess = self.random.factor(10.0);
+        // One in four is of a program that knows nothing of halves; the last can count all.
+        let can_join = healthy || self.random.percent(75);
+        let halves_speed = can_join.then(|| speed * if healthy { 1.0 } else { self.random.factor(4.0) });
         let n_threads = u32::try_from(self.random.between(1, 3)).expect("few");
-        self.workers.insert(id, Worker::new(id, n_threads, speed, guess));
+        self.workers.insert(id, Worker::new(id, n_threads, speed, halves_speed, guess));
         self.connect(id);
     }
 
@@ -331,13 +335,15 @@ impl<'a> World<'a> {
     /// Lets idle threads begin, and the session say what there is to say.
     fn drive(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
-        let (speed, stuck_until) = (worker.speed, worker.stuck_until);
+        let stuck_until = worker.stuck_until;
         let begun: Vec<(usize, JobId, Span)> = (0..worker.n_threads())
             .filter_map(|thread| worker.begin(thread).map(|(job, chunk)| (thread, job, chunk)))
             .collect();
         let step = worker.link.map(|link| (link, worker.step(self.now)));
         for (thread, job, chunk) in begun {
-            let seconds = puzzle(&self.puzzles, job).work(chunk) / speed * self.random.factor(2.0);
+            let puzzle = puzzle(&self.puzzles, job);
+            let speed = self.workers[&id].speed(puzzle.plan.method());
+            let seconds = puzzle.work(chunk) / speed * self.random.factor(2.0);
             let duration = Duration::from_secs_f64(seconds);
             let at = duration + stuck_until.saturating_sub(self.now);
             self.after(at, Event::Counted { worker: id, thread, duration });

@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use queens_messages::{
     Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, WorkerStatus,
 };
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Method};
 use tonic::transport::Endpoint;
 use tonic::{Response, Status, Streaming};
 
 use crate::client::connection::{Connection, PATIENCE};
 use crate::client::error::{ClientError, Problem};
-use crate::convert::store_error_of;
+use crate::convert::{method as method_of, store_error_of};
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;
 
@@ -59,10 +59,21 @@ impl Operator {
         &self.coordinator
     }
 
-    /// Submits a job.
-    pub async fn submit(&self, n: BoardSize, priority: Priority) -> Result<JobId, ClientError> {
-        let request = pb::SubmitRequest { n: n.get().into(), priority: priority.get() };
-        Ok(JobId(self.change(self.jobs.clone().submit(request)).await?.job))
+    /// Submits a job. Returns also how it is going to be counted: coordinators of before know the search alone.
+    pub async fn submit(
+        &self,
+        n: BoardSize,
+        method: Method,
+        priority: Priority,
+    ) -> Result<(JobId, Method), ClientError> {
+        let request = pb::SubmitRequest {
+            n: n.get().into(),
+            priority: priority.get(),
+            method: pb::Method::from(method).into(),
+        };
+        let pb::SubmitResponse { job, method } = self.change(self.jobs.clone().submit(request)).await?;
+        let method = method_of(method).map_err(|invalid| self.error(invalid))?;
+        Ok((JobId(job), method))
     }
 
     /// Gives a job up.

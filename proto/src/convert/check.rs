@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_messages::{
     InvalidFraction, InvalidName, InvalidPriority, InvalidSpeed, InvalidTimeLeft, Name, plain,
 };
-use queens_solver::{EmptySpan, InvalidBoardSize, Span};
+use queens_solver::{EmptySpan, InvalidBoardSize, Method, Span};
 use thiserror::Error;
 
 use crate::pb;
@@ -61,6 +61,9 @@ pub enum InvalidMessage {
         /// What it can be.
         expected: String,
     },
+    /// It is of a program that knows more ways to count.
+    #[error("there is no method {0} here")]
+    Method(i32),
     /// It was changed on its way.
     #[error("{0} does not match its checksum")]
     Garbled(&'static str),
@@ -148,4 +151,26 @@ pub fn worker_name(text: &str) -> Result<Name, InvalidMessage> {
 /// Whole milliseconds, as many as there is room for.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl From<Method> for pb::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Search => Self::Search,
+            Method::Halves => Self::Halves,
+        }
+    }
+}
+
+/// How something is counted.
+///
+/// # Errors
+/// If it is by a method that this program does not know.
+pub fn method(method: i32) -> Result<Method, InvalidMessage> {
+    match pb::Method::try_from(method) {
+        // Whoever says nothing knows no other.
+        Ok(pb::Method::Unspecified | pb::Method::Search) => Ok(Method::Search),
+        Ok(pb::Method::Halves) => Ok(Method::Halves),
+        Err(_) => Err(InvalidMessage::Method(method)),
+    }
 }

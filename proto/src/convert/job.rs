@@ -7,7 +7,7 @@ use queens_messages::{
 };
 use queens_solver::BoardSize;
 
-use super::check::{InvalidMessage, decimal, millis, some_line};
+use super::check::{InvalidMessage, decimal, method, millis, some_line};
 use crate::pb;
 
 impl From<JobState> for pb::JobState {
@@ -67,6 +67,8 @@ impl From<JobStatus> for pb::Job {
             fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
             seconds_left_low: job.time_left.map(TimeLeft::low),
             seconds_left_high: job.time_left.map(TimeLeft::high),
+            method: pb::Method::from(job.method).into(),
+            waits_for: job.waits_for.unwrap_or_default(),
         }
     }
 }
@@ -89,7 +91,9 @@ impl TryFrom<pb::Job> for JobStatus {
         Ok(Self {
             id: JobId(job.job),
             n: BoardSize::try_from(job.n)?,
+            method: method(job.method)?,
             state: job_state(job.state)?,
+            waits_for: some_line(&job.waits_for),
             progress,
             active: Duration::from_millis(job.active_ms),
             time_left: job.seconds_left.map(time_left).transpose()?,

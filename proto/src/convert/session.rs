@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report, Speed,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report, Speed,
     ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
 use super::check::{
-    InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, at_most, in_range, name, one_line, spans, worker_name,
+    InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, at_most, in_range, method, name, one_line, spans, worker_name,
 };
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
@@ -64,6 +64,8 @@ impl From<Hello> for pb::Hello {
             threads: hello.n_threads,
             nodes_per_second: hello.speed.get(),
             held: hello.held.into_iter().map(held).collect(),
+            halves_decomposition: hello.halves.map_or(0, |halves| halves.decomposition),
+            halves_nodes_per_second: hello.halves.map_or(0.0, |halves| halves.speed.get()),
         }
     }
 }
@@ -87,9 +89,17 @@ impl TryFrom<pb::Hello> for Hello {
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
             speed: Speed::try_from(hello.nodes_per_second)?,
             decomposition: hello.decomposition,
+            halves: halves(hello.halves_decomposition, hello.halves_nodes_per_second)?,
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         })
     }
+}
+
+fn halves(decomposition: u32, nodes_per_second: f64) -> Result<Option<HalvesSkill>, InvalidMessage> {
+    if decomposition == 0 {
+        return Ok(None);
+    }
+    Ok(Some(HalvesSkill { decomposition, speed: Speed::try_from(nodes_per_second)? }))
 }
 
 impl From<Report> for pb::Report {
@@ -225,6 +235,7 @@ impl From<Lease> for pb::Lease {
             n: lease.n.get().into(),
             spans: lease.spans.into_iter().map(span).collect(),
             checksum: 0,
+            method: pb::Method::from(lease.method).into(),
         };
         message.checksum = checksum::of_lease(&message);
         message
@@ -250,6 +261,7 @@ impl TryFrom<pb::Lease> for Lease {
             id: LeaseId(lease.lease),
             job: JobId(lease.job),
             n: BoardSize::try_from(lease.n)?,
+            method: method(lease.method)?,
             spans: lease.spans.into_iter().map(span).collect::<Result<_, _>>()?,
         })
     }

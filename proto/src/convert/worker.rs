@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_messages::{JobId, Name, Speed, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::Span;
 
-use super::check::{InvalidMessage, millis, some_line};
+use super::check::{InvalidMessage, method, millis, some_line};
 use crate::pb;
 
 impl From<WorkerState> for pb::WorkerState {
@@ -49,6 +49,7 @@ impl From<WorkerStatus> for pb::Worker {
             failure: worker.failure.unwrap_or_default(),
             job: job.map_or(0, |job| job.0),
             span: span.map(pb::Span::from),
+            methods: worker.methods.into_iter().map(|method| pb::Method::from(method).into()).collect(),
         }
     }
 }
@@ -64,6 +65,8 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             name: Name::of_any(&worker.name),
             build: Name::of_any(&worker.build),
             kernel: Name::of_any(&worker.kernel),
+            // One of a program with more methods is left out.
+            methods: worker.methods.into_iter().filter_map(|found| method(found).ok()).collect(),
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),

@@ -25,7 +25,7 @@ pub struct Hello {
     /// The protocol the worker speaks; 1 at present. The coordinator says which versions it accepts when it refuses one.
     #[prost(uint32, tag = "1")]
     pub protocol: u32,
-    /// What the worker's subproblem numbers mean; has to be the coordinator's own decomposition version.
+    /// What the worker's subproblem numbers mean when it searches; has to be the coordinator's own decomposition version.
     #[prost(uint32, tag = "2")]
     pub decomposition: u32,
     /// Drawn at random when the worker's process starts, and the same in each of its sessions.
@@ -44,12 +44,19 @@ pub struct Hello {
     /// Leases it counts at a time, 1 to 4096.
     #[prost(uint32, tag = "7")]
     pub threads: u32,
-    /// What it expects one thread to count, in nodes per second; a guess until something is measured.
+    /// What it expects one thread to count by search, in nodes per second; a guess until something is measured.
     #[prost(double, tag = "8")]
     pub nodes_per_second: f64,
     /// Leases it goes on with from an earlier session.
     #[prost(message, repeated, tag = "9")]
     pub held: ::prost::alloc::vec::Vec<HeldLease>,
+    /// What its subproblem numbers mean when it joins halves: the decomposition version of that method; 0, as programs of
+    /// before say, if it can't. It gets leases of the method if this is the coordinator's own version.
+    #[prost(uint32, tag = "10")]
+    pub halves_decomposition: u32,
+    /// What it expects one thread to count by halves, in nodes per second.
+    #[prost(double, tag = "11")]
+    pub halves_nodes_per_second: f64,
 }
 /// A lease that a worker still holds when it connects again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -64,10 +71,10 @@ pub struct HeldLease {
     #[prost(message, repeated, tag = "3")]
     pub spans: ::prost::alloc::vec::Vec<Span>,
 }
-/// Consecutive subproblems of one cross; not empty.
+/// Consecutive subproblems of one part of a plan: of a cross, or of column sets of the halves; not empty.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Span {
-    /// The cross's place in the plan, from 0.
+    /// The part's place in the plan, from 0.
     #[prost(uint32, tag = "1")]
     pub cross: u32,
     /// The first subproblem, from 0.
@@ -103,10 +110,10 @@ pub struct Delta {
     /// What was counted.
     #[prost(message, optional, tag = "3")]
     pub span: ::core::option::Option<Span>,
-    /// Completions of the span's prefixes, unweighted; below 2^63.
+    /// Solutions of the span, without the weight of its part; below 2^63.
     #[prost(uint64, tag = "4")]
     pub solutions: u64,
-    /// Nodes below the prefixes; below 2^63.
+    /// Nodes, as the job's method counts them; below 2^63.
     #[prost(uint64, tag = "5")]
     pub nodes: u64,
     /// Time one thread took for it, in microseconds.
@@ -177,9 +184,13 @@ pub struct Lease {
     #[prost(message, repeated, tag = "4")]
     pub spans: ::prost::alloc::vec::Vec<LeasedSpan>,
     /// CRC-32 (of zlib) over lease, job and n, and over cross, from, to and image of each span, each as 8 bytes, the least
-    /// significant first. A lease that does not match it must not be counted.
+    /// significant first; then over the method, in the same way, unless it is the search. A lease that does not match it
+    /// must not be counted.
     #[prost(fixed32, tag = "5")]
     pub checksum: u32,
+    /// How to count it.
+    #[prost(enumeration = "Method", tag = "6")]
+    pub method: i32,
 }
 /// A span and how to count it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -187,7 +198,7 @@ pub struct LeasedSpan {
     /// What to count.
     #[prost(message, optional, tag = "1")]
     pub span: ::core::option::Option<Span>,
-    /// Which of the eight images of the cross to count it on, 0 to 7: 4 for exchanged rows and columns, plus 2 for rows
+    /// Of a search, which of the eight images of the cross to count it on, 0 to 7; 0 of halves: 4 for exchanged rows and columns, plus 2 for rows
     /// upside down, plus 1 for columns left to right, applied in this order.
     #[prost(uint32, tag = "2")]
     pub image: u32,
@@ -235,6 +246,9 @@ pub struct SubmitRequest {
     /// How urgent it is, -1000 to 1000: higher first; 0 if nobody says otherwise.
     #[prost(sint32, tag = "2")]
     pub priority: i32,
+    /// How to count it. INVALID_ARGUMENT if it can't count a board of this size.
+    #[prost(enumeration = "Method", tag = "3")]
+    pub method: i32,
 }
 /// The job is submitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -242,6 +256,9 @@ pub struct SubmitResponse {
     /// Its id.
     #[prost(uint64, tag = "1")]
     pub job: u64,
+    /// How it is going to be counted. A coordinator of an older version ignores what it was asked for, and searches.
+    #[prost(enumeration = "Method", tag = "2")]
+    pub method: i32,
 }
 /// Asks for all jobs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -393,6 +410,12 @@ pub struct Job {
     pub started_ms: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "27")]
     pub finished_ms: ::core::option::Option<u64>,
+    /// How it is counted.
+    #[prost(enumeration = "Method", tag = "28")]
+    pub method: i32,
+    /// What it waits for, in words, while it is queued; empty otherwise.
+    #[prost(string, tag = "29")]
+    pub waits_for: ::prost::alloc::string::String,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -474,6 +497,9 @@ pub struct Worker {
     /// What is left of that span; absent if it has nothing to count.
     #[prost(message, optional, tag = "14")]
     pub span: ::core::option::Option<Span>,
+    /// What it can count by.
+    #[prost(enumeration = "Method", repeated, tag = "15")]
+    pub methods: ::prost::alloc::vec::Vec<i32>,
 }
 /// Who has counted a job.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -554,6 +580,39 @@ pub struct Event {
     /// What has happened, in words.
     #[prost(string, tag = "5")]
     pub text: ::prost::alloc::string::String,
+}
+/// How a board is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Method {
+    /// What programs say that know no other: the search.
+    Unspecified = 0,
+    /// Search below crosses.
+    Search = 1,
+    /// Join half boards.
+    Halves = 2,
+}
+impl Method {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "METHOD_UNSPECIFIED",
+            Self::Search => "METHOD_SEARCH",
+            Self::Halves => "METHOD_HALVES",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "METHOD_UNSPECIFIED" => Some(Self::Unspecified),
+            "METHOD_SEARCH" => Some(Self::Search),
+            "METHOD_HALVES" => Some(Self::Halves),
+            _ => None,
+        }
+    }
 }
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
-use crate::classic::Method;
+use crate::classic;
 use crate::free_rows::{FreeRows, RowState};
 use crate::prefix::Prefixes;
-use crate::{BoardSize, Count, Cross, Kernel, Plan, PlanProgress, Square, Symmetry, published};
+use crate::{BoardSize, Count, Cross, Kernel, Method, Plan, PlanProgress, Square, Symmetry, published};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -24,17 +24,17 @@ fn count(free: &FreeRows, depth: u8, from: u64, to: u64) -> Count {
 }
 
 fn plan(n: u8) -> Plan {
-    Plan::new(size(n), NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+    Plan::new(size(n), Method::Search, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
 }
 
 #[track_caller]
 fn check_total(n: u8) {
     let plan = plan(n);
     let mut total = 0;
-    for planned in plan.crosses() {
+    for planned in plan.parts() {
         let all = 0..planned.choice().n_subproblems;
         let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
-        total += u128::from(planned.cross().weight()) * u128::from(counted.solutions);
+        total += u128::from(planned.weight()) * u128::from(counted.solutions);
     }
     assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
 }
@@ -171,7 +171,7 @@ fn a_stopped_kernel_says_so_and_a_plan_can_be_stopped() {
     let stop = AtomicBool::new(true);
     let free = FreeRows::new(size(12), Cross::all(size(12))[0].queens());
     assert_eq!(Kernel::Portable.count(&mut Prefixes::new(&free, 2), 10, &stop), None);
-    assert!(Plan::new(size(18), NonZeroUsize::MIN, &stop).is_none());
+    assert!(Plan::new(size(18), Method::Search, NonZeroUsize::MIN, &stop).is_none());
 }
 
 #[test]
@@ -179,11 +179,16 @@ fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
     for n in [0, 2, 9, 16, 18, 21] {
         let threads = NonZeroUsize::new(3).expect("not zero");
         let plan = plan(n);
-        assert_eq!(Some(&plan), Plan::new(size(n), threads, &NEVER).as_ref(), "n = {n}");
-        let choices: Vec<_> = plan.crosses().iter().map(|planned| *planned.choice()).collect();
-        assert_eq!(Ok(&plan), Plan::from_choices(size(n), &choices).as_ref(), "n = {n}");
+        assert_eq!(Some(&plan), Plan::new(size(n), Method::Search, threads, &NEVER).as_ref(), "n = {n}");
+        let choices: Vec<_> = plan.parts().iter().map(|planned| *planned.choice()).collect();
+        assert_eq!(Ok(&plan), Plan::from_choices(size(n), Method::Search, &choices).as_ref(), "n = {n}");
         assert!(
-            Plan::from_choices(size(n), &[&choices[..], &choices[..1.min(choices.len())]].concat()).is_err()
+            Plan::from_choices(
+                size(n),
+                Method::Search,
+                &[&choices[..], &choices[..1.min(choices.len())]].concat()
+            )
+            .is_err()
                 || choices.is_empty()
         );
     }
@@ -212,7 +217,7 @@ fn plans_are_what_they_were() {
 
 /// A plan's row in the table.
 fn summary(plan: &Plan) -> String {
-    let choices = || plan.crosses().iter().map(|planned| planned.choice());
+    let choices = || plan.parts().iter().map(|planned| planned.choice());
     let image = |image| Symmetry::UP_TO_MIRROR.iter().position(|&one| one == image).expect("up to mirroring");
     let bytes = choices().flat_map(|choice| {
         let image = [u8::try_from(image(choice.image)).expect("one of four")];
@@ -223,21 +228,27 @@ fn summary(plan: &Plan) -> String {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let n_subproblems: u128 = choices().map(|choice| u128::from(choice.n_subproblems)).sum();
-    let (n, n_crosses, depth, work) = (plan.n(), plan.crosses().len(), plan.depth(), plan.work());
+    let (n, n_crosses, depth, work) = (plan.n(), plan.parts().len(), plan.depth(), plan.work());
     format!("{n},{n_crosses},{depth},{n_subproblems},{work},{digest:016x}")
 }
 
 #[test]
 fn the_progress_of_a_plan_goes_from_nothing_to_all_of_its_crosses() {
     let progress = PlanProgress::default();
-    assert_eq!((progress.n_planned(), progress.n_crosses()), (0, 0));
+    assert_eq!((progress.n_planned(), progress.n_parts()), (0, 0));
     let stop = AtomicBool::new(true);
-    assert!(Plan::with_progress(size(14), NonZeroUsize::MIN, &stop, &progress).is_none());
-    assert_eq!((progress.n_planned(), progress.n_crosses()), (0, 849));
+    assert!(Plan::with_progress(size(14), Method::Search, NonZeroUsize::MIN, &stop, &progress).is_none());
+    assert_eq!((progress.n_planned(), progress.n_parts()), (0, 849));
     let progress = PlanProgress::default();
-    let planned = Plan::with_progress(size(21), NonZeroUsize::new(2).expect("not zero"), &NEVER, &progress);
+    let planned = Plan::with_progress(
+        size(21),
+        Method::Search,
+        NonZeroUsize::new(2).expect("not zero"),
+        &NEVER,
+        &progress,
+    );
     assert_eq!(planned, Some(plan(21)));
-    assert_eq!((progress.n_planned(), progress.n_crosses()), (8038, 8038));
+    assert_eq!((progress.n_planned(), progress.n_parts()), (8038, 8038));
 }
 
 /// The estimates are good enough to plan with: the whole within a quarter, parts of the job evenly so.
@@ -245,7 +256,7 @@ fn the_progress_of_a_plan_goes_from_nothing_to_all_of_its_crosses() {
 fn estimated_work_is_near_the_nodes() {
     let plan = plan(15);
     let (mut estimated, mut nodes) = (0, 0);
-    for planned in plan.crosses() {
+    for planned in plan.parts() {
         let free = FreeRows::new(plan.n(), &planned.queens());
         nodes += u128::from(count(&free, 0, 0, 1).nodes);
         estimated += planned.choice().work;
@@ -282,9 +293,9 @@ fn every_subproblem_counts_to_what_the_textbook_counters_say() {
                 assert_eq!(prefixes.len() as u64, Prefixes::count(&free, depth.min(n.get())), "n = {n}");
                 for (number, queens) in (0..).zip(&prefixes) {
                     let counted = count(&free, depth, number, number + 1).solutions;
-                    for method in Method::ALL {
+                    for method in classic::Method::ALL {
                         // Below the plan's depth, every permutation of nine columns for each of them takes minutes.
-                        if method == Method::Permutations && n.get() > 7 && depth > 0 {
+                        if method == classic::Method::Permutations && n.get() > 7 && depth > 0 {
                             continue;
                         }
                         let expected = method.count(n, queens).expect("within the method's limits");

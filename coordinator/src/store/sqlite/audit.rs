@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
-use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION, Plan, published};
+use queens_messages::JobId;
+use queens_solver::{BoardSize, Choice, Method, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
 
@@ -53,14 +54,15 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// The plan for boards of size `n`, made again, and the published count. Takes as long as planning a job.
+    /// The plan for boards of size `n` by this method, made again, and the published count. Takes as long as planning a
+    /// job.
     #[must_use]
-    pub fn of(n: BoardSize) -> Option<Self> {
+    pub fn of(n: BoardSize, method: Method) -> Option<Self> {
         if n.get() >= SLOWLY_PLANNED {
             info!(%n, "making the plan again, which may take minutes");
         }
         let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let plan = Plan::new(n, threads, &AtomicBool::new(false))?;
+        let plan = Plan::new(n, method, threads, &AtomicBool::new(false))?;
         Some(Self { plan, total: published(n).map(|published| published.solutions) })
     }
 }
@@ -77,7 +79,7 @@ const SLOWLY_PLANNED: u8 = 27;
 /// # Errors
 /// If there is no database in the directory, another process uses it, or something contradicts something.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    audit_against(dir, &|job| Truth::of(job.n))
+    audit_against(dir, &|job| Truth::of(job.n, job.method))
 }
 
 /// The same for jobs of which something else is true than of boards: artificial ones.
@@ -99,7 +101,7 @@ pub fn audit_against(
 /// If there is no database, or something contradicts something.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => audit_all(&connection, &|job| Truth::of(job.n)),
+        VERSION => audit_all(&connection, &|job| Truth::of(job.n, job.method)),
         older => Err(Fault::Version(format!(
             "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
         ))),
@@ -134,7 +136,7 @@ fn audit_job(
         let truth = check_plan(job, choices, truth)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
-        for (number, planned) in (0_u32..).zip(truth.plan.crosses()) {
+        for (number, planned) in (0_u32..).zip(truth.plan.parts()) {
             let n_subproblems = planned.choice().n_subproblems;
             let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
             let proved = Some((Board::of(job), sources));
@@ -145,7 +147,7 @@ fn audit_job(
             audit.n_records += found.n_records;
             audit.n_recorded += u128::from(found.sum.recorded.len());
             audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(n_subproblems));
-            audit.total += u128::from(planned.cross().weight()) * found.sum.solutions;
+            audit.total += u128::from(planned.weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
         }
         if let Some(total) = truth.total.filter(|total| audit.is_complete() && audit.total != *total) {
@@ -172,14 +174,11 @@ fn check_plan(
     truth: &dyn Fn(&JobEntry) -> Option<Truth>,
 ) -> Result<Truth, Fault> {
     let id = job.id;
-    if job.decomposition != DECOMPOSITION_VERSION {
-        return Err(Fault::Version(format!(
-            "job {id} is cut by decomposition {}, this program knows {DECOMPOSITION_VERSION}",
-            job.decomposition
-        )));
+    if job.decomposition != job.method.decomposition() {
+        return Err(other_decomposition(id, job.method, job.decomposition));
     }
     let truth = truth(job).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-    let crosses = truth.plan.crosses();
+    let crosses = truth.plan.parts();
     if crosses.len() != choices.len() {
         let (n, expected, found) = (job.n, crosses.len(), choices.len());
         let reason = format!("job {id}: the plan for n = {n} has {expected} crosses, not {found}");
@@ -193,6 +192,14 @@ fn check_plan(
             say(&choices[cross])
         ))),
     }
+}
+
+/// A job is cut by rules that this program does not have.
+pub(super) fn other_decomposition(job: JobId, method: Method, found: u32) -> Fault {
+    Fault::Version(format!(
+        "job {job} is cut by decomposition {found} of the method {method}, this program knows {}",
+        method.decomposition()
+    ))
 }
 
 fn say(Choice { image, n_subproblems, work }: &Choice) -> String {

@@ -107,7 +107,7 @@ mod tests {
     use std::sync::Arc;
 
     use queens_messages::LeaseId;
-    use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
+    use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
     use super::*;
     use crate::store::Archive;
@@ -117,7 +117,7 @@ mod tests {
     fn job(id: u64) -> Write {
         Write::Job(JobEntry {
             phase: Phase::Active,
-            ..JobEntry::new(JobId(id), BoardSize::new(6).expect("a board size"), 0)
+            ..JobEntry::new(JobId(id), BoardSize::new(6).expect("a board size"), Method::Search, 0)
         })
     }
 

@@ -1,8 +1,8 @@
 //! Digests: a row that is not what was written is found out when it is read.
 //!
 //! The last column of every table is a digest of the table's name and of all other columns of the row, its key
-//! included. In the tables that belong to a job it is also of the board and its decomposition: a row of another job's
-//! is no good even if the numbers of the two jobs are the same. So a flipped bit, a row in the place of another, and a
+//! included. In the tables that belong to a job it is also of the board, its decomposition and, unless that is the
+//! search, its method: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped bit, a row in the place of another, and a
 //! page of another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its
 //! job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
 //!
@@ -13,7 +13,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use queens_solver::Choice;
+use queens_solver::{Choice, Method};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use siphasher::sip::SipHasher13;
@@ -45,35 +45,42 @@ pub(super) const EPOCH: Table = Table {
           ON CONFLICT (one) DO UPDATE SET next = excluded.next, first = excluded.first, digest = \
           excluded.digest",
 };
+const JOB_COLUMNS: &[&str] = &[
+    "id",
+    "n",
+    "decomposition",
+    "phase",
+    "created_ms",
+    "active_ms",
+    "n_verified",
+    "n_disputed",
+    "n_crosses",
+    "priority",
+    "paused",
+    "plan_digest",
+    "started_ms",
+    "finished_ms",
+    "method",
+];
+/// The table of jobs in schema version 3, which knew no methods. Nothing is written to it.
+pub(super) const JOB_3: Table =
+    Table { name: "job", columns: JOB_COLUMNS.split_at(14).0, n_key: 1, is_of_job: false, put: "" };
 pub(super) const JOB: Table = Table {
     name: "job",
-    columns: &[
-        "id",
-        "n",
-        "decomposition",
-        "phase",
-        "created_ms",
-        "active_ms",
-        "n_verified",
-        "n_disputed",
-        "n_crosses",
-        "priority",
-        "paused",
-        "plan_digest",
-        "started_ms",
-        "finished_ms",
-    ],
+    columns: JOB_COLUMNS,
     n_key: 1,
     is_of_job: false,
     put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
-          n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
+          n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, method, \
+          digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
           ON CONFLICT (id) DO UPDATE SET n = excluded.n, decomposition = excluded.decomposition, \
           phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
           excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
           excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
           paused = excluded.paused, plan_digest = excluded.plan_digest, started_ms = \
-          excluded.started_ms, finished_ms = excluded.finished_ms, digest = excluded.digest",
+          excluded.started_ms, finished_ms = excluded.finished_ms, method = excluded.method, digest \
+          = excluded.digest",
 };
 pub(super) const PLAN_CROSS: Table = Table {
     name: "plan_cross",
@@ -165,12 +172,19 @@ pub(super) const EVENT: Table = Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Board {
     pub(super) n: u8,
+    pub(super) method: Method,
     pub(super) decomposition: u32,
 }
 
 impl Board {
+    /// The name of its method, if its digests are of that: not if it is the search, as they were before there was any
+    /// other.
+    fn other_method(self) -> Option<&'static str> {
+        (self.method != Method::Search).then(|| self.method.name())
+    }
+
     pub(super) fn of(job: &JobEntry) -> Self {
-        Self { n: job.n.get(), decomposition: job.decomposition }
+        Self { n: job.n.get(), method: job.method, decomposition: job.decomposition }
     }
 }
 
@@ -190,9 +204,12 @@ impl Table {
     ) -> i64 {
         let mut bytes = Vec::with_capacity(128);
         put(&mut bytes, ValueRef::Text(self.name.as_bytes()));
-        if let Some(Board { n, decomposition }) = board.filter(|_| self.is_of_job) {
-            put(&mut bytes, ValueRef::Integer(n.into()));
-            put(&mut bytes, ValueRef::Integer(decomposition.into()));
+        if let Some(board) = board.filter(|_| self.is_of_job) {
+            put(&mut bytes, ValueRef::Integer(board.n.into()));
+            put(&mut bytes, ValueRef::Integer(board.decomposition.into()));
+            if let Some(method) = board.other_method() {
+                put(&mut bytes, ValueRef::Text(method.as_bytes()));
+            }
         }
         values.into_iter().for_each(|value| put(&mut bytes, value));
         hash(&bytes)
@@ -239,6 +256,7 @@ pub(super) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     let mut bytes = Vec::with_capacity(32 * (choices.len() + 1));
     bytes.extend([board.n]);
     bytes.extend(board.decomposition.to_le_bytes());
+    bytes.extend(board.other_method().unwrap_or_default().as_bytes());
     for Choice { image, n_subproblems, work } in choices {
         bytes.extend([image.index()]);
         bytes.extend(n_subproblems.to_le_bytes());
@@ -280,7 +298,7 @@ mod tests {
     /// What SipHash-1-3 by its specification makes of the bytes: other digests would make every database damaged.
     #[test]
     fn digests_are_what_they_were_when_they_were_stored() {
-        let board = Board { n: 17, decomposition: 2 };
+        let board = Board { n: 17, method: Method::Search, decomposition: 2 };
         let text = |text: &'static str| ValueRef::Text(text.as_bytes());
         let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable")];
         assert_eq!(SOURCE.digest(None, source), -7_811_203_514_592_929_855);
@@ -293,6 +311,17 @@ mod tests {
         };
         let choices = [choice(1, 100, 5), choice(0, 1, 1 << 70)];
         assert_eq!(plan_digest(board, &choices), 2_452_740_592_344_095_876);
+    }
+
+    /// A row of a count by one method is none of a count by the other, whatever the versions of the two.
+    #[test]
+    fn digests_tell_methods_apart() {
+        let board = |method| Some(Board { n: 17, method, decomposition: 2 });
+        let range = || [3, 5, 0, 20].map(ValueRef::Integer);
+        let [search, halves] = Method::ALL.map(|method| COVERAGE_RANGE.digest(board(method), range()));
+        assert_ne!(search, halves);
+        let [search, halves] = Method::ALL.map(|method| plan_digest(board(method).expect("a board"), &[]));
+        assert_ne!(search, halves);
     }
 
     #[test]

@@ -1,15 +1,19 @@
-//! From version 2 of the schema to version 3: what can be proved of a database without digests is, and then every row
-//! gets one.
+//! What SQL can't do of the steps from one version of the schema to the next.
+//!
+//! From version 2 to version 3: what can be proved of a database without digests is, and then every row gets one. From
+//! version 3 to version 4: jobs get their method, and new digests if the old ones were right.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use queens_messages::JobId;
-use queens_solver::{Choice, DECOMPOSITION_VERSION, Plan};
+use queens_solver::{Choice, Method, Plan};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-use super::digest::{BLOCKED_WORKER, Board, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table, plan_digest};
+use super::digest::{
+    BLOCKED_WORKER, Board, EPOCH, JOB, JOB_3, PLAN_CROSS, RECORD, SOURCE, Table, plan_digest,
+};
 use super::fault::Fault;
 use super::read::{self, integer, parsed, sql_integer};
 use super::tally::{Tally, check_file};
@@ -29,9 +33,9 @@ pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
     check_file(connection)?;
     for (job, has_plan) in jobs(connection)? {
         let (board, found) = (Board::of(&job), job.decomposition);
-        if found != DECOMPOSITION_VERSION {
+        if found != job.method.decomposition() {
             // Left to the program that it was begun with, which does not know this version.
-            let error = RestoreError::Decomposition { job: job.id, found };
+            let error = RestoreError::Decomposition { job: job.id, method: job.method, found };
             return Err(Fault::Version(error.to_string()));
         }
         if has_plan {
@@ -45,11 +49,25 @@ pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
             seal(connection, table, Some((job.id, board)))?;
         }
     }
-    for table in [&EPOCH, &JOB, &SOURCE, &BLOCKED_WORKER] {
+    for table in [&EPOCH, &JOB_3, &SOURCE, &BLOCKED_WORKER] {
         seal(connection, table, None)?;
     }
-    connection.execute_batch("DROP TABLE coverage_2")?;
-    // What is not of a job that is there has no digest, and is found now.
+    Ok(connection.execute_batch("DROP TABLE coverage_2")?)
+}
+
+/// Fills in what the step to version 4 adds.
+pub(super) fn to_version_4(connection: &Connection) -> Result<(), Fault> {
+    let columns = JOB_3.columns.join(", ");
+    let mut statement = connection.prepare(&format!("SELECT {columns}, digest_3 FROM job"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        JOB_3.verify(row, None, &format_args!("job {id}"))?;
+    }
+    drop(rows);
+    seal(connection, &JOB, None)?;
+    connection.execute_batch("ALTER TABLE job DROP COLUMN digest_3")?;
+    // What the step to version 3 found of no job that is there has no digest, and is found now.
     read::jobs(connection)?;
     Ok(())
 }
@@ -63,7 +81,7 @@ fn jobs(connection: &Connection) -> Result<Vec<(JobEntry, bool)>, Fault> {
         let id = JobId(integer(row, "id", &"a job")?);
         let place = format!("job {id}");
         let n_crosses: Option<i64> = read::cell(row, "n_crosses", &place)?;
-        let job = read::job_row(row, id, &place)?;
+        let job = read::job_row(row, id, Method::Search, &place)?;
         if n_crosses.is_none() && job.phase == Phase::Done {
             return Err(Fault::Damaged(format!("{place} is done, but has no plan")));
         }
@@ -85,8 +103,10 @@ fn choices(connection: &Connection, job: &JobEntry) -> Result<Vec<Choice>, Fault
         return Ok(choices);
     }
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let Some(plan) = Plan::new(job.n, threads, &AtomicBool::new(false)) else { return Ok(choices) };
-    let planned: Vec<Choice> = plan.crosses().iter().map(|cross| *cross.choice()).collect();
+    let Some(plan) = Plan::new(job.n, Method::Search, threads, &AtomicBool::new(false)) else {
+        return Ok(choices);
+    };
+    let planned: Vec<Choice> = plan.parts().iter().map(|cross| *cross.choice()).collect();
     let cut = |choices: &[Choice]| choices.iter().map(|c| (c.image, c.n_subproblems)).collect::<Vec<_>>();
     if cut(&choices) != cut(&planned) {
         return Err(Fault::Damaged(format!("the plan of job {} is not that of n = {}", job.id, job.n)));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use queens_messages::{JobId, Priority};
-use queens_solver::{BoardSize, Choice, Symmetry};
+use queens_solver::{BoardSize, Choice, Method, Symmetry};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
@@ -114,7 +114,8 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     let id = JobId(integer(row, "id", &"a job")?);
     let place = format!("job {id}");
     JOB.verify(row, None, &place)?;
-    let job = job_row(row, id, &place)?;
+    let method: Method = parsed(row, "method", &place)?;
+    let job = job_row(row, id, method, &place)?;
     let (n_crosses, digest): (Option<i64>, Option<i64>) =
         (cell(row, "n_crosses", &place)?, cell(row, "plan_digest", &place)?);
     if n_crosses.is_some() != digest.is_some() {
@@ -123,8 +124,8 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     Ok(JobColumns { row: job, plan: n_crosses.zip(digest) })
 }
 
-/// A job as schema version 3 has it.
-pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
+/// A job of this method as any schema version from 2 on has it.
+pub(super) fn job_row(row: &Row<'_>, id: JobId, method: Method, place: &str) -> Result<JobEntry, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
     let phase: String = cell(row, "phase", &place)?;
@@ -136,6 +137,7 @@ pub(super) fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry,
     Ok(JobEntry {
         id,
         n: size.ok_or_else(|| Fault::Damaged(format!("{place}: n {n} is no board size")))?,
+        method,
         decomposition: integer(row, "decomposition", &place)?,
         phase: known.ok_or_else(|| Fault::Damaged(format!("{place}: there is no phase '{phase}'")))?,
         priority,

@@ -5,14 +5,14 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use queens_messages::JobId;
-use queens_solver::{BoardSize, Choice, DECOMPOSITION_VERSION};
+use queens_solver::{BoardSize, Choice, Method};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 use thiserror::Error;
 
-use super::audit::Truth;
+use super::audit::{Truth, other_decomposition};
 use super::backup::put_in_place;
-use super::digest::{BLOCKED_WORKER, Board, JOB, PLAN_CROSS, RECORD, SOURCE, Table};
+use super::digest::{BLOCKED_WORKER, Board, JOB, JOB_3, PLAN_CROSS, RECORD, SOURCE, Table};
 use super::directory::{DATABASE, LOCK, make_database, open_file};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
@@ -181,15 +181,29 @@ impl<'a> Salvage<'a> {
             // A name on a page that was written since may be blocked no more.
             if is_proved(table, None, values) && (*is_latest || table.name != BLOCKED_WORKER.name) {
                 table.put(self.connection, None, &values[..table.columns.len()])?;
-                if let (true, [Value::Integer(id), Value::Integer(n), Value::Integer(decomposition), ..]) =
-                    (table.name == JOB.name, &values[..])
-                    && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
-                {
-                    self.boards.insert(*id, Board { n, decomposition });
+                if table.name == JOB.name {
+                    self.note_board(values);
                 }
             }
         }
+        if is_proved(&JOB_3, None, values) {
+            let mut values = values[..JOB_3.columns.len()].to_vec();
+            values.push(Value::Text(Method::Search.name().to_owned()));
+            JOB.put(self.connection, None, &values)?;
+            self.note_board(&values);
+        }
         Ok(())
+    }
+
+    /// Notes what the rows of a job are about.
+    fn note_board(&mut self, job: &[Value]) {
+        if let [Value::Integer(id), Value::Integer(n), Value::Integer(decomposition), ..] = job
+            && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
+            && let Some(Value::Text(method)) = job.get(JOB_3.columns.len())
+            && let Ok(method) = method.parse()
+        {
+            self.boards.insert(*id, Board { n, method, decomposition });
+        }
     }
 
     fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), rusqlite::Error> {
@@ -199,7 +213,9 @@ impl<'a> Salvage<'a> {
         {
             // Of a job whose row is lost, the board is the one that makes the digest right.
             let known = self.boards.get(job).copied();
-            let all = (0..=BoardSize::MAX).map(|n| Board { n, decomposition: DECOMPOSITION_VERSION });
+            let all = Method::ALL.into_iter().flat_map(|method| {
+                (0..=BoardSize::MAX).map(move |n| Board { n, method, decomposition: method.decomposition() })
+            });
             let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
             if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
                 table.put(self.connection, Some(board), &values[..table.columns.len()])?;
@@ -218,11 +234,8 @@ impl<'a> Salvage<'a> {
         let mut jobs = Vec::new();
         for (&id, &board) in &self.boards {
             let Ok(id) = u64::try_from(id).map(JobId) else { continue };
-            if board.decomposition != DECOMPOSITION_VERSION {
-                return Err(Fault::Version(format!(
-                    "job {id} is cut by decomposition {}, this program knows {DECOMPOSITION_VERSION}",
-                    board.decomposition
-                )));
+            if board.decomposition != board.method.decomposition() {
+                return Err(other_decomposition(id, board.method, board.decomposition));
             }
             let (row, was_planned) = match read::one_job(self.connection, id)? {
                 Some(found) => (found.row, found.plan.is_some()),
@@ -258,8 +271,9 @@ impl<'a> Salvage<'a> {
         if !was_planned && !self.has_parts(id)? {
             return Ok(job);
         }
-        let truth = Truth::of(row.n).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-        let choices: Vec<Choice> = truth.plan.crosses().iter().map(|cross| *cross.choice()).collect();
+        let truth = Truth::of(row.n, row.method)
+            .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+        let choices: Vec<Choice> = truth.plan.parts().iter().map(|cross| *cross.choice()).collect();
         self.drop_foreign(id, &choices)?;
         write::put_job(self.connection, &row, None)?;
         let plan = Write::Plan { job: id, choices: choices.clone() };
@@ -346,7 +360,7 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 }
 
 /// What can be said of a job of which only the board is known.
-fn lost_job(id: JobId, Board { n, decomposition }: Board) -> Result<JobEntry, Fault> {
+fn lost_job(id: JobId, Board { n, method, decomposition }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
-    Ok(JobEntry { decomposition, phase: Phase::Active, ..JobEntry::new(id, n, unix_ms()) })
+    Ok(JobEntry { decomposition, phase: Phase::Active, ..JobEntry::new(id, n, method, unix_ms()) })
 }

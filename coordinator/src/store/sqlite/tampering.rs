@@ -34,10 +34,12 @@ fn tampered(sql: &str, sealed: bool) -> (String, String) {
 
 /// Makes the digests of all rows of job 3 and of no job fit; where there is no such table, there are none.
 fn seal_sample(connection: &Connection) {
-    let job = "SELECT n, decomposition FROM job WHERE id = 3";
-    let board = connection.query_row(job, [], |row| Ok((row.get(0)?, row.get(1)?)));
-    if let Ok((n, decomposition)) = board {
-        let board = Board { n, decomposition };
+    let job = "SELECT n, method, decomposition FROM job WHERE id = 3";
+    let board = connection.query_row(job, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)));
+    if let Ok((n, method, decomposition)) = board
+        && let Ok(method) = method.parse()
+    {
+        let board = Board { n, method, decomposition };
         let mut statement = connection.prepare("SELECT * FROM plan_cross ORDER BY number").expect("SQL");
         let mut rows = statement.query([]).expect("readable");
         let mut choices = Vec::new();
@@ -272,7 +274,9 @@ fn auditing_finds_what_does_not_add_up() {
     check("UPDATE job SET phase = 'done' WHERE id = 4", "job 4 is done, but of 0 subproblems 0 are recorded");
     check(
         "UPDATE job SET decomposition = 999 WHERE id = 3",
-        &format!("job 3 is cut by decomposition 999, this program knows {DECOMPOSITION_VERSION}"),
+        &format!(
+            "job 3 is cut by decomposition 999 of the method search, this program knows {DECOMPOSITION_VERSION}"
+        ),
     );
     check(
         "UPDATE plan_cross SET n_subproblems = 101 WHERE number = 4",

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId};
-use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Plan, Span, Symmetry};
+use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Method, Plan, Span, Symmetry};
 use tempfile::TempDir;
 
 use super::directory::DATABASE;
@@ -23,7 +23,7 @@ pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
     Write::Job(JobEntry {
         phase,
         active: Duration::from_secs(1),
-        ..JobEntry::new(JobId(id), size(n), 1_800_000_000_000)
+        ..JobEntry::new(JobId(id), size(n), Method::Search, 1_800_000_000_000)
     })
 }
 
@@ -76,7 +76,7 @@ pub(super) fn sample() -> TempDir {
 
 /// An audit of such a directory.
 pub(super) fn audit_sample(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    let plan = Plan::from_choices(size(6), &choices()).expect("as many as crosses");
+    let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as crosses");
     audit_against(dir, &|_| Some(Truth { plan: plan.clone(), total: None }))
 }
 
@@ -121,11 +121,17 @@ fn audits_need_a_store() {
 
 /// Counts Q(8) as job 3 into a store, but for the first `n_left` crosses.
 pub(super) fn count_eight(dir: &Path, n_left: usize) {
+    count_eight_by(Method::Search, dir, n_left);
+}
+
+fn count_eight_by(method: Method, dir: &Path, n_left: usize) {
     let never = AtomicBool::new(false);
-    let plan = Plan::new(size(8), NonZeroUsize::MIN, &never).expect("nobody stops it");
-    let choices = plan.crosses().iter().map(|planned| *planned.choice()).collect();
-    let mut writes = vec![job(3, 8, Phase::Active), Write::Plan { job: JobId(3), choices }];
-    for (number, planned) in (0_u32..).zip(&plan.crosses()[n_left..]) {
+    let plan = Plan::new(size(8), method, NonZeroUsize::MIN, &never).expect("nobody stops it");
+    let choices = plan.parts().iter().map(|planned| *planned.choice()).collect();
+    let row =
+        JobEntry { phase: Phase::Active, ..JobEntry::new(JobId(3), size(8), method, 1_800_000_000_000) };
+    let mut writes = vec![Write::Job(row), Write::Plan { job: JobId(3), choices }];
+    for (number, planned) in (0_u32..).zip(&plan.parts()[n_left..]) {
         let n_subproblems = planned.choice().n_subproblems;
         let count = planned.subproblems().count(0..n_subproblems, Kernel::best(), &never);
         let count = count.expect("nobody stops it");
@@ -137,20 +143,22 @@ pub(super) fn count_eight(dir: &Path, n_left: usize) {
 }
 
 /// What an audit says of such a store.
-fn audited_eight(n_left: usize) -> JobAudit {
+fn audited_eight(method: Method, n_left: usize) -> JobAudit {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    count_eight(dir.path(), n_left);
+    count_eight_by(method, dir.path(), n_left);
     audit(dir.path()).expect("all agrees").remove(0)
 }
 
 #[test]
 fn an_audit_proves_the_number_of_placements() {
-    let whole = audited_eight(0);
-    assert_eq!((whole.total, whole.is_complete()), (92, true));
-    assert_eq!(whole.n_recorded, u128::from(whole.n_records));
-    let part = audited_eight(1);
-    assert_eq!((part.n_records, part.is_complete()), (whole.n_records - 1, false));
-    assert_eq!(part.n_subproblems, whole.n_subproblems);
+    for method in Method::ALL {
+        let whole = audited_eight(method, 0);
+        assert_eq!((whole.total, whole.is_complete()), (92, true));
+        assert!(method == Method::Halves || whole.n_recorded == u128::from(whole.n_records));
+        let part = audited_eight(method, 1);
+        assert_eq!((part.n_records, part.is_complete()), (whole.n_records - 1, false));
+        assert_eq!(part.n_subproblems, whole.n_subproblems);
+    }
 }
 
 /// The name and content of each file below a directory, but for SQLite's index of the log, which is no data.
@@ -197,8 +205,8 @@ fn what_is_not_for_us_is_left_alone() {
     check("", write(&[b'x'; 8192]), "is damaged: 'queens.db' is no SQLite database");
     let theirs = "'queens.db' belongs to another program (application id 0x00000007, not 0x4e516e73)";
     check("", run("PRAGMA application_id = 7"), theirs);
-    let newer = "by another version: 'queens.db' has schema version 4, this program knows those up to 3";
-    check("", run("PRAGMA user_version = 4"), newer);
+    let newer = "by another version: 'queens.db' has schema version 5, this program knows those up to 4";
+    check("", run("PRAGMA user_version = 5"), newer);
     check("", run("PRAGMA user_version = 0"), "is damaged: 'queens.db' has schema version 0");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
@@ -218,7 +226,7 @@ fn what_is_not_for_us_is_left_alone() {
         connection
             .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .expect("sets");
-        connection.execute_batch("PRAGMA user_version = 4").expect("writes");
+        connection.execute_batch("PRAGMA user_version = 5").expect("writes");
         drop(connection);
         assert!(dir.join("queens.db-wal").exists());
         fs::write(dir.join("lock"), "").expect("writes");

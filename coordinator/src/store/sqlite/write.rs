@@ -104,6 +104,7 @@ pub(super) fn put_job(
         plan.map(|(_, digest)| digest).into(),
         time("time when it was first counted", row.started_ms)?,
         time("time when it was over", row.finished_ms)?,
+        row.method.name().to_owned().into(),
     ];
     Ok(JOB.put(connection, None, &values)?)
 }

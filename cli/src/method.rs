@@ -1,0 +1,163 @@
+//! By which method to count.
+
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use queens_messages::WorkerStatus;
+use queens_process::default_threads;
+use queens_solver::{BoardSize, Kernel, Method};
+use thiserror::Error;
+use tokio::sync::oneshot;
+use tracing::info;
+
+use crate::sampling::{Probing, board_nodes, board_time, probe};
+
+/// Below, the search is faster on any machine.
+const HALVES_FROM: u8 = 19;
+
+/// From here on halves are faster with any kernel of vectors.
+const HALVES_ALWAYS_FROM: u8 = 24;
+
+/// From here on halves are faster by so much that it does not depend on the machine.
+const HALVES_IN_CLUSTERS_FROM: u8 = 22;
+
+/// A short look at each method.
+const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 };
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct MethodArgs {
+    /// How to count: 'search' below crosses, join 'halves', or 'auto' for what is faster for this board on this machine
+    #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "auto")]
+    method: MethodChoice,
+}
+
+impl MethodArgs {
+    pub(crate) fn choice(&self) -> MethodChoice {
+        self.method
+    }
+}
+
+/// What a user asks for: a method by name, or the faster one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MethodChoice(Option<Method>);
+
+/// A name that is no method's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected auto, search or halves")]
+pub(crate) struct InvalidMethodChoice;
+
+impl FromStr for MethodChoice {
+    type Err = InvalidMethodChoice;
+
+    fn from_str(text: &str) -> Result<Self, InvalidMethodChoice> {
+        match text {
+            "auto" => Ok(Self(None)),
+            name => name.parse().map(|method| Self(Some(method))).map_err(|_| InvalidMethodChoice),
+        }
+    }
+}
+
+impl MethodChoice {
+    /// The method that was asked for by name.
+    pub(crate) fn named(self) -> Option<Method> {
+        self.0
+    }
+
+    /// The method that was asked for, or the one that counts this board faster with this kernel on this machine.
+    pub(crate) fn method(self, n: BoardSize, kernel: Kernel) -> Method {
+        self.0.unwrap_or_else(|| faster(n, kernel))
+    }
+
+    /// The method that was asked for, or halves where they are known to be faster without measuring.
+    pub(crate) fn unmeasured(self, n: BoardSize, kernel: Kernel) -> Method {
+        self.0.or(known(n, kernel)).unwrap_or(Method::Search)
+    }
+
+    /// The method that was asked for, or the faster one, found out on a thread of its own: it may take some seconds.
+    pub(crate) async fn find_out(self, n: BoardSize, kernel: Kernel) -> anyhow::Result<Method> {
+        if let Some(method) = self.0.or(known(n, kernel)) {
+            return Ok(method);
+        }
+        let (sender, found) = oneshot::channel();
+        // If somebody interrupts, the process ends and this with it.
+        let find_out = move || _ = sender.send(self.method(n, kernel));
+        let thread = thread::Builder::new().name("choose".to_owned()).spawn(find_out);
+        thread.context("failed to start a thread")?;
+        found.await.context("the choice of a method did not end")
+    }
+
+    /// The method that was asked for, or the one that should be faster in a cluster of these workers. Nothing is
+    /// measured: they are not this machine.
+    pub(crate) fn method_of_cluster(self, n: BoardSize, workers: &[WorkerStatus]) -> Method {
+        let portable = Kernel::Portable.name();
+        let is_fit = |worker: &WorkerStatus| {
+            worker.methods.contains(&Method::Halves) && worker.kernel.as_str() != portable
+        };
+        // Better a job that all can count than a faster one that keeps some waiting; and who comes, nobody knows.
+        let are_fit = !workers.is_empty() && workers.iter().all(is_fit);
+        self.0.unwrap_or(match n.get() >= HALVES_IN_CLUSTERS_FROM && are_fit {
+            true => Method::Halves,
+            false => Method::Search,
+        })
+    }
+}
+
+/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`], where halves have been
+/// faster on every machine, and for the portable kernel, which is for checking.
+fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
+    match n.get() {
+        _ if kernel == Kernel::Portable => Some(Method::Search),
+        ..HALVES_FROM => Some(Method::Search),
+        HALVES_FROM..HALVES_ALWAYS_FROM => None,
+        HALVES_ALWAYS_FROM.. => Some(Method::Halves),
+    }
+}
+
+/// The method that counts a board faster, as is known or as samples of it say.
+fn faster(n: BoardSize, kernel: Kernel) -> Method {
+    if let Some(known) = known(n, kernel) {
+        return known;
+    }
+    let [search, halves] = [Method::Search, Method::Halves].map(|method| core_seconds(n, method, kernel));
+    let Some((search, halves)) = search.zip(halves) else { return Method::Search };
+    info!(%n, %kernel, search, halves, "core-seconds that the methods should take, by samples");
+    if halves < search { Method::Halves } else { Method::Search }
+}
+
+/// What a count by this method should take; `None` if it can't be measured.
+fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> Option<f64> {
+    let n_threads = default_threads();
+    let (sampler, sample) = probe(n, method, kernel, n_threads, PROBING).ok()?;
+    let nodes = board_nodes(&sampler, &sample, n_threads).ok()?;
+    Some(board_time(&sampler, &sample, nodes).value).filter(|seconds| *seconds > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_chosen_by_name_or_left_to_be_measured() {
+        let n = BoardSize::new(20).expect("a board size");
+        for method in Method::ALL {
+            let choice: MethodChoice = method.name().parse().expect("a method");
+            assert_eq!((choice.named(), choice.method(n, Kernel::Portable)), (Some(method), method));
+        }
+        assert_eq!("auto".parse::<MethodChoice>().map(MethodChoice::named), Ok(None));
+        for wrong in ["", "Search", "half", "halves "] {
+            assert_eq!(wrong.parse::<MethodChoice>(), Err(InvalidMethodChoice), "'{wrong}'");
+        }
+        // Nobody has to measure for these.
+        for (n, kernel, method) in [
+            (18, Kernel::Avx512, Method::Search),
+            (24, Kernel::Avx2, Method::Halves),
+            (27, Kernel::Portable, Method::Search),
+        ] {
+            let n = BoardSize::new(n).expect("a board size");
+            assert_eq!(MethodChoice(None).method(n, kernel), method, "n = {n}, {kernel}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! One of something for each method of counting.
+
+use queens_solver::Method;
+
+/// One of something for each method.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ByMethod<T>([T; Method::ALL.len()]);
+
+impl<T> ByMethod<T> {
+    /// What `make` makes for each method.
+    pub(crate) fn new(make: impl FnMut(Method) -> T) -> Self {
+        Self(Method::ALL.map(make))
+    }
+
+    pub(crate) fn of(&self, method: Method) -> &T {
+        &self.0[index(method)]
+    }
+
+    pub(crate) fn of_mut(&mut self, method: Method) -> &mut T {
+        &mut self.0[index(method)]
+    }
+}
+
+const fn index(method: Method) -> usize {
+    match method {
+        Method::Search => 0,
+        Method::Halves => 1,
+    }
+}

@@ -1,0 +1,192 @@
+//! Sets of columns: which of them the upper half takes.
+//!
+//! Mirroring the board exchanges the columns of each *pair*, those of the same distance from the centre; flipping it
+//! upside down exchanges the halves, and so each set of columns with that of the others. A pair is 11 if the upper
+//! half has both its columns, 00 if none, 10 or 01 if the left or the right one. Mirroring exchanges 10 and 01, and
+//! both together exchange 11 and 00. So of all the images of a set exactly one is *canonical*: its first pair of kind
+//! 11 or 00, from the centre outwards, is 11, and its first pair of kind 10 or 01 is 10.
+//!
+//! A set where both kinds of pairs occur has four images, any other two (and the empty set of the empty board one):
+//! so many sets a canonical one stands for.
+
+use crate::board::BoardSize;
+
+/// A set of columns: bit `c` stands for column `c`.
+pub(crate) type Columns = u32;
+
+/// A board with what is placed before its halves: the queen of the middle row, if there is such a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Middle {
+    n: BoardSize,
+    queen: Option<u8>,
+}
+
+impl Middle {
+    /// All that are counted: one for even `n`, one for each column up to the centre for odd. The first column is left
+    /// out where it is not the centre: its distance δ is the largest, and γ, for which the central column's queen would
+    /// have to stand as far away or farther, can't be that.
+    pub(crate) fn all(n: BoardSize) -> Vec<Self> {
+        let center = n.get() / 2;
+        if n.get() % 2 == 0 {
+            return vec![Self { n, queen: None }];
+        }
+        (1.min(center)..=center).map(|column| Self { n, queen: Some(column) }).collect()
+    }
+
+    pub(crate) const fn n(self) -> BoardSize {
+        self.n
+    }
+
+    /// The column of the middle row's queen; absent if n is even.
+    pub(crate) const fn queen(self) -> Option<u8> {
+        self.queen
+    }
+
+    /// The rows of one half, and with them the queens and columns it has.
+    pub(crate) const fn n_rows(self) -> u8 {
+        self.n.get() / 2
+    }
+
+    /// Whether mirroring has been used up by choosing the middle row's queen left of the centre. What is left of the
+    /// symmetry then is that the upper half may have the central column.
+    pub(crate) const fn is_left(self) -> bool {
+        matches!(self.queen, Some(column) if column < self.n.get() / 2)
+    }
+
+    /// The distance of a column from the centre: 1 is next to the middle line where n is even, and next to the central
+    /// column, of distance 0, where n is odd.
+    pub(crate) const fn distance(self, column: u8) -> u8 {
+        let (n, left) = (self.n.get(), self.n.get() / 2);
+        if column < left { left - column } else { column + 1 - left - n % 2 }
+    }
+
+    /// Whether a column is one of the central columns: two if n is even, else one.
+    pub(crate) const fn is_central(self, column: u8) -> bool {
+        self.distance(column) + self.n.get() % 2 == 1
+    }
+
+    /// All columns that the halves share.
+    pub(crate) const fn columns(self) -> Columns {
+        match self.queen {
+            Some(column) => self.n.row_mask() & !(1 << column),
+            None => self.n.row_mask(),
+        }
+    }
+
+    /// The same one by one, from the centre outwards, the left of a pair first.
+    pub(crate) fn outwards(self) -> Vec<u8> {
+        let mut columns: Vec<u8> =
+            (0..self.n.get()).filter(|&column| self.columns() >> column & 1 == 1).collect();
+        columns.sort_by_key(|&column| self.distance(column));
+        columns
+    }
+
+    /// Whether a set of columns, of which so far only those in `known` are decided, may still become canonical.
+    pub(crate) fn may_be_canonical(self, upper: Columns, known: Columns) -> bool {
+        if self.is_left() {
+            let center = 1 << (self.n.get() / 2);
+            return known & center == 0 || upper & center != 0;
+        }
+        let decided = |pair: &Pair| pair.is_within(known);
+        let pairs = || self.pairs().take_while(decided).map(|pair| pair.of(upper));
+        let first = |kinds: [(bool, bool); 2]| pairs().find(|kind| kinds.contains(kind));
+        first([(true, true), (false, false)]) != Some((false, false))
+            && first([(true, false), (false, true)]) != Some((false, true))
+    }
+
+    /// How many sets of columns a canonical set stands for, in units of the part's weight: 1 or 2, and 0 if it is not
+    /// canonical.
+    pub(crate) fn factor(self, upper: Columns) -> u8 {
+        if !self.may_be_canonical(upper, self.columns()) {
+            return 0;
+        }
+        if self.is_left() || self.n_rows() == 0 {
+            return 1;
+        }
+        let is_split = |pair: Pair| matches!(pair.of(upper), (true, false) | (false, true));
+        let n_split = self.pairs().filter(|&pair| is_split(pair)).count();
+        if n_split == 0 || n_split == usize::from(self.n_rows()) { 1 } else { 2 }
+    }
+
+    /// The number of solutions that a set's unit stands for: see [`factor`](Self::factor).
+    pub(crate) const fn weight(self) -> u8 {
+        match (self.n_rows(), self.is_left()) {
+            (0, _) => 1,
+            (_, true) => 4,
+            (_, false) => 2,
+        }
+    }
+
+    /// The pairs of columns from the centre outwards.
+    fn pairs(self) -> impl Iterator<Item = Pair> {
+        let n = self.n.get();
+        (1..=n / 2).map(move |distance| Pair { left: n / 2 - distance, right: n.div_ceil(2) + distance - 1 })
+    }
+}
+
+/// Two columns of the same distance from the centre.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    left: u8,
+    right: u8,
+}
+
+impl Pair {
+    /// Which of the two are in a set.
+    const fn of(self, columns: Columns) -> (bool, bool) {
+        (columns >> self.left & 1 == 1, columns >> self.right & 1 == 1)
+    }
+
+    const fn is_within(self, columns: Columns) -> bool {
+        matches!(self.of(columns), (true, true))
+    }
+}
+
+/// The columns of a set, from left to right.
+pub(crate) fn members(mut columns: Columns) -> impl Iterator<Item = u8> + Clone {
+    std::iter::from_fn(move || {
+        let column = columns.trailing_zeros();
+        columns &= columns.wrapping_sub(1);
+        u8::try_from(column).ok().filter(|&column| column < 32)
+    })
+}
+
+/// The ways to choose `k` of `n` things; `n` and `k` up to 32.
+pub(crate) const fn n_combinations(n: usize, k: usize) -> u64 {
+    PASCAL[n][k]
+}
+
+/// Pascal's triangle.
+const PASCAL: [[u64; 33]; 33] = {
+    let mut rows = [[0; 33]; 33];
+    let mut n = 0;
+    while n < rows.len() {
+        rows[n][0] = 1;
+        let mut k = 1;
+        while k <= n {
+            rows[n][k] = rows[n - 1][k - 1] + rows[n - 1][k];
+            k += 1;
+        }
+        n += 1;
+    }
+    rows
+};
+
+/// The combination with this number: which `k` of the columns in `of` it takes. They are numbered in lexicographic
+/// order: first come those with the first column.
+pub(crate) fn combination(of: &[u8], mut k: usize, mut number: u64) -> Columns {
+    let mut taken = 0;
+    for (i, column) in of.iter().enumerate() {
+        if k == 0 {
+            break;
+        }
+        let with_it = n_combinations(of.len() - i - 1, k - 1);
+        if number < with_it {
+            taken |= 1 << column;
+            k -= 1;
+        } else {
+            number -= with_it;
+        }
+    }
+    taken
+}

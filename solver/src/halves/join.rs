@@ -1,0 +1,419 @@
+//! Counts the pairs of an upper and a lower half that fit, for the columns of the upper half.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::halves::columns::{Columns, Middle};
+use crate::halves::footprint::Half;
+use crate::halves::leaf::{Below, Centre, Leaf};
+use crate::halves::lines::Line;
+use crate::halves::lower::{First, Group, Lower};
+use crate::halves::parts::{Given, Subproblem};
+use crate::halves::placements::{Parts, Path};
+use crate::halves::shape::Shape;
+use crate::halves::side::{Planes, Side};
+use crate::halves::upper::{Level, Upper, Weighing};
+use crate::halves::vectors::{MAX_BLOCKS, Sieve, Sifted, Vectors};
+
+/// What a subproblem holds, before it is weighted by what its columns stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Joined {
+    pub(crate) solutions: u64,
+    /// Pairs of halves that may fit and count twice, as far as their queens next to the middle tell.
+    pub(crate) pairs: u128,
+}
+
+/// Joins halves; keeps what it made for one subproblem as long as the next ones need the same.
+#[derive(Debug)]
+pub(crate) struct Join<V> {
+    vectors: V,
+    middle: Middle,
+    shape: Shape,
+    halves: Option<Halves>,
+    upper_parts: Parts,
+    lower_parts: Parts,
+    upper: Upper,
+    lower: Lower,
+    /// The first lower queens that the lower half's placements have in common, and the upper queen that does not attack
+    /// their heads.
+    lower_of: Option<(u8, Option<u8>, Option<u8>)>,
+    /// The first lower queen that the lower heads have in common.
+    lower_heads_of: Option<u8>,
+    /// The first upper queen that the upper placements have in common, if they have one.
+    upper_of: Option<Option<u8>>,
+    levels: [Level; 2],
+    /// The first lower and upper queen that the first level is of.
+    level_of: Option<(u8, Option<u8>)>,
+    work: Work,
+}
+
+/// The columns of both halves.
+#[derive(Debug)]
+struct Halves {
+    set: Columns,
+    upper: Side,
+    lower: Side,
+    weighing: Weighing,
+}
+
+/// What is needed to join a group, and what came of it.
+#[derive(Debug)]
+struct Work {
+    sifted: Sifted,
+    leaf: Leaf,
+    /// Words that are left by the lower queens of a group, and of each row below.
+    words: [Vec<u64>; 8],
+    room: Vec<u64>,
+    one: Vec<Line>,
+    joined: Joined,
+}
+
+impl<V: Vectors> Join<V> {
+    pub(crate) fn new(vectors: V, middle: Middle) -> Self {
+        let shape = Shape::of(middle.n());
+        Self {
+            vectors,
+            middle,
+            shape,
+            halves: None,
+            upper_parts: Parts::default(),
+            lower_parts: Parts::default(),
+            upper: Upper::default(),
+            lower: Lower::default(),
+            lower_of: None,
+            lower_heads_of: None,
+            upper_of: None,
+            levels: Default::default(),
+            level_of: None,
+            work: Work {
+                sifted: Sifted::new(),
+                leaf: Leaf::new(shape),
+                words: Default::default(),
+                room: Vec::new(),
+                one: Vec::new(),
+                joined: Joined::default(),
+            },
+        }
+    }
+
+    /// Counts the pairs of a subproblem; `None` if it was stopped.
+    pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
+        let halves = match self.halves.take() {
+            Some(halves) if halves.set == subproblem.upper => halves,
+            _ => self.take(subproblem.upper, subproblem.lower),
+        };
+        let Given { lower_1, upper_1, lower_2 } = subproblem.given;
+        // Who asks for a column that the half lacks asks for nothing.
+        let rank = |side: &Side, column: Option<u8>| match column {
+            Some(column) => side.rank(column).map(Some),
+            None => Some(None),
+        };
+        let ranks =
+            (rank(&halves.lower, lower_1), rank(&halves.upper, upper_1), rank(&halves.lower, lower_2));
+        self.work.joined = Joined::default();
+        let mut done = Some(());
+        if let (Some(lower_1), Some(upper_1), Some(lower_2)) = ranks {
+            let all = 0..halves.lower.n_rows();
+            for lower in all.filter(|&rank| lower_1.is_none_or(|asked| asked == rank)) {
+                done = self.count_below(&halves, lower, lower_2, upper_1, stop);
+                if done.is_none() {
+                    break;
+                }
+            }
+        }
+        self.halves = Some(halves);
+        done.map(|()| self.work.joined)
+    }
+
+    /// Makes what all subproblems with these columns of the halves need.
+    fn take(&mut self, upper: Columns, lower: Columns) -> Halves {
+        (self.lower_of, self.level_of) = (None, None);
+        let set = upper;
+        let upper = Side::new(self.middle, Half::Upper, upper);
+        let lower = Side::new(self.middle, Half::Lower, lower);
+        self.upper_parts.find(&upper, self.shape.head);
+        self.lower_parts.find(&lower, self.shape.head);
+        (self.lower_heads_of, self.upper_of) = (None, None);
+        let weighing = Weighing::new(&upper);
+        Halves { set, upper, lower, weighing }
+    }
+
+    /// Counts the pairs with this queen next to the middle in the lower half, and with others that are asked for.
+    fn count_below(
+        &mut self,
+        halves: &Halves,
+        lower_1: u8,
+        lower_2: Option<u8>,
+        upper_1: Option<u8>,
+        stop: &AtomicBool,
+    ) -> Option<()> {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        // Where a second lower queen is asked for, the lists are too large to be kept for other upper queens. Then they
+        // need not hold what the first upper queen attacks.
+        let only = upper_1.filter(|_| lower_2.is_some());
+        let lower_of = Some((lower_1, lower_2, only));
+        if self.lower_of != lower_of {
+            let first = match lower_2 {
+                Some(lower_2) => Path::of(&[lower_1, lower_2]),
+                None => Path::of(&[lower_1]),
+            };
+            let first = First {
+                path: first,
+                n_rows: if lower_2.is_some() { 2 } else { 1 },
+                attacked: only.map_or(0, |rank| halves.upper.footprint(1, rank)),
+            };
+            let split = halves.weighing == Weighing::Split;
+            self.lower_of = None;
+            if self.lower_heads_of != Some(lower_1) {
+                self.lower_parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
+                self.lower_heads_of = Some(lower_1);
+            }
+            self.lower.make(
+                self.vectors,
+                &halves.lower,
+                &self.lower_parts,
+                self.shape,
+                first,
+                split,
+                stop,
+            )?;
+            self.lower_of = lower_of;
+        }
+        if self.lower.groups.is_empty() {
+            return Some(());
+        }
+        if self.level_of != Some((lower_1, upper_1)) {
+            self.level_of = None;
+            self.fill(halves, lower_1, upper_1, stop)?;
+            self.level_of = Some((lower_1, upper_1));
+        }
+        let mut second = None;
+        for group in &self.lower.groups {
+            let level = if self.shape.group == 2 {
+                &self.levels[0]
+            } else {
+                let [first, next] = &mut self.levels;
+                if second != Some(group.path[1]) {
+                    second = Some(group.path[1]);
+                    let mask = halves.lower.footprint(2, group.path[1]);
+                    next.filter(self.vectors, first, &self.upper.lists, mask);
+                }
+                next
+            };
+            for block in (0..group.n_blocks).step_by(MAX_BLOCKS) {
+                let blocks = block..group.n_blocks.min(block + MAX_BLOCKS);
+                let pieces = Pieces {
+                    vectors: self.vectors,
+                    shape: self.shape,
+                    halves,
+                    upper: &self.upper,
+                    lower: &self.lower,
+                    group,
+                    blocks,
+                    level,
+                };
+                pieces.join(&mut self.work, stop)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Fills the first level: the upper placements that the first lower queen leaves.
+    fn fill(&mut self, halves: &Halves, lower: u8, only: Option<u8>, stop: &AtomicBool) -> Option<()> {
+        let mask = halves.lower.footprint(1, lower);
+        // Those that are kept are made for all first queens.
+        let wanted = only.filter(|_| !self.shape.keeps_upper);
+        if self.upper_of != Some(wanted) {
+            self.upper_parts.find_heads(&halves.upper, self.shape.head, wanted);
+            self.upper.make(self.vectors, &halves.upper, &self.upper_parts, self.shape);
+            self.upper_of = Some(wanted);
+        }
+        let level = &mut self.levels[0];
+        level.clear(halves.upper.n_rows());
+        for list in &self.upper.lists {
+            let begin = level.words.len();
+            let first = list.first;
+            if list.footprint & mask == 0 && only.is_none_or(|only| only == first) {
+                if stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let (main, equal) = halves.weighing.ranges(halves.distances(first, lower));
+                let (room, parts) = (&mut self.work.room, &self.upper_parts);
+                let least = if equal[0].is_empty() { main.start } else { equal[0].start };
+                let words = self.upper.words(self.vectors, parts, list, self.shape, mask, least, room);
+                let to_equal = &mut level.equal[usize::from(first)];
+                self.vectors.divide(words, mask, &main, &equal, &mut level.words, to_equal);
+            }
+            level.lists.push(begin..level.words.len());
+        }
+        Some(())
+    }
+
+    /// The memory of the lists, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.upper_parts.memory()
+            + self.lower_parts.memory()
+            + self.upper.memory()
+            + self.lower.memory()
+            + self.levels.iter().map(Level::memory).sum::<usize>()
+    }
+}
+
+impl Halves {
+    /// The distances from the centre of two queens next to the middle, in ascending order.
+    fn distances(&self, upper: u8, lower: u8) -> (u8, u8) {
+        let (a, b) = (self.upper.distance(upper), self.lower.distance(lower));
+        (a.min(b), a.max(b))
+    }
+}
+
+/// All upper placements, and some lower ones that begin with the same queens.
+struct Pieces<'a, V> {
+    vectors: V,
+    shape: Shape,
+    halves: &'a Halves,
+    upper: &'a Upper,
+    lower: &'a Lower,
+    group: &'a Group,
+    blocks: Range<usize>,
+    level: &'a Level,
+}
+
+impl<V: Vectors> Pieces<'_, V> {
+    /// Joins them; `None` if it was stopped.
+    fn join(&self, work: &mut Work, stop: &AtomicBool) -> Option<()> {
+        let Pieces { shape, halves, level, .. } = self;
+        let rank = self.group.path[usize::from(shape.group - 1)];
+        let mask = halves.lower.footprint(shape.group, rank);
+        let mut next = 0;
+        for first in 0..halves.upper.n_rows() {
+            // The lists that begin with this queen.
+            let lists = &self.upper.lists[next..];
+            let lists = &lists[..lists.iter().take_while(|list| list.first == first).count()];
+            let ranges = &level.lists[next..next + lists.len()];
+            next += lists.len();
+            let footprint = halves.upper.footprint(1, first);
+            if footprint & self.near() != 0 {
+                continue;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let distances = halves.distances(first, self.group.path[0]);
+            let feet = Planes::of(footprint);
+            let (weight, centre) = match halves.weighing {
+                Weighing::Plain => (1, Centre::Any),
+                Weighing::Middle(_) | Weighing::Upper => (2, Centre::Any),
+                Weighing::Split => (2, Centre::Greater(distances.0, distances.1)),
+            };
+            let one = match centre {
+                Centre::Any => self.lower.present(self.group),
+                Centre::Greater(near, _) | Centre::Equal(near, _) => self.lower.rows_from(self.group, near),
+            };
+            let mut n_upper = 0;
+            for (list, range) in lists.iter().zip(ranges) {
+                let words = &mut work.words[0];
+                words.clear();
+                if !range.is_empty() && list.footprint & mask == 0 {
+                    self.vectors.filter(&level.words[range.clone()], mask, words);
+                }
+                n_upper += if shape.group == 2 { words.len() } else { range.len() };
+                if !words.is_empty() {
+                    self.vectors.sift(self.sieve(list.planes.all(), one), &mut work.sifted);
+                    let solutions = weight * self.descend(work, centre);
+                    work.joined.solutions += solutions;
+                }
+            }
+            if n_upper > 0 {
+                let n_lower = self.vectors.count_sifted(self.sieve(feet.all(), one));
+                work.joined.pairs += n_upper as u128 * u128::from(n_lower);
+            }
+            self.join_equal(work, first, mask, distances, &feet);
+        }
+        Some(())
+    }
+
+    /// Joins the pairs that weigh one, of upper placements that begin with this queen.
+    fn join_equal(&self, work: &mut Work, first: u8, mask: u64, (near, far): (u8, u8), feet: &Planes) {
+        let words = &mut work.words[0];
+        words.clear();
+        self.vectors.filter(&self.level.equal[usize::from(first)], mask, words);
+        if words.is_empty() {
+            return;
+        }
+        let (one, centre) = if self.halves.weighing == Weighing::Split {
+            let from = |row: u8| self.lower.rows_from(self.group, row).iter();
+            let is = |row| from(row).zip(from(row + 1)).map(|(a, b)| a.zip(*b, |a, b| a & !b));
+            work.one.clear();
+            work.one.extend(is(near).zip(is(far)).map(|(a, b)| a.zip(b, |a, b| a | b)));
+            (&work.one[..], Centre::Equal(near, far))
+        } else {
+            (self.lower.present(self.group), Centre::Any)
+        };
+        self.vectors.sift(self.sieve(feet.all(), one), &mut work.sifted);
+        work.joined.solutions += self.descend(work, centre);
+    }
+
+    /// The footprint of the first two lower queens.
+    fn near(&self) -> u64 {
+        let lower = &self.halves.lower;
+        lower.footprint(1, self.group.path[0]) | lower.footprint(2, self.group.path[1])
+    }
+
+    fn sieve<'a>(&'a self, zero: &'a [u8], one: &'a [Line]) -> Sieve<'a> {
+        self.lower.sieve(self.group, self.blocks.clone(), zero, one)
+    }
+
+    /// Fixes the lower queens up to those of a leaf, and joins there.
+    fn descend(&self, work: &mut Work, centre: Centre) -> u64 {
+        let Pieces { vectors, shape, group, lower, .. } = *self;
+        let Work { sifted, leaf, words, .. } = work;
+        if sifted.len == 0 {
+            return 0;
+        }
+        let mut path = group.path;
+        let below = Below {
+            side: &self.halves.lower,
+            lower,
+            first: group.nodes.start,
+            last: group.nodes.end,
+            path: &[],
+            codes: lower.codes(group, self.blocks.start),
+            sifted,
+            base: 512 * self.blocks.start,
+            looked_at: 512 * self.blocks.len(),
+            centre,
+        };
+        if shape.leaf == shape.group {
+            return leaf.join(vectors, &words[0], &Below { path: &path, ..below });
+        }
+        let mut sum = 0;
+        let mut at = group.nodes.start;
+        while at < group.nodes.end {
+            let node = lower.nodes[at];
+            let next = node.next as usize;
+            let (from, to) = below.sifted(node.start, node.end);
+            path[usize::from(node.row - 1)] = node.rank;
+            let depth = usize::from(node.row - shape.group);
+            let (above, here) = words.split_at_mut(depth);
+            let (from_words, to_words) = (&above[depth - 1], &mut here[0]);
+            to_words.clear();
+            if from < to {
+                let mask = self.halves.lower.footprint(node.row, node.rank);
+                vectors.filter(from_words, mask, to_words);
+            }
+            if to_words.is_empty() {
+                at = next;
+            } else if node.row == shape.leaf {
+                let first = at + usize::from(shape.run > shape.leaf);
+                sum += leaf.join(vectors, to_words, &Below { path: &path, first, last: next, ..below });
+                at = next;
+            } else {
+                at += 1;
+            }
+        }
+        sum
+    }
+}

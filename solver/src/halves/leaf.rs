@@ -1,0 +1,225 @@
+//! The innermost part of the join: upper placements as planes of bits, against lower ones by tables.
+
+use crate::halves::lines::{Line, Lines};
+use crate::halves::lower::{Lower, Node, rows_from};
+use crate::halves::placements::{FIRST_CENTRAL, RANKED};
+use crate::halves::shape::Shape;
+use crate::halves::side::Side;
+use crate::halves::vectors::{ENTRY, LANES, LINES, NO_PLANE, PLANES, Sifted, Tables, Vectors};
+
+/// Which rows the upper half's central queen may stand in, by the row of the lower half's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Centre {
+    /// Any.
+    Any,
+    /// Both rows, in ascending order, are greater than these.
+    Greater(u8, u8),
+    /// Both rows, in ascending order, are these.
+    Equal(u8, u8),
+}
+
+impl Centre {
+    /// The lanes whose upper queen's row goes with a row of the lower queen's.
+    fn lanes(self, bits: &[Line; 4], row: u8) -> Line {
+        let from = |row: u8| rows_from(bits, row.into());
+        let is = |row: u8| from(row).zip(from(row + 1), |a, b| a & !b);
+        match self {
+            Self::Any => Line::ALL,
+            Self::Greater(near, _) if row < near => Line::NONE,
+            Self::Greater(near, far) if row == near => from(far + 1),
+            Self::Greater(near, far) if row <= far => from(near + 1),
+            Self::Greater(near, _) => from(near),
+            Self::Equal(near, far) if row == near => is(far),
+            Self::Equal(near, far) if row == far => is(near),
+            Self::Equal(..) => Line::NONE,
+        }
+    }
+}
+
+/// The lower placements that a leaf joins.
+#[derive(Clone, Copy)]
+pub(crate) struct Below<'a> {
+    pub(crate) side: &'a Side,
+    /// The nodes of the group, of which the leaf takes those from `first` to `last`.
+    pub(crate) lower: &'a Lower,
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    /// The ranks of the columns of the first rows.
+    pub(crate) path: &'a [u8],
+    /// The codes and the numbers of those that passed a sieve; both counted from the same block on.
+    pub(crate) codes: &'a [u64],
+    pub(crate) sifted: &'a Sifted,
+    /// The number of the first placement of that block in its group, and how many were looked at.
+    pub(crate) base: usize,
+    pub(crate) looked_at: usize,
+    pub(crate) centre: Centre,
+}
+
+impl Below<'_> {
+    /// Which of the sifted are placements from number `start` to `end` of the group.
+    pub(crate) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
+        let rank =
+            |number: u32| self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at));
+        (rank(start), rank(end))
+    }
+}
+
+/// Planes, tables and what else a leaf needs.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    shape: Shape,
+    planes: Lines,
+    /// For the rows that are not fixed, one after another: where a queen on the column of each rank attacks none.
+    singles: Lines,
+    tables: Lines,
+    feet: Vec<(u8, u8)>,
+    ranks: Vec<u8>,
+    top: [[Line; LINES]; 8],
+}
+
+impl Leaf {
+    pub(crate) fn new(shape: Shape) -> Self {
+        let mut planes = Lines::default();
+        planes.need(PLANES * LINES);
+        Self {
+            shape,
+            planes,
+            singles: Lines::default(),
+            tables: Lines::default(),
+            feet: Vec::new(),
+            ranks: Vec::new(),
+            top: [[Line::NONE; LINES]; 8],
+        }
+    }
+
+    /// The number of pairs that fit.
+    pub(crate) fn join<V: Vectors>(&mut self, vectors: V, words: &[u64], below: &Below<'_>) -> u64 {
+        self.look_up(below);
+        // About equal pieces, so that no small one is left.
+        let pieces = words.len().div_ceil(LANES);
+        let mut left = words;
+        let mut sum = 0;
+        for piece in 0..pieces {
+            let len = left.len().div_ceil(pieces - piece);
+            let (these, others) =
+                left.split_at(if pieces == 1 { len } else { len.next_multiple_of(8).min(left.len()) });
+            left = others;
+            sum += self.piece(vectors, these, below);
+        }
+        sum
+    }
+
+    /// Lists the planes of the rows that are not fixed.
+    fn look_up(&mut self, below: &Below<'_>) {
+        let Shape { leaf, .. } = self.shape;
+        let m = below.side.n_rows();
+        self.ranks.clear();
+        self.ranks.extend((0..m).filter(|rank| !below.path[..usize::from(leaf)].contains(rank)));
+        self.feet.clear();
+        for row in leaf + 1..=m {
+            self.feet.extend(self.ranks.iter().map(|&rank| below.side.feet(row, rank)));
+        }
+    }
+
+    fn piece<V: Vectors>(&mut self, vectors: V, words: &[u64], below: &Below<'_>) -> u64 {
+        let Shape { leaf, run, .. } = self.shape;
+        let m = below.side.n_rows();
+        let n_lines = words.len().div_ceil(512);
+        let n_left = self.ranks.len();
+        let split = below.centre != Centre::Any;
+        let n_planes = if split { 64 } else { usize::from(below.lower.width()) };
+        let mut valid = [Line::NONE; LINES];
+        for (line, words) in words.chunks(512).enumerate() {
+            vectors.transpose(words, n_planes, &mut self.planes[line..], LINES);
+            valid[line] = Line::first(words.len());
+        }
+        self.planes[usize::from(NO_PLANE) * LINES..].fill(Line::NONE);
+        self.singles.need(self.feet.len() * LINES);
+        vectors.singles(&self.planes, &self.feet, n_lines, &mut self.singles);
+        if split {
+            self.restrict(below, n_lines, &mut valid);
+        }
+        let entries = n_left * n_left;
+        self.tables.need(4 * entries.max(1) * LINES);
+        let n_tables = usize::from(m - run) / 2;
+        for table in 0..4 {
+            let to = &mut self.tables[table * entries * LINES..];
+            if table + n_tables < 4 {
+                to[..LINES].fill(Line::ALL);
+                continue;
+            }
+            let row = usize::from(m - RANKED.min(m)) + 2 * table - usize::from(RANKED.saturating_sub(m));
+            let first = (row - usize::from(leaf)) * n_left * LINES;
+            let (first, second) = self.singles[first..].split_at(n_left * LINES);
+            vectors.pairs(first, &second[..n_left * LINES], n_lines, to);
+        }
+        debug_assert!(entries * ENTRY <= 1 << 16);
+        if leaf == run {
+            let (from, to) = match below.lower.nodes.get(below.first) {
+                Some(node) if below.first < below.last => below.sifted(node.start, node.end),
+                _ => (0, below.sifted.len),
+            };
+            return self.steps(vectors, below, (from, to), &valid, n_lines);
+        }
+        self.top[0] = valid;
+        let mut sum = 0;
+        let mut at = below.first;
+        while at < below.last {
+            let Node { row, rank, start, end, next } = below.lower.nodes[at];
+            let (from, to) = below.sifted(start, end);
+            if from == to {
+                at = next as usize;
+                continue;
+            }
+            at += 1;
+            if row <= leaf {
+                continue;
+            }
+            let depth = usize::from(row - leaf);
+            let place = self.ranks.iter().position(|&other| other == rank).unwrap_or(0);
+            let single = &self.singles[((depth - 1) * n_left + place) * LINES..][..LINES];
+            let above = self.top[depth - 1];
+            let top = std::array::from_fn(|line| above[line].zip(single[line], |a, b| a & b));
+            self.top[depth] = top;
+            if row == run {
+                sum += self.steps(vectors, below, (from, to), &top, n_lines);
+            }
+        }
+        sum
+    }
+
+    fn steps<V: Vectors>(
+        &self,
+        vectors: V,
+        below: &Below<'_>,
+        (from, to): (usize, usize),
+        top: &[Line; LINES],
+        n_lines: usize,
+    ) -> u64 {
+        let entries = self.ranks.len() * self.ranks.len() * LINES;
+        let pairs = std::array::from_fn(|table| &self.tables[table * entries..]);
+        vectors.steps(Tables { pairs }, below.codes, &below.sifted.numbers[from..to], top, n_lines)
+    }
+
+    /// Takes away what the central queens' rows forbid.
+    fn restrict(&mut self, below: &Below<'_>, n_lines: usize, valid: &mut [Line; LINES]) {
+        let (leaf, m) = (self.shape.leaf, below.side.n_rows());
+        let Some(central) = below.side.central().next().and_then(|column| below.side.rank(column)) else {
+            return;
+        };
+        for line in 0..n_lines {
+            let bits: [Line; 4] =
+                std::array::from_fn(|bit| self.planes[(FIRST_CENTRAL as usize + bit) * LINES + line]);
+            if let Some(row) = (1..=leaf).find(|&row| below.path[usize::from(row - 1)] == central) {
+                valid[line] = valid[line].zip(below.centre.lanes(&bits, row), |a, b| a & b);
+                continue;
+            }
+            let place = self.ranks.iter().position(|&rank| rank == central).unwrap_or(0);
+            for row in leaf + 1..=m {
+                let single = &mut self.singles
+                    [(usize::from(row - leaf - 1) * self.ranks.len() + place) * LINES + line];
+                *single = single.zip(below.centre.lanes(&bits, row), |a, b| a & b);
+            }
+        }
+    }
+}

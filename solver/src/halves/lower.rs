@@ -1,0 +1,279 @@
+//! The placements of the lower half: in groups with the same first queens, as planes of bits.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::halves::footprint::{Footprint, n_diagonals};
+use crate::halves::lines::{Line, Lines};
+use crate::halves::placements::{FIRST_CENTRAL, Parts, Path, PlacedHead};
+use crate::halves::shape::Shape;
+use crate::halves::side::{MAX_ROWS, Side};
+use crate::halves::vectors::{Sieve, Vectors};
+
+/// Planes of the rows of the central column's queen: at least 1, at least 2, and so on, and one more of zeros.
+const ROWS_FROM: usize = 16;
+
+/// Which placements of the lower half are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    /// The queens of the first rows.
+    pub(crate) path: Path,
+    pub(crate) n_rows: u8,
+    /// The footprint of an upper queen: placements whose heads it attacks are left out.
+    pub(crate) attacked: Footprint,
+}
+
+/// Lower placements with the same first queens.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The ranks of these queens' columns.
+    pub(crate) path: [u8; MAX_ROWS],
+    pub(crate) len: usize,
+    pub(crate) n_blocks: usize,
+    first_block: usize,
+    pub(crate) nodes: Range<usize>,
+}
+
+/// Lower placements of a group that have the queens of more rows in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// The last of these rows.
+    pub(crate) row: u8,
+    /// The rank of that queen's column.
+    pub(crate) rank: u8,
+    /// Numbers within the group.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// The next node that is not below this one.
+    pub(crate) next: u32,
+}
+
+/// All placements of the lower half that begin with some queen next to the middle.
+#[derive(Debug, Default)]
+pub(crate) struct Lower {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) nodes: Vec<Node>,
+    /// Plane by plane for each group, in blocks of 512 placements: the footprint's, one that is set where there is a
+    /// placement, and those of the central queen's row.
+    planes: Lines,
+    n_planes: usize,
+    width: usize,
+    codes: Vec<u64>,
+    words: Vec<u64>,
+    ranks: Vec<u64>,
+    block: Lines,
+    /// The nodes that are being made.
+    open: Vec<usize>,
+}
+
+impl Lower {
+    /// Makes the placements with these queens in the first rows. `split`: whether there are planes of the central
+    /// queen's row.
+    pub(crate) fn make<V: Vectors>(
+        &mut self,
+        vectors: V,
+        side: &Side,
+        parts: &Parts,
+        shape: Shape,
+        first: First,
+        split: bool,
+        stop: &AtomicBool,
+    ) -> Option<()> {
+        self.groups.clear();
+        self.nodes.clear();
+        self.codes.clear();
+        self.width = 2 * usize::from(n_diagonals(side.middle().n()));
+        self.n_planes = self.width + 1 + if split { ROWS_FROM } else { 0 };
+        let First { path, n_rows, attacked } = first;
+        let begin = parts.heads.partition_point(|head| head.path.first(n_rows) < path);
+        let heads = &parts.heads[begin..];
+        let mut heads = &heads[..heads.partition_point(|head| head.path.first(n_rows) == path)];
+        let mut n_blocks = 0;
+        while let Some(&one) = heads.first() {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let n = heads.iter().take_while(|head| one.path.n_same(head.path) >= shape.group).count();
+            let (these, others) = heads.split_at(n);
+            heads = others;
+            let nodes = self.nodes.len();
+            self.words.clear();
+            self.ranks.clear();
+            let mut path = None;
+            for head in these.iter().filter(|head| head.head.word & attacked == 0) {
+                let same = path.map_or(shape.group, |path| head.path.n_same(path));
+                if same < shape.run {
+                    self.close(same);
+                    self.open(same, shape.run, head.path);
+                }
+                path = Some(head.path);
+                let shift = head.head.word >> FIRST_CENTRAL != 0;
+                let bucket = parts.bucket(head);
+                vectors.join_ranked(bucket, &head.head, shift, &mut self.words, &mut self.ranks);
+            }
+            self.close(shape.group);
+            let len = self.words.len();
+            if len == 0 {
+                self.nodes.truncate(nodes);
+                continue;
+            }
+            self.number(vectors, side, shape, &one.path.ranks(), nodes);
+            let blocks = len.div_ceil(512);
+            let group = Group {
+                path: one.path.ranks(),
+                len,
+                n_blocks: blocks,
+                first_block: n_blocks,
+                nodes: nodes..self.nodes.len(),
+            };
+            n_blocks += blocks;
+            self.groups.push(group);
+            // Codes of the blocks' ends are never used.
+            self.codes.extend_from_slice(&self.ranks);
+            self.codes.resize(512 * n_blocks, 0);
+            self.planes_need(n_blocks);
+            self.write_planes(vectors, self.groups.len() - 1, split);
+        }
+        Some(())
+    }
+
+    /// Begins nodes of the rows past the first `rows` to the last of `to`.
+    fn open(&mut self, rows: u8, to: u8, path: Path) {
+        let start = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+        for row in rows + 1..=to {
+            self.open.push(self.nodes.len());
+            self.nodes.push(Node { row, rank: path.rank(row), start, end: u32::MAX, next: u32::MAX });
+        }
+    }
+
+    /// Ends the nodes of rows past the first `rows`.
+    fn close(&mut self, rows: u8) {
+        let (end, next) = (u32::try_from(self.words.len()), u32::try_from(self.nodes.len()));
+        let (Ok(end), Ok(next)) = (end, next) else { unreachable!("memory ends before") };
+        while let Some(&open) = self.open.last() {
+            let node = &mut self.nodes[open];
+            if node.row <= rows {
+                break;
+            }
+            (node.end, node.next) = (end, next);
+            self.open.pop();
+        }
+    }
+
+    /// Makes the ranks of the group that is being made numbers of table entries.
+    fn number<V: Vectors>(&mut self, vectors: V, side: &Side, shape: Shape, path: &[u8], nodes: usize) {
+        let keep = table_mask(side.n_rows(), shape);
+        let mut path = path[..usize::from(shape.leaf)].to_vec();
+        if shape.leaf == shape.group {
+            let mut fixed = path;
+            fixed.sort_unstable();
+            vectors.number(&mut self.ranks, &fixed, side.n_rows() - shape.leaf, keep);
+            return;
+        }
+        for node in &self.nodes[nodes..] {
+            if node.row > shape.leaf {
+                continue;
+            }
+            path[usize::from(node.row - 1)] = node.rank;
+            if node.row == shape.leaf {
+                let mut fixed = path.clone();
+                fixed.sort_unstable();
+                let range = node.start as usize..node.end as usize;
+                vectors.number(&mut self.ranks[range], &fixed, side.n_rows() - shape.leaf, keep);
+            }
+        }
+    }
+
+    /// Makes room for so many blocks' planes, and keeps what is there.
+    fn planes_need(&mut self, n_blocks: usize) {
+        self.planes.keep(n_blocks * self.n_planes);
+    }
+
+    /// Writes the planes of a group, whose words are at hand.
+    fn write_planes<V: Vectors>(&mut self, vectors: V, group: usize, split: bool) {
+        let group = &self.groups[group];
+        let planes = &mut self.planes[group.first_block * self.n_planes..];
+        self.block.need(64);
+        for (i, words) in self.words.chunks(512).enumerate() {
+            vectors.transpose(words, 64, &mut self.block, 1);
+            let at = |plane: usize| plane * group.n_blocks + i;
+            for (plane, line) in self.block[..self.width].iter().enumerate() {
+                planes[at(plane)] = *line;
+            }
+            let valid = Line::first(words.len());
+            planes[at(self.width)] = valid;
+            if split {
+                let bits: [Line; 4] = std::array::from_fn(|bit| self.block[FIRST_CENTRAL as usize + bit]);
+                for row in 0..ROWS_FROM {
+                    let from = rows_from(&bits, row).zip(valid, |a, b| a & b);
+                    planes[at(self.width + 1 + row)] = from;
+                }
+            }
+        }
+    }
+
+    /// Bits of a footprint.
+    pub(crate) fn width(&self) -> u8 {
+        self.width.to_le_bytes()[0]
+    }
+
+    /// Where there are placements at all, for each block of a group.
+    pub(crate) fn present(&self, group: &Group) -> &[Line] {
+        self.lines(group, self.width)
+    }
+
+    /// Where the central queen's row is at least this one, for each block of a group.
+    pub(crate) fn rows_from(&self, group: &Group, row: u8) -> &[Line] {
+        self.lines(group, self.width + 1 + usize::from(row))
+    }
+
+    fn lines(&self, group: &Group, plane: usize) -> &[Line] {
+        let begin = group.first_block * self.n_planes + plane * group.n_blocks;
+        &self.planes[begin..begin + group.n_blocks]
+    }
+
+    /// What sifts a group's blocks.
+    pub(crate) fn sieve<'a>(
+        &'a self,
+        group: &Group,
+        blocks: Range<usize>,
+        zero: &'a [u8],
+        one: &'a [Line],
+    ) -> Sieve<'a> {
+        let begin = group.first_block * self.n_planes;
+        let planes = &self.planes[begin..begin + group.n_blocks * self.n_planes];
+        Sieve { planes, n_blocks: group.n_blocks, from: blocks.start, to: blocks.end, zero, one }
+    }
+
+    /// The codes of a group's placements from a block on.
+    pub(crate) fn codes(&self, group: &Group, block: usize) -> &[u64] {
+        &self.codes[512 * (group.first_block + block)..512 * (group.first_block + group.n_blocks)]
+    }
+
+    /// The memory it takes, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.planes.memory()
+            + 8 * (self.codes.capacity() + self.words.capacity() + self.ranks.capacity())
+            + size_of::<Node>() * self.nodes.capacity()
+    }
+}
+
+/// Where numbers of four bits, as planes, are at least `least`.
+pub(crate) fn rows_from(bits: &[Line; 4], least: usize) -> Line {
+    let (mut greater, mut equal) = (Line::NONE, Line::ALL);
+    for bit in (0..4).rev() {
+        if least >> bit & 1 == 1 {
+            equal = equal.zip(bits[bit], |a, b| a & b);
+        } else {
+            greater = greater.zip(equal.zip(bits[bit], |a, b| a & b), |a, b| a | b);
+            equal = equal.zip(bits[bit], |a, b| a & !b);
+        }
+    }
+    greater.zip(equal, |a, b| a | b)
+}
+
+/// The bytes of ranks that are looked up.
+fn table_mask(m: u8, shape: Shape) -> u64 {
+    let n_tables = (m - shape.run) / 2;
+    if n_tables == 4 { u64::MAX } else { !(u64::MAX >> (16 * n_tables)) }
+}

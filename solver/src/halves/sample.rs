@@ -1,0 +1,139 @@
+//! Samples of halves.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use crate::board::BoardSize;
+use crate::halves::descent::Descents;
+use crate::halves::parts::HalvesPart;
+use crate::halves::spread::Spread;
+use crate::halves::subproblems::JoinedHalves;
+use crate::halves::unit::pairs_per_unit;
+use crate::kernel::Kernel;
+use crate::span::Count;
+use crate::split_mix::SplitMix;
+
+/// Up to here samples are whole parts.
+const WHOLE_TO: u8 = 19;
+
+/// Samples of each part above that.
+const N_SAMPLES: usize = 16;
+
+/// Sets drawn for one that is counted. Of these one is taken with a probability in proportion to its estimated work, so
+/// that most is counted where most is to be counted.
+const N_CANDIDATES: usize = 16;
+
+/// The parts of a board, to draw samples from. See [`Sampler`](crate::Sampler).
+///
+/// A sample is one set of columns, with all queens next to the middle; where these belong to the number of a
+/// subproblem, with random ones in the rows but the one whose queen changes fastest, so that what subproblems share is
+/// paid for as in a count.
+#[derive(Clone, Debug)]
+pub(crate) struct HalvesSampler {
+    n: BoardSize,
+    parts: Vec<HalvesPart>,
+    spread: Spread,
+    descents: Descents,
+}
+
+/// Subproblems of one part, each standing for `stands_for`.
+#[derive(Clone, Debug)]
+pub(crate) struct HalvesSample {
+    part: HalvesPart,
+    numbers: Range<u64>,
+    stands_for: f64,
+}
+
+impl HalvesSampler {
+    pub(crate) fn new(n: BoardSize, parts: Vec<HalvesPart>) -> Self {
+        Self { n, parts, spread: Spread::new(n), descents: Descents::new(n) }
+    }
+
+    pub(crate) const fn samples_are_parts(&self) -> bool {
+        self.n.get() <= WHOLE_TO
+    }
+
+    /// The number of samples: as many of each part.
+    pub(crate) fn n_samples(&self) -> usize {
+        self.parts.len() * self.n_samples_of_part()
+    }
+
+    /// Estimates the work of the part of a sample, divided by the number of its samples.
+    pub(crate) fn work(&self, number: usize, n_descents: u32) -> f64 {
+        let part = &self.parts[number % self.parts.len()];
+        let mut random = SplitMix::new(stream(number, 0));
+        let mut pairs = 0.0;
+        for _ in 0..n_descents {
+            let set = part.random_set(&mut random);
+            if part.middle().factor(set) > 0 {
+                pairs += self.descents.pairs(part.middle(), set, &mut random);
+            }
+        }
+        let mean = pairs / f64::from(n_descents.max(1));
+        mean * part.n_sets() as f64 / pairs_per_unit(self.n) as f64 / self.n_samples_of_part() as f64
+    }
+
+    /// The sample with this number. The same each time.
+    pub(crate) fn sample(&self, number: usize) -> HalvesSample {
+        let part = self.parts[number % self.parts.len()];
+        if self.samples_are_parts() {
+            return HalvesSample { part, numbers: 0..part.n_subproblems(), stands_for: 1.0 };
+        }
+        let mut random = SplitMix::new(stream(number, 1));
+        let (rank, n_sets) = self.draw(&part, &mut random);
+        let run = part.n_in_run();
+        let n_runs = part.n_given() / run;
+        let from = rank * part.n_given() + below(&mut random, n_runs) * run;
+        let stands_for = n_sets * n_runs as f64 / self.n_samples_of_part() as f64;
+        HalvesSample { part, numbers: from..from + run, stands_for }
+    }
+
+    /// The number of a set of columns, and for how many it stands.
+    ///
+    /// Of several sets, each as likely as any other, one is taken with a probability in proportion to its spread, and
+    /// stands for as many times more as its spread is smaller than their mean. So the mean over all draws is that of all
+    /// sets, however good the spreads are.
+    fn draw(&self, part: &HalvesPart, random: &mut SplitMix) -> (u64, f64) {
+        let candidates: [u64; N_CANDIDATES] = std::array::from_fn(|_| below(random, part.n_sets()));
+        let spreads = candidates.map(|rank| self.spread.of_set(part.middle(), part.set(rank)));
+        let sum: f64 = spreads.iter().sum();
+        let mut left = sum * (random.next() >> 32) as f64 / (1_u64 << 32) as f64;
+        for (rank, spread) in candidates.into_iter().zip(spreads) {
+            if spread > 0.0 && left < spread {
+                return (rank, part.n_sets() as f64 * sum / N_CANDIDATES as f64 / spread);
+            }
+            left -= spread;
+        }
+        // None of them is canonical, or all that is left is a rounding error.
+        (candidates[0], part.n_sets() as f64)
+    }
+
+    const fn n_samples_of_part(&self) -> usize {
+        if self.samples_are_parts() { 1 } else { N_SAMPLES }
+    }
+}
+
+impl HalvesSample {
+    pub(crate) const fn weight(&self) -> u8 {
+        self.part.weight()
+    }
+
+    pub(crate) const fn stands_for(&self) -> f64 {
+        self.stands_for
+    }
+
+    pub(crate) fn count(&self, kernel: Kernel) -> Count {
+        let never = AtomicBool::new(false);
+        JoinedHalves::new(self.part).count(self.numbers.clone(), kernel, &never).unwrap_or_default()
+    }
+}
+
+/// A random number below `bound`, which must be below 2^32.
+fn below(random: &mut SplitMix, bound: u64) -> u64 {
+    usize::try_from(bound).map_or(0, |bound| random.below(bound)) as u64
+}
+
+/// The start of a pseudo-random sequence for this sample.
+const fn stream(number: usize, purpose: u64) -> u64 {
+    (purpose << 32) | number as u64
+}

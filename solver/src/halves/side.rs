@@ -1,0 +1,110 @@
+//! One half of a board and the columns its queens stand in.
+
+use crate::halves::columns::{Columns, Middle, members};
+use crate::halves::footprint::{Footprint, Half, footprint};
+use crate::halves::vectors::NO_PLANE;
+
+/// Rows and columns of a half at most: so many that numbers of rows and ranks have four bits.
+pub(crate) const MAX_ROWS: usize = 15;
+
+/// One half of a board and the columns its queens stand in, each of which has a *rank* among them.
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    middle: Middle,
+    /// In ascending order.
+    columns: Vec<u8>,
+    footprints: [[Footprint; MAX_ROWS]; MAX_ROWS + 1],
+    feet: [[(u8, u8); MAX_ROWS]; MAX_ROWS + 1],
+}
+
+impl Side {
+    pub(crate) fn new(middle: Middle, half: Half, set: Columns) -> Self {
+        let columns: Vec<u8> = members(set).collect();
+        debug_assert!(usize::from(middle.n_rows()) <= MAX_ROWS && columns.len() <= MAX_ROWS);
+        let mut footprints = [[0; MAX_ROWS]; MAX_ROWS + 1];
+        for (row, footprints) in (1..=middle.n_rows()).zip(&mut footprints[1..]) {
+            for (column, of_queen) in columns.iter().zip(footprints) {
+                *of_queen = footprint(middle.n(), half, row, *column);
+            }
+        }
+        let feet = footprints.map(|row| row.map(two_planes));
+        Self { middle, columns, footprints, feet }
+    }
+
+    /// The board, and the queen of its middle row.
+    pub(crate) const fn middle(&self) -> Middle {
+        self.middle
+    }
+
+    /// The columns, in ascending order.
+    pub(crate) fn columns(&self) -> &[u8] {
+        &self.columns
+    }
+
+    /// The rank of a column.
+    pub(crate) fn rank(&self, column: u8) -> Option<u8> {
+        self.columns.iter().position(|&other| other == column).and_then(|rank| u8::try_from(rank).ok())
+    }
+
+    /// The distance of a column from the centre.
+    pub(crate) fn distance(&self, rank: u8) -> u8 {
+        self.middle.distance(self.columns[usize::from(rank)])
+    }
+
+    /// Rows of the half, and columns.
+    pub(crate) const fn n_rows(&self) -> u8 {
+        self.middle.n_rows()
+    }
+
+    /// What a queen takes of the diagonals that both halves reach.
+    pub(crate) fn footprint(&self, row: u8, rank: u8) -> Footprint {
+        self.footprints[usize::from(row)][usize::from(rank)]
+    }
+
+    /// The same as numbers of planes, of which there are always two.
+    pub(crate) fn feet(&self, row: u8, rank: u8) -> (u8, u8) {
+        self.feet[usize::from(row)][usize::from(rank)]
+    }
+
+    /// The columns that are central.
+    pub(crate) fn central(&self) -> impl Iterator<Item = u8> {
+        self.columns.iter().copied().filter(|&column| self.middle.is_central(column))
+    }
+}
+
+/// The planes of a queen's footprint.
+fn two_planes(footprint: Footprint) -> (u8, u8) {
+    let planes = Planes::of(footprint);
+    let plane = |i| planes.all().get(i).map_or(NO_PLANE, |&plane| plane);
+    (plane(0), plane(1))
+}
+
+/// The planes that the bits of up to four queens' footprints stand in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Planes {
+    planes: [u8; 8],
+    n: u8,
+}
+
+impl Planes {
+    /// Those of a footprint.
+    pub(crate) fn of(footprint: Footprint) -> Self {
+        let mut planes = Self::default();
+        let mut left = footprint;
+        for place in &mut planes.planes {
+            if left == 0 {
+                break;
+            }
+            *place = left.trailing_zeros().to_le_bytes()[0];
+            planes.n += 1;
+            left &= left - 1;
+        }
+        debug_assert!(left == 0);
+        planes
+    }
+
+    /// All of them, in ascending order.
+    pub(crate) fn all(&self) -> &[u8] {
+        &self.planes[..self.n.into()]
+    }
+}

@@ -1,0 +1,186 @@
+//! The placements of the upper half: in lists with the same first queens, filtered by lower queens.
+
+use std::ops::Range;
+
+use crate::halves::placements::{FIRST_CENTRAL, Parts, PlacedHead};
+use crate::halves::shape::Shape;
+use crate::halves::side::{Planes, Side};
+use crate::halves::vectors::Vectors;
+
+/// How the symmetry of transposition weighs a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weighing {
+    /// All weigh one.
+    Plain,
+    /// By the row of the queen in the middle column, which is of the upper half, and the distance of the middle row's
+    /// queen.
+    Middle(u8),
+    /// By the rows of both central columns' queens: both are of the upper half.
+    Upper,
+    /// By the rows of both central columns' queens: each half has one.
+    Split,
+}
+
+impl Weighing {
+    pub(crate) fn new(upper: &Side) -> Self {
+        let middle = upper.middle();
+        match middle.queen() {
+            Some(queen) if middle.is_left() => Self::Middle(middle.distance(queen)),
+            Some(_) => Self::Plain,
+            None if upper.central().count() == 2 => Self::Upper,
+            None => Self::Split,
+        }
+    }
+
+    /// The ranges of words that weigh two (or all there are, where all weigh one), and of those that weigh one. In a
+    /// split, the rest is left to the lower half's words.
+    pub(crate) fn ranges(self, (near, far): (u8, u8)) -> (Range<u64>, [Range<u64>; 2]) {
+        let row = |row: u8| u64::from(row) << FIRST_CENTRAL;
+        let none = 0..0;
+        match self {
+            Self::Plain => (0..u64::MAX, [none.clone(), none]),
+            Self::Middle(distance) => (row(distance + 1)..u64::MAX, [row(distance)..row(distance + 1), none]),
+            Self::Upper => {
+                let key = u64::from(near << 4 | far);
+                let (equal, greater) = (key << 56, (key + 1) << 56);
+                (greater..u64::MAX, [equal..greater, none])
+            }
+            Self::Split => {
+                let far = if near == far { none } else { row(far)..row(far + 1) };
+                (row(near)..u64::MAX, [row(near)..row(near + 1), far])
+            }
+        }
+    }
+}
+
+/// Upper placements with the same first queens.
+#[derive(Clone, Debug)]
+pub(crate) struct List {
+    /// The rank of the first queen's column.
+    pub(crate) first: u8,
+    /// The footprint of these queens.
+    pub(crate) footprint: u64,
+    pub(crate) planes: Planes,
+    /// Heads of these placements.
+    heads: Range<usize>,
+    /// Words of all of them, where they are at hand.
+    words: Range<usize>,
+}
+
+/// All placements of the upper half, or what makes them.
+#[derive(Debug, Default)]
+pub(crate) struct Upper {
+    pub(crate) lists: Vec<List>,
+    words: Vec<u64>,
+}
+
+impl Upper {
+    /// Puts the heads in lists with the same first queens, and makes all words if they are to be kept.
+    pub(crate) fn make<V: Vectors>(&mut self, vectors: V, side: &Side, parts: &Parts, shape: Shape) {
+        self.lists.clear();
+        self.words.clear();
+        let mut begin = 0;
+        while let Some(one) = parts.heads.get(begin) {
+            let is_same = |head: &&PlacedHead| head.path.n_same(one.path) >= shape.upper;
+            let same = parts.heads[begin..].iter().take_while(is_same);
+            let heads = begin..begin + same.count();
+            begin = heads.end;
+            let footprints = (1..=shape.upper).map(|row| side.footprint(row, one.path.rank(row)));
+            let footprint = footprints.fold(0, |all, one| all | one);
+            let first = self.words.len();
+            if shape.keeps_upper {
+                for head in &parts.heads[heads.clone()] {
+                    join(vectors, parts, head, &mut self.words);
+                }
+            }
+            let words = first..self.words.len();
+            self.lists.push(List {
+                first: one.path.rank(1),
+                footprint,
+                planes: Planes::of(footprint),
+                heads,
+                words,
+            });
+        }
+    }
+
+    /// The words of a list: those that are kept, or those that are made anew in `room`, without the heads that a mask
+    /// attacks, and those whose words would be less than `least`.
+    pub(crate) fn words<'a, V: Vectors>(
+        &'a self,
+        vectors: V,
+        parts: &Parts,
+        list: &List,
+        shape: Shape,
+        mask: u64,
+        least: u64,
+        room: &'a mut Vec<u64>,
+    ) -> &'a [u64] {
+        if shape.keeps_upper {
+            return &self.words[list.words.clone()];
+        }
+        room.clear();
+        for head in &parts.heads[list.heads.clone()] {
+            let word = head.head.word;
+            // Who has the first central queen decides the highest bits; the others only add to the word.
+            let first = word >> FIRST_CENTRAL;
+            if word & mask == 0 && (first == 0 || first >= least >> FIRST_CENTRAL) {
+                join(vectors, parts, head, room);
+            }
+        }
+        room
+    }
+
+    /// The memory it takes, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        8 * self.words.capacity()
+    }
+}
+
+fn join<V: Vectors>(vectors: V, parts: &Parts, head: &PlacedHead, to: &mut Vec<u64>) {
+    let shift = head.head.word >> FIRST_CENTRAL != 0;
+    vectors.join(parts.bucket(head), &head.head, shift, to);
+}
+
+/// The words of each list that are left by some lower queens.
+#[derive(Debug, Default)]
+pub(crate) struct Level {
+    pub(crate) words: Vec<u64>,
+    /// Where the words of each list are that count twice, or of all where all count once.
+    pub(crate) lists: Vec<Range<usize>>,
+    /// For each first upper queen, the words of which pairs may count once.
+    pub(crate) equal: Vec<Vec<u64>>,
+}
+
+impl Level {
+    /// Empties it; there are so many first upper queens.
+    pub(crate) fn clear(&mut self, n_first: u8) {
+        self.words.clear();
+        self.lists.clear();
+        self.equal.resize_with(n_first.into(), Vec::new);
+        self.equal.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Takes over what one more lower queen leaves of another level.
+    pub(crate) fn filter<V: Vectors>(&mut self, vectors: V, from: &Self, lists: &[List], mask: u64) {
+        self.words.clear();
+        self.lists.clear();
+        for (range, list) in from.lists.iter().zip(lists) {
+            let begin = self.words.len();
+            if list.footprint & mask == 0 && !range.is_empty() {
+                vectors.filter(&from.words[range.clone()], mask, &mut self.words);
+            }
+            self.lists.push(begin..self.words.len());
+        }
+        self.equal.resize_with(from.equal.len(), Vec::new);
+        for (words, to) in from.equal.iter().zip(&mut self.equal) {
+            to.clear();
+            vectors.filter(words, mask, to);
+        }
+    }
+
+    /// The memory it takes, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        8 * (self.words.capacity() + self.equal.iter().map(Vec::capacity).sum::<usize>())
+    }
+}

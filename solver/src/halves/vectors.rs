@@ -1,0 +1,158 @@
+//! What a processor's vectors do for the join.
+
+use std::ops::Range;
+
+use crate::halves::lines::Line;
+
+/// Lines that a leaf works on at once.
+pub(crate) const LINES: usize = 2;
+
+/// Upper placements that a leaf works on at once.
+pub(crate) const LANES: usize = 512 * LINES;
+
+/// Planes of a line's placements: one for each bit of a word, and one of zeros.
+pub(crate) const PLANES: usize = 65;
+
+/// The plane of zeros.
+pub(crate) const NO_PLANE: u8 = 64;
+
+/// Bytes of a table's entry.
+pub(crate) const ENTRY: usize = LINES * size_of::<Line>();
+
+/// Words behind the end of a list or table that a vector may write, or read.
+pub(crate) const ROOM: usize = 64;
+
+/// Buckets have a multiple of so many tails.
+pub(crate) const BUCKET: usize = 8;
+
+/// The second halves of placements, which have a subset of the columns in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Bucket<'a> {
+    pub(crate) attacks: &'a [u64],
+    pub(crate) words: &'a [u64],
+    pub(crate) ranks: &'a [u64],
+}
+
+/// The first half of a placement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Head {
+    pub(crate) attacks: u64,
+    pub(crate) word: u64,
+    pub(crate) ranks: u64,
+}
+
+/// The planes of lower placements in which the bits of a prefix stand, and the blocks that are looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Sieve<'a> {
+    /// The planes of one block after another: plane by plane.
+    pub(crate) planes: &'a [Line],
+    /// How many blocks there are.
+    pub(crate) n_blocks: usize,
+    /// Which blocks are looked at.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// The planes that must be zero.
+    pub(crate) zero: &'a [u8],
+    /// For each block, what else must be one.
+    pub(crate) one: &'a [Line],
+}
+
+/// The placements that passed a [`Sieve`].
+#[derive(Debug, Default)]
+pub(crate) struct Sifted {
+    /// Their numbers, counted from the first block that was looked at.
+    pub(crate) numbers: Vec<u16>,
+    /// A bit for each placement that was looked at.
+    pub(crate) bits: Vec<u64>,
+    /// How many passed before each word of `bits`.
+    pub(crate) before: Vec<u32>,
+    pub(crate) len: usize,
+}
+
+/// Blocks that are looked at once: the numbers of their placements have 16 bits.
+pub(crate) const MAX_BLOCKS: usize = 128;
+
+impl Sifted {
+    pub(crate) fn new() -> Self {
+        Self {
+            numbers: vec![0; MAX_BLOCKS * 512 + ROOM],
+            bits: vec![0; MAX_BLOCKS * 8 + 1],
+            before: vec![0; MAX_BLOCKS * 8 + 1],
+            len: 0,
+        }
+    }
+
+    /// How many of those that passed have a number below this one.
+    pub(crate) fn rank(&self, number: usize) -> usize {
+        let (word, bit) = (number / 64, number % 64);
+        self.before[word] as usize + (self.bits[word] & ((1 << bit) - 1)).count_ones() as usize
+    }
+}
+
+/// The tables of a leaf: four for pairs of rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables<'a> {
+    pub(crate) pairs: [&'a [Line]; 4],
+}
+
+/// What differs between processors. There are values of the type only where the processor has the instructions.
+pub(crate) trait Vectors: Copy {
+    /// Appends the placements that a head makes with the tails of a bucket, which are a multiple of [`BUCKET`]: their
+    /// words. If `shift`, the head has a queen in a central column, and so the tail's is the second.
+    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>);
+
+    /// The same, with the ranks of the last rows' columns.
+    fn join_ranked(
+        self,
+        bucket: Bucket<'_>,
+        head: &Head,
+        shift: bool,
+        to: &mut Vec<u64>,
+        ranks: &mut Vec<u64>,
+    );
+
+    /// Appends the words that have no bit of the mask.
+    fn filter(self, words: &[u64], mask: u64, to: &mut Vec<u64>);
+
+    /// Appends the words that have no bit of the mask: those in the first range to one list, those in one of the
+    /// others, which are apart, to the other list.
+    fn divide(
+        self,
+        words: &[u64],
+        mask: u64,
+        main: &Range<u64>,
+        equal: &[Range<u64>; 2],
+        to: &mut Vec<u64>,
+        to_equal: &mut Vec<u64>,
+    );
+
+    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Of words that are not
+    /// there, zeros.
+    fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize);
+
+    /// Makes each word's eight ranks into four numbers of table entries, in bytes: those of the `fixed` columns (in
+    /// ascending order) are left out, and there are `n_left` others.
+    fn number(self, ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64);
+
+    /// Finds the placements that fit.
+    fn sift(self, sieve: Sieve<'_>, to: &mut Sifted);
+
+    /// How many placements fit.
+    fn count_sifted(self, sieve: Sieve<'_>) -> u64;
+
+    /// `to[i] = !(planes[a] | planes[b])` for the i-th pair of planes, `n_lines` of each.
+    fn singles(self, planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &mut [Line]);
+
+    /// `to[i * second.len() + k] = first[i] & second[k]`, `n_lines` of each.
+    fn pairs(self, first: &[Line], second: &[Line], n_lines: usize, to: &mut [Line]);
+
+    /// The number of pairs that fit: of the lower placements with these numbers, and upper ones in the tables.
+    fn steps(
+        self,
+        tables: Tables<'_>,
+        codes: &[u64],
+        numbers: &[u16],
+        top: &[Line; LINES],
+        n_lines: usize,
+    ) -> u64;
+}

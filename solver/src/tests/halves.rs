@@ -1,0 +1,135 @@
+//! Halves count every solution exactly once, however the board is cut.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use crate::{BoardSize, Count, Kernel, Method, Plan, SplitMix, Symmetry, parts_in_counting_order, published};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn size(n: u8) -> BoardSize {
+    BoardSize::new(n).expect("a board size")
+}
+
+fn plan(n: u8) -> Plan {
+    Plan::new(size(n), Method::Halves, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+}
+
+#[track_caller]
+fn check_total(n: u8) {
+    let plan = plan(n);
+    let mut total = 0;
+    for planned in plan.parts() {
+        let all = 0..planned.choice().n_subproblems;
+        let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
+        total += u128::from(planned.weight()) * u128::from(counted.solutions);
+    }
+    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
+}
+
+/// How far totals are counted, unless the environment says otherwise: so far they take seconds.
+const LARGEST: u8 = 13;
+
+#[test]
+fn totals_are_the_published_counts() {
+    let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(LARGEST);
+    for n in 0..=largest {
+        check_total(n);
+    }
+}
+
+/// Any run of numbers counts to what its numbers count to one by one, whatever was counted before.
+#[test]
+fn every_cutting_of_a_part_has_its_sums() {
+    for n in 4..=11 {
+        for planned in plan(n).parts() {
+            let n_subproblems = planned.choice().n_subproblems;
+            let count = |numbers| planned.subproblems().count(numbers, Kernel::Portable, &NEVER);
+            let whole = count(0..n_subproblems).expect("nobody stops it");
+            let mut sum = Count::default();
+            for number in (0..n_subproblems).rev() {
+                let one = count(number..number + 1).expect("nobody stops it");
+                sum = sum.checked_add(one).expect("small counts");
+            }
+            assert_eq!(sum, whole, "n = {n}: {planned:?}");
+        }
+    }
+}
+
+/// All kernels count the same, on random spans that follow each other or not.
+#[test]
+fn kernels_agree_on_random_spans() {
+    let seed = 13;
+    let mut random = SplitMix::new(seed);
+    for n in 10..=17 {
+        let plan = plan(n);
+        let n_parts = if n < 15 { 12 } else { 4 };
+        for _ in 0..n_parts {
+            let planned = &plan.parts()[random.below(plan.parts().len())];
+            let n_subproblems = planned.choice().n_subproblems;
+            let mut subproblems: Vec<_> = Kernel::ALL.map(|_| planned.subproblems()).into();
+            for _ in 0..3 {
+                let start = random.below(n_subproblems as usize) as u64;
+                let numbers = start..(start + random.below(8) as u64).min(n_subproblems);
+                let portable = planned.subproblems().count(numbers.clone(), Kernel::Portable, &NEVER);
+                for (kernel, subproblems) in Kernel::ALL.into_iter().zip(&mut subproblems) {
+                    if kernel.is_available() {
+                        let count = subproblems.count(numbers.clone(), kernel, &NEVER);
+                        assert_eq!(
+                            count, portable,
+                            "n = {n}, {kernel}, {numbers:?} of {planned:?}, seed {seed}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The estimates are good enough to plan with: parts err by a quarter at most (root mean square), all together by less.
+#[test]
+fn estimated_work_is_near_the_work() {
+    let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(16);
+    for n in 13..=largest {
+        let plan = plan(n);
+        let (mut work, mut estimated, mut squares) = (0.0, 0.0, 0.0);
+        for planned in plan.parts() {
+            let all = 0..planned.choice().n_subproblems;
+            let counted = planned.subproblems().count(all, Kernel::best(), &NEVER).expect("nobody stops it");
+            let (expected, nodes) = (planned.choice().work as f64, counted.nodes as f64);
+            (work, estimated) = (work + nodes, estimated + expected);
+            squares += (expected - nodes).powi(2) / nodes.max(1.0);
+        }
+        let (whole, parts) = (estimated / work, (squares / work).sqrt());
+        println!("n = {n}: estimated {whole:.3} of the work, its parts err by {parts:.3}");
+        assert!((whole - 1.0).abs() < 0.15 && parts < 0.25, "n = {n}: {whole}, {parts}");
+    }
+}
+
+#[test]
+fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
+    for n in [0, 1, 2, 9, 16, 21] {
+        let threads = NonZeroUsize::new(3).expect("not zero");
+        let plan = plan(n);
+        assert_eq!(Some(&plan), Plan::new(size(n), Method::Halves, threads, &NEVER).as_ref(), "n = {n}");
+        let choices: Vec<_> = plan.parts().iter().map(|planned| *planned.choice()).collect();
+        assert_eq!(Ok(&plan), Plan::from_choices(size(n), Method::Halves, &choices).as_ref(), "n = {n}");
+        assert!(Plan::from_choices(size(n), Method::Halves, &choices[1..]).is_err());
+    }
+}
+
+/// Whatever is asked for, whoever stops it is heard at once.
+#[test]
+fn what_is_stopped_counts_nothing() {
+    let stop = AtomicBool::new(true);
+    assert!(Plan::new(size(20), Method::Halves, NonZeroUsize::MIN, &stop).is_none());
+    for n in [12, 20, 23, 28] {
+        let part = parts_in_counting_order(size(n), Method::Halves)[0];
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            let mut subproblems = part.subproblems(Symmetry::IDENTITY);
+            assert_eq!(subproblems.count(0..u64::MAX, kernel, &stop), None, "n = {n}, {kernel}");
+            assert_eq!(subproblems.count(5..5, kernel, &stop), Some(Count::default()), "n = {n}, {kernel}");
+            assert_eq!(subproblems.count(u64::MAX - 1..u64::MAX, kernel, &NEVER), Some(Count::default()));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Jobs of both methods through clusters of real processes.
+
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_proto::pb;
+use queens_proto::pb::worker_message::Message;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Method, published};
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::{queens, run, wait_at_most, wait_until};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The most queens that are counted by both methods in seconds, without optimisation and with the slowest kernel.
+const N: u8 = 14;
+
+fn solutions(n: u8) -> u128 {
+    published(BoardSize::new(n).expect("a board size")).expect("published").solutions
+}
+
+fn submit(coordinator: &Coordinator, n: u8, method: Method) -> String {
+    let args = ["submit", &n.to_string(), "--method", method.name(), "--output", "json"];
+    coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
+}
+
+#[test]
+fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let jobs = Method::ALL.map(|method| (method, submit(&coordinator, N, method)));
+    let victim = coordinator.worker("victim");
+    // The second, so that the first is done before.
+    let (_, second) = &jobs[1];
+    wait_until("records of the second job", || (coordinator.status(second)["recorded"] != "0").then_some(()));
+    victim.kill();
+    let _worker = coordinator.worker("other");
+    for (method, job) in &jobs {
+        let done = wait_at_most(Duration::from_secs(120), "the count", || {
+            Some(coordinator.status(job)).filter(|status| status["state"] == "done")
+        });
+        assert_eq!(done["method"], method.name());
+        assert_eq!((&done["solutions"], &done["agrees"]), (&solutions(N).to_string().into(), &true.into()));
+        let listed = coordinator.queens(["jobs"]).stdout;
+        assert!(listed.contains(method.name()), "{listed}");
+    }
+    coordinator.stop();
+    let audits = audit(&data_dir).expect("nothing contradicts");
+    let proved: Vec<_> = audits.iter().map(|audit| (audit.job.method, audit.total)).collect();
+    assert_eq!(proved, Method::ALL.map(|method| (method, solutions(N))));
+    assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
+}
+
+/// A worker of a program that knows the search alone.
+async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: 7,
+        name: "old".to_owned(),
+        build: "0".to_owned(),
+        kernel: "portable".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e6,
+        ..pb::Hello::default()
+    };
+    let hello = pb::WorkerMessage { message: Some(Message::Hello(hello)) };
+    let open = tokio_stream::StreamExt::chain(tokio_stream::iter([hello]), tokio_stream::pending());
+    let mut client = WorkersClient::connect(url).await.expect("connected");
+    client.session(open).await.expect("a session").into_inner()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let halves = submit(&coordinator, 10, Method::Halves);
+    let mut session = old_worker(coordinator.url()).await;
+    coordinator.wait_for_workers(1);
+    let status = wait_until("the reason", || {
+        let status = coordinator.status(&halves);
+        status["waits_for"]
+            .as_str()
+            .is_some_and(|what| what.contains("can count by halves"))
+            .then_some(status)
+    });
+    assert_eq!(status["state"], "queued", "{status}");
+    let shown = coordinator.queens(["status", &halves]).stdout;
+    assert!(shown.contains("waits for     a worker that can count by halves"), "{shown}");
+    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+    assert_eq!(workers[0]["methods"], serde_json::json!(["search"]));
+    // The search that comes after it is leased at once.
+    let search = submit(&coordinator, 10, Method::Search);
+    let leased = session.message().await.expect("a session").and_then(|message| message.message);
+    let Some(pb::coordinator_message::Message::Lease(lease)) = leased else { panic!("{leased:?}") };
+    assert_eq!((lease.job.to_string(), lease.method), (search, pb::Method::Search.into()));
+    let _able = coordinator.worker("able");
+    wait_until("the count of the halves", || (coordinator.status(&halves)["state"] == "done").then_some(()));
+    assert_eq!(coordinator.status(&halves)["solutions"], solutions(10).to_string().as_str());
+}
+
+#[test]
+fn a_directory_keeps_its_method() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let dir = scratch.path().join("data");
+    let count = |method: &[&str]| {
+        let mut command = queens(["count", "11", "--output", "json", "--data-dir"]);
+        command.arg(&dir).args(method);
+        run(command)
+    };
+    let answer: Value = count(&["--method", "halves"]).answer();
+    assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));
+    let again: Value = count(&[]).answer();
+    assert_eq!((&again["method"], &again["counted_now"]), (&"halves".into(), &"0".into()));
+    let refused = count(&["--method", "search"]);
+    let complaint = refused.complaint(1);
+    assert!(
+        complaint.contains("holds a count by halves, not by search: choose another directory"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn methods_that_there_are_not_and_what_can_not_be_counted_by_halves_are_said_so() {
+    for command in ["count", "submit", "estimate"] {
+        let outcome = run(queens([command, "8", "--method", "half"]));
+        assert!(outcome.complaint(2).contains("expected auto, search or halves"), "{outcome:?}");
+    }
+    let outcome = run(queens(["count", "8", "--method", "halves", "--given", "0:0"]));
+    assert!(outcome.complaint(2).contains("by search alone"), "{outcome:?}");
+}
+
+#[test]
+fn halves_are_measured_estimated_and_compared() {
+    let bench = run(queens(["bench", "--n", "12", "--method", "halves", "--output", "json"])).answer();
+    assert_eq!((&bench["method"], &bench["agrees"]), (&"halves".into(), &true.into()));
+    let estimate = run(queens(["estimate", "12", "--method", "halves", "--output", "json"])).answer();
+    assert_eq!((&estimate["method"], &estimate["solutions"]), (&"halves".into(), &14200.0.into()));
+    let table =
+        run(queens(["table", "--from", "6", "--to", "9", "--method", "search,halves", "--format", "json"]));
+    let rows: Value = table.answer();
+    let counts: Vec<&Value> = rows.as_array().expect("rows").iter().map(|row| &row["solutions"]).collect();
+    assert_eq!(counts, ["4", "40", "92", "352"]);
+    assert!(rows[3]["seconds"]["halves"].is_f64(), "{rows}");
+}
