@@ -176,23 +176,26 @@ mod tests {
         // With denominators of 1 it is the standard error of the mean: here 1 ± 1 / √3 in units of 2.
         check_ratio(&[(0.0, 1.0), (2.0, 1.0), (4.0, 1.0)], 2.0, 1.0 / 3.0_f64.sqrt());
     }
-    /// How far the estimated solutions of a board are from the published ones, in standard errors.
-    fn deviation(n: BoardSize) -> f64 {
-        let sampler = Sampler::new(n, Method::Search);
-        let sample: Vec<(SampledPart, Timed)> = (0..100)
+
+    /// How far the solutions of a board, estimated from so many samples, are from the published ones, in standard
+    /// errors.
+    fn deviation(n: BoardSize, method: Method, n_samples: usize) -> f64 {
+        let sampler = Sampler::new(n, method);
+        let sample: Vec<(SampledPart, Timed)> = (0..n_samples)
             .map(|i| sampler.part(i))
             .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
             .collect();
         let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
         let solutions = board_solutions(&sampler, &sample, nodes);
         let published = published(n).expect("up to 27 they are").solutions as f64;
-        assert!(solutions.error < 0.12, "n = {n}: {solutions:?}");
+        assert!(solutions.error < 0.12, "n = {n}, {method}: {solutions:?}");
         (solutions.value - published) / (solutions.error * published)
     }
 
     /// Nothing here depends on time: descents and parts are the same each time.
     #[test]
     fn two_standard_errors_are_nearly_always_enough() {
+        let deviation = |n| deviation(n, Method::Search, 100);
         let deviations: Vec<f64> = BoardSize::range(14, 27).map(deviation).collect();
         let n_within = deviations.iter().filter(|deviation| deviation.abs() < 2.0).count();
         assert!(n_within + 1 >= deviations.len(), "{deviations:?}");
@@ -201,11 +204,22 @@ mod tests {
         assert!(deviations.iter().any(|deviation| deviation.abs() > 0.5), "{deviations:?}");
     }
 
+    /// The same for halves, where samples are no whole parts: seconds up to n = 21, minutes up to 26, where
+    /// QUEENS_HALVES can have it go.
+    #[test]
+    fn three_standard_errors_are_enough_for_halves() {
+        let largest =
+            std::env::var("QUEENS_HALVES").map_or(21, |n| n.parse().expect("QUEENS_HALVES is a number"));
+        let boards = BoardSize::range(20, largest);
+        let deviations: Vec<f64> = boards.map(|n| deviation(n, Method::Halves, 64)).collect();
+        assert!(deviations.iter().all(|deviation| deviation.abs() < 3.0), "{deviations:?}");
+    }
+
     #[test]
     fn the_whole_board_is_not_estimated() {
-        for n in [0, 2, 8, 12] {
+        for (n, method) in [0, 2, 8, 12].into_iter().flat_map(|n| Method::ALL.map(|method| (n, method))) {
             let n = BoardSize::new(n).expect("a board size");
-            let sampler = Sampler::new(n, Method::Search);
+            let sampler = Sampler::new(n, method);
             let sample: Vec<(SampledPart, Timed)> = (0..sampler.n_samples())
                 .map(|i| sampler.part(i))
                 .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))

@@ -50,7 +50,7 @@ pub struct Subproblems(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Prefixes(Prefixed),
+    Prefixes(Box<Prefixed>),
     Halves(Box<JoinedHalves>),
 }
 
@@ -68,7 +68,7 @@ impl Subproblems {
     /// number of these rows means all of them. The given queens must stand on the board and not attack each other.
     #[must_use]
     pub fn below(n: BoardSize, queens: &[Square], depth: u8) -> Self {
-        Self(Kind::Prefixes(Prefixed { free: FreeRows::new(n, queens), depth, walk: None }))
+        Self(Kind::Prefixes(Box::new(Prefixed { free: FreeRows::new(n, queens), depth, walk: None })))
     }
 
     /// The subproblems of halves.

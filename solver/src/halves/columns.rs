@@ -27,7 +27,7 @@ impl Middle {
     /// have to stand as far away or farther, can't be that.
     pub(crate) fn all(n: BoardSize) -> Vec<Self> {
         let center = n.get() / 2;
-        if n.get() % 2 == 0 {
+        if n.get().is_multiple_of(2) {
             return vec![Self { n, queen: None }];
         }
         (1.min(center)..=center).map(|column| Self { n, queen: Some(column) }).collect()

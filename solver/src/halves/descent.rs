@@ -43,8 +43,8 @@ impl Descents {
     /// [`unit`](super::unit)): an estimate of their number by one descent.
     ///
     /// Both halves are placed at once, each on squares that are not attacked by what is placed so far of its own half,
-    /// by the other half's first row, nor, above, by its second row. The product of the numbers of squares to choose from is 0 if the descent
-    /// ends early, and its mean is the number of ways to the end.
+    /// nor by the other half's first row, nor, above, by the second row below. The product of the numbers of squares to
+    /// choose from is 0 if the descent ends early, and its mean is the number of ways to the end.
     pub(crate) fn pairs(&self, middle: Middle, upper: Columns, random: &mut SplitMix) -> f64 {
         let mut above = Descent::new(middle, Half::Upper, upper);
         let mut below = Descent::new(middle, Half::Lower, middle.columns() & !upper);

@@ -66,7 +66,7 @@ pub(crate) fn count(
 }
 
 /// The weighted number of fitting pairs of two groups, and the number of pairs that are their work: see
-/// [`work`](super::work).
+/// [`unit`](super::unit).
 fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_>) -> Option<(u64, u128)> {
     let (near_above, near_below) = (above.near(middle, Half::Upper), below.near(middle, Half::Lower));
     if near_above & near_below != 0 {

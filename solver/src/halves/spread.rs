@@ -3,9 +3,10 @@
 //! Whether a half has many placements depends on how far its columns are from each other. Two queens in columns at a
 //! distance of d, and in any two of m rows, attack each other with a probability of 2 (m − d) / m (m − 1) if d < m, and
 //! never otherwise. Multiply the complements of that for all pairs of columns of the same half, and raise the product
-//! to the power of 3/2, which is a fit (1.49 to 1.55 for even n, more for odd). The pairs that a set has to test are in
-//! proportion to this, with an error (root mean square) of 21 % at n = 16, 17 % at 18 and 15 % at 20; for odd n, where
-//! it is corrected by the place of the middle row's queen, of 28 % at 17 and 20 % at 21.
+//! to the power of 3/2, which is a fit to the pairs that sets have to test (1.49 to 1.55 for even n from 16 to 20, 1.66
+//! to 1.70 for odd n). With a factor for what the transposition leaves, the work of parts is in proportion to that with
+//! an error (root mean square, weighted by work) of 9 to 14 % from n = 13 to 17, where all was counted, and of 8 to 11 %
+//! from 21 to 24, by samples.
 
 use crate::board::BoardSize;
 use crate::halves::columns::{Columns, Middle, members};
@@ -61,12 +62,15 @@ impl Spread {
 }
 
 /// What the transposition leaves, by what is in the centre: fits as well. The farther the middle row's queen is from
-/// the centre, the fewer pairs have weight; and where n is even, if one half has both central columns.
+/// the centre, the fewer pairs have weight; and where n is even, if one half has both central columns, the fewer the
+/// smaller the board.
 fn of_center(middle: Middle, upper: Columns) -> f64 {
     match middle.queen() {
         Some(column) if middle.is_left() => (f64::from(column) / f64::from(middle.n_rows())).sqrt(),
         Some(_) => 0.85,
-        None if members(upper).filter(|&column| middle.is_central(column)).count() == 2 => 0.7,
+        None if members(upper).filter(|&column| middle.is_central(column)).count() == 2 => {
+            0.52 + 0.01 * f64::from(middle.n().get())
+        }
         None => 1.0,
     }
 }

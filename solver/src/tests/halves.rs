@@ -16,25 +16,34 @@ fn plan(n: u8) -> Plan {
 }
 
 #[track_caller]
-fn check_total(n: u8) {
+fn check_total(n: u8, kernel: Kernel) {
     let plan = plan(n);
     let mut total = 0;
     for planned in plan.parts() {
         let all = 0..planned.choice().n_subproblems;
-        let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
+        let counted = planned.subproblems().count(all, kernel, &NEVER).expect("nobody stops it");
         total += u128::from(planned.weight()) * u128::from(counted.solutions);
     }
     assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
 }
 
-/// How far totals are counted, unless the environment says otherwise: so far they take seconds.
-const LARGEST: u8 = 13;
+/// How far boards are counted: QUEENS_HALVES if that is set, else so far that it takes seconds.
+fn largest(in_seconds: u8) -> u8 {
+    std::env::var("QUEENS_HALVES").map_or(in_seconds, |n| n.parse().expect("QUEENS_HALVES is a number"))
+}
 
 #[test]
 fn totals_are_the_published_counts() {
-    let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(LARGEST);
-    for n in 0..=largest {
-        check_total(n);
+    for n in 0..=largest(13) {
+        check_total(n, Kernel::Portable);
+    }
+}
+
+/// The same by the fastest kernel of this processor, which takes seconds to n = 16.
+#[test]
+fn totals_of_the_fastest_kernel_are_the_published_counts() {
+    for n in 14..=largest(16) {
+        check_total(n, Kernel::best());
     }
 }
 
@@ -69,7 +78,7 @@ fn kernels_agree_on_random_spans() {
             let n_subproblems = planned.choice().n_subproblems;
             let mut subproblems: Vec<_> = Kernel::ALL.map(|_| planned.subproblems()).into();
             for _ in 0..3 {
-                let start = random.below(n_subproblems as usize) as u64;
+                let start = random.below(usize::try_from(n_subproblems).expect("few")) as u64;
                 let numbers = start..(start + random.below(8) as u64).min(n_subproblems);
                 let portable = planned.subproblems().count(numbers.clone(), Kernel::Portable, &NEVER);
                 for (kernel, subproblems) in Kernel::ALL.into_iter().zip(&mut subproblems) {
@@ -89,8 +98,7 @@ fn kernels_agree_on_random_spans() {
 /// The estimates are good enough to plan with: parts err by a quarter at most (root mean square), all together by less.
 #[test]
 fn estimated_work_is_near_the_work() {
-    let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(16);
-    for n in 13..=largest {
+    for n in 13..=largest(16) {
         let plan = plan(n);
         let (mut work, mut estimated, mut squares) = (0.0, 0.0, 0.0);
         for planned in plan.parts() {
@@ -101,7 +109,6 @@ fn estimated_work_is_near_the_work() {
             squares += (expected - nodes).powi(2) / nodes.max(1.0);
         }
         let (whole, parts) = (estimated / work, (squares / work).sqrt());
-        println!("n = {n}: estimated {whole:.3} of the work, its parts err by {parts:.3}");
         assert!((whole - 1.0).abs() < 0.15 && parts < 0.25, "n = {n}: {whole}, {parts}");
     }
 }
