@@ -9,7 +9,7 @@ use crate::halves::leaf::{Below, Centre, Leaf};
 use crate::halves::lines::Line;
 use crate::halves::lower::{First, Group, Lower};
 use crate::halves::parts::{Given, Subproblem};
-use crate::halves::placements::{Parts, Path};
+use crate::halves::placements::{Found, Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
 use crate::halves::upper::{Level, Upper, Weighing};
@@ -30,6 +30,7 @@ pub(crate) struct Join<V> {
     middle: Middle,
     shape: Shape,
     halves: Option<Halves>,
+    found: Found,
     upper_parts: Parts,
     lower_parts: Parts,
     upper: Upper,
@@ -76,6 +77,7 @@ impl<V: Vectors> Join<V> {
             middle,
             shape,
             halves: None,
+            found: Found::default(),
             upper_parts: Parts::default(),
             lower_parts: Parts::default(),
             upper: Upper::default(),
@@ -131,8 +133,8 @@ impl<V: Vectors> Join<V> {
         let set = upper;
         let upper = Side::new(self.middle, Half::Upper, upper);
         let lower = Side::new(self.middle, Half::Lower, lower);
-        self.upper_parts.find(&upper, self.shape.head);
-        self.lower_parts.find(&lower, self.shape.head);
+        self.upper_parts.find(&upper, self.shape.head, &mut self.found);
+        self.lower_parts.find(&lower, self.shape.head, &mut self.found);
         (self.lower_heads_of, self.upper_of) = (None, None);
         let weighing = Weighing::new(&upper);
         Halves { set, upper, lower, weighing }
@@ -253,7 +255,8 @@ impl<V: Vectors> Join<V> {
 
     /// The memory of the lists, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.upper_parts.memory()
+        self.found.memory()
+            + self.upper_parts.memory()
             + self.lower_parts.memory()
             + self.upper.memory()
             + self.lower.memory()
