@@ -12,7 +12,7 @@ use crate::halves::parts::{Given, Subproblem};
 use crate::halves::placements::{Found, Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
-use crate::halves::upper::{Level, Upper, Weighing};
+use crate::halves::upper::{Level, Upper, Wanted, Weighing};
 use crate::halves::vectors::{MAX_BLOCKS, Sieve, Sifted, Vectors};
 
 /// What a subproblem holds, before it is weighted by what its columns stand for.
@@ -165,22 +165,14 @@ impl<V: Vectors> Join<V> {
                 path: first,
                 n_rows: if lower_2.is_some() { 2 } else { 1 },
                 attacked: only.map_or(0, |rank| halves.upper.footprint(1, rank)),
+                split: halves.weighing == Weighing::Split,
             };
-            let split = halves.weighing == Weighing::Split;
             self.lower_of = None;
             if self.lower_heads_of != Some(lower_1) {
                 self.lower_parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
                 self.lower_heads_of = Some(lower_1);
             }
-            self.lower.make(
-                self.vectors,
-                &halves.lower,
-                &self.lower_parts,
-                self.shape,
-                first,
-                split,
-                stop,
-            )?;
+            self.lower.make(self.vectors, &halves.lower, &self.lower_parts, self.shape, first, stop)?;
             self.lower_of = lower_of;
         }
         if self.lower.groups.is_empty() {
@@ -244,7 +236,7 @@ impl<V: Vectors> Join<V> {
                 let (main, equal) = halves.weighing.ranges(halves.distances(first, lower));
                 let (room, parts) = (&mut self.work.room, &self.upper_parts);
                 let least = if equal[0].is_empty() { main.start } else { equal[0].start };
-                let words = self.upper.words(self.vectors, parts, list, self.shape, mask, least, room);
+                let words = self.upper.words(self.vectors, parts, list, Wanted { mask, least }, room);
                 let to_equal = &mut level.equal[usize::from(first)];
                 self.vectors.divide(words, mask, &main, &equal, &mut level.words, to_equal);
             }
@@ -254,6 +246,7 @@ impl<V: Vectors> Join<V> {
     }
 
     /// The memory of the lists, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.found.memory()
             + self.upper_parts.memory()

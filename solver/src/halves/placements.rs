@@ -195,6 +195,7 @@ pub(crate) struct Parts {
 #[derive(Debug, Default)]
 pub(crate) struct Found(Vec<(u16, Head)>);
 
+#[cfg(test)]
 impl Found {
     /// The memory they take, in bytes.
     pub(crate) fn memory(&self) -> usize {
@@ -222,7 +223,7 @@ impl Parts {
         }
         // Each bucket begins at a multiple of a vector's words.
         for set in 0..=usize::from(all) {
-            self.begins[set + 1] = self.begins[set] + self.begins[set + 1].next_multiple_of(BUCKET as u32);
+            self.begins[set + 1] = self.begins[set] + self.begins[set + 1].next_multiple_of(BUCKET);
         }
         let n = self.begins[usize::from(all) + 1] as usize;
         for (words, filler) in [(&mut self.attacks, u64::MAX), (&mut self.words, 0), (&mut self.ranks, 0)] {
@@ -254,6 +255,7 @@ impl Parts {
     }
 
     /// The memory they take, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         size_of::<PlacedHead>() * self.heads.capacity()
             + 8 * (self.attacks.capacity() + self.words.capacity() + self.ranks.capacity())

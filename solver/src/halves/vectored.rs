@@ -53,3 +53,64 @@ impl Vectored {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::BoardSize;
+    use crate::halves::parts::parts_in_lexicographic_order;
+    use crate::split_mix::SplitMix;
+
+    const MIB: usize = 1 << 20;
+
+    impl Vectored {
+        fn memory(&self) -> usize {
+            match &self.0 {
+                Some(Joiner::Avx512(join)) => join.memory(),
+                Some(Joiner::Avx2(join)) => join.memory(),
+                None => 0,
+            }
+        }
+    }
+
+    /// Lists take no more than what machines are asked for; and a stop is heard, after which the same is counted.
+    #[track_caller]
+    fn check(n: u8, limit: usize) {
+        let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
+        let n = BoardSize::new(n).expect("a board size");
+        let parts = parts_in_lexicographic_order(n);
+        let mut random = SplitMix::new(u64::from(n.get()));
+        let (part, subproblem) = loop {
+            let part = parts[random.below(parts.len())];
+            let number = random.below(usize::try_from(part.n_subproblems()).expect("64 bits"));
+            let subproblem = part.subproblem(number as u64);
+            if subproblem.factor > 0 {
+                break (part, subproblem);
+            }
+        };
+        for kernel in [Kernel::Avx512, Kernel::Avx2].into_iter().filter(|kernel| kernel.is_available()) {
+            let mut vectored = Vectored::default();
+            assert!(vectored.serves(kernel, part.middle()));
+            assert_eq!(vectored.count(&subproblem, &now), None);
+            let counted = vectored.count(&subproblem, &never);
+            assert!(counted.is_some());
+            assert!(vectored.memory() <= limit, "n = {n}, {kernel}: {} bytes", vectored.memory());
+            assert_eq!(vectored.clone().memory(), 0);
+            assert_eq!(vectored.count(&subproblem, &now), None);
+            assert_eq!(vectored.count(&subproblem, &never), counted);
+        }
+    }
+
+    #[test]
+    fn lists_of_boards_to_26_fit_into_256_mib() {
+        check(20, 256 * MIB);
+        check(24, 256 * MIB);
+        check(26, 256 * MIB);
+    }
+
+    #[test]
+    fn lists_of_boards_to_28_fit_into_512_mib() {
+        check(27, 512 * MIB);
+        check(28, 512 * MIB);
+    }
+}

@@ -69,7 +69,7 @@ fn kernels_agree_on_random_spans() {
             let n_subproblems = planned.choice().n_subproblems;
             let mut subproblems: Vec<_> = Kernel::ALL.map(|_| planned.subproblems()).into();
             for _ in 0..3 {
-                let start = random.below(n_subproblems as usize) as u64;
+                let start = random.below(usize::try_from(n_subproblems).expect("64 bits")) as u64;
                 let numbers = start..(start + random.below(8) as u64).min(n_subproblems);
                 let portable = planned.subproblems().count(numbers.clone(), Kernel::Portable, &NEVER);
                 for (kernel, subproblems) in Kernel::ALL.into_iter().zip(&mut subproblems) {
