@@ -71,7 +71,11 @@ struct Work {
 
 impl<V: Vectors> Join<V> {
     pub(crate) fn new(vectors: V, middle: Middle) -> Self {
-        let shape = Shape::of(middle.n());
+        Self::with_shape(vectors, middle, Shape::of(middle.n()))
+    }
+
+    /// With another shape than the board's: what is counted does not depend on it.
+    pub(crate) fn with_shape(vectors: V, middle: Middle, shape: Shape) -> Self {
         Self {
             vectors,
             middle,

@@ -16,15 +16,15 @@ fn plan(n: u8) -> Plan {
 }
 
 #[track_caller]
-fn check_total(n: u8) {
+fn check_total(n: u8, kernel: Kernel) {
     let plan = plan(n);
     let mut total = 0;
     for planned in plan.parts() {
         let all = 0..planned.choice().n_subproblems;
-        let counted = planned.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it");
+        let counted = planned.subproblems().count(all, kernel, &NEVER).expect("nobody stops it");
         total += u128::from(planned.weight()) * u128::from(counted.solutions);
     }
-    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}");
+    assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}, {kernel}");
 }
 
 /// How far totals are counted, unless the environment says otherwise: so far they take seconds.
@@ -34,17 +34,28 @@ const LARGEST: u8 = 13;
 fn totals_are_the_published_counts() {
     let largest = std::env::var("QUEENS_HALVES").ok().and_then(|n| n.parse().ok()).unwrap_or(LARGEST);
     for n in 0..=largest {
-        check_total(n);
+        check_total(n, Kernel::Portable);
+    }
+}
+
+/// Vectors count more in the same time.
+#[test]
+fn totals_by_vectors_are_the_published_counts() {
+    for kernel in [Kernel::Avx512, Kernel::Avx2].into_iter().filter(|kernel| kernel.is_available()) {
+        for n in 10..=16 {
+            check_total(n, kernel);
+        }
     }
 }
 
 /// Any run of numbers counts to what its numbers count to one by one, whatever was counted before.
 #[test]
 fn every_cutting_of_a_part_has_its_sums() {
-    for n in 4..=11 {
+    let kernels = || Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
+    for (n, kernel) in (4..=11).flat_map(|n| kernels().map(move |kernel| (n, kernel))) {
         for planned in plan(n).parts() {
             let n_subproblems = planned.choice().n_subproblems;
-            let count = |numbers| planned.subproblems().count(numbers, Kernel::Portable, &NEVER);
+            let count = |numbers| planned.subproblems().count(numbers, kernel, &NEVER);
             let whole = count(0..n_subproblems).expect("nobody stops it");
             let mut sum = Count::default();
             for number in (0..n_subproblems).rev() {
