@@ -49,20 +49,29 @@
 //! `portable` does what is said here and nothing else, and is the specification; all others count the same and say that
 //! it was the same work (`unit`).
 
+#[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod columns;
 mod descent;
 mod footprint;
+#[cfg(target_arch = "x86_64")]
 mod join;
+#[cfg(target_arch = "x86_64")]
 mod leaf;
+#[cfg(target_arch = "x86_64")]
 mod lines;
+#[cfg(target_arch = "x86_64")]
 mod lower;
 mod parts;
+#[cfg(target_arch = "x86_64")]
 mod placements;
 mod portable;
 mod sample;
+#[cfg(target_arch = "x86_64")]
 mod shape;
+#[cfg(target_arch = "x86_64")]
 mod side;
 mod spread;
 mod subproblems;
@@ -70,8 +79,11 @@ mod subproblems;
 mod tests;
 mod transposition;
 mod unit;
+#[cfg(target_arch = "x86_64")]
 mod upper;
+#[cfg(target_arch = "x86_64")]
 mod vectored;
+#[cfg(target_arch = "x86_64")]
 mod vectors;
 mod work;
 

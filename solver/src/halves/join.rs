@@ -9,10 +9,10 @@ use crate::halves::leaf::{Below, Centre, Leaf};
 use crate::halves::lines::Line;
 use crate::halves::lower::{First, Group, Lower};
 use crate::halves::parts::{Given, Subproblem};
-use crate::halves::placements::{Parts, Path};
+use crate::halves::placements::{Found, Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
-use crate::halves::upper::{Level, Upper, Weighing};
+use crate::halves::upper::{Level, Upper, Wanted, Weighing};
 use crate::halves::vectors::{MAX_BLOCKS, Sieve, Sifted, Vectors};
 
 /// What a subproblem holds, before it is weighted by what its columns stand for.
@@ -30,6 +30,7 @@ pub(crate) struct Join<V> {
     middle: Middle,
     shape: Shape,
     halves: Option<Halves>,
+    found: Found,
     upper_parts: Parts,
     lower_parts: Parts,
     upper: Upper,
@@ -70,12 +71,17 @@ struct Work {
 
 impl<V: Vectors> Join<V> {
     pub(crate) fn new(vectors: V, middle: Middle) -> Self {
-        let shape = Shape::of(middle.n());
+        Self::with_shape(vectors, middle, Shape::of(middle.n()))
+    }
+
+    /// With another shape than the board's: what is counted does not depend on it.
+    pub(crate) fn with_shape(vectors: V, middle: Middle, shape: Shape) -> Self {
         Self {
             vectors,
             middle,
             shape,
             halves: None,
+            found: Found::default(),
             upper_parts: Parts::default(),
             lower_parts: Parts::default(),
             upper: Upper::default(),
@@ -131,8 +137,8 @@ impl<V: Vectors> Join<V> {
         let set = upper;
         let upper = Side::new(self.middle, Half::Upper, upper);
         let lower = Side::new(self.middle, Half::Lower, lower);
-        self.upper_parts.find(&upper, self.shape.head);
-        self.lower_parts.find(&lower, self.shape.head);
+        self.upper_parts.find(&upper, self.shape.head, &mut self.found);
+        self.lower_parts.find(&lower, self.shape.head, &mut self.found);
         (self.lower_heads_of, self.upper_of) = (None, None);
         let weighing = Weighing::new(&upper);
         Halves { set, upper, lower, weighing }
@@ -163,22 +169,14 @@ impl<V: Vectors> Join<V> {
                 path: first,
                 n_rows: if lower_2.is_some() { 2 } else { 1 },
                 attacked: only.map_or(0, |rank| halves.upper.footprint(1, rank)),
+                split: halves.weighing == Weighing::Split,
             };
-            let split = halves.weighing == Weighing::Split;
             self.lower_of = None;
             if self.lower_heads_of != Some(lower_1) {
                 self.lower_parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
                 self.lower_heads_of = Some(lower_1);
             }
-            self.lower.make(
-                self.vectors,
-                &halves.lower,
-                &self.lower_parts,
-                self.shape,
-                first,
-                split,
-                stop,
-            )?;
+            self.lower.make(self.vectors, &halves.lower, &self.lower_parts, self.shape, first, stop)?;
             self.lower_of = lower_of;
         }
         if self.lower.groups.is_empty() {
@@ -242,7 +240,7 @@ impl<V: Vectors> Join<V> {
                 let (main, equal) = halves.weighing.ranges(halves.distances(first, lower));
                 let (room, parts) = (&mut self.work.room, &self.upper_parts);
                 let least = if equal[0].is_empty() { main.start } else { equal[0].start };
-                let words = self.upper.words(self.vectors, parts, list, self.shape, mask, least, room);
+                let words = self.upper.words(self.vectors, parts, list, Wanted { mask, least }, room);
                 let to_equal = &mut level.equal[usize::from(first)];
                 self.vectors.divide(words, mask, &main, &equal, &mut level.words, to_equal);
             }
@@ -252,8 +250,10 @@ impl<V: Vectors> Join<V> {
     }
 
     /// The memory of the lists, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
-        self.upper_parts.memory()
+        self.found.memory()
+            + self.upper_parts.memory()
             + self.lower_parts.memory()
             + self.upper.memory()
             + self.lower.memory()

@@ -207,11 +207,11 @@ impl Leaf {
         let Some(central) = below.side.central().next().and_then(|column| below.side.rank(column)) else {
             return;
         };
-        for line in 0..n_lines {
+        for (line, valid) in valid.iter_mut().enumerate().take(n_lines) {
             let bits: [Line; 4] =
                 std::array::from_fn(|bit| self.planes[(FIRST_CENTRAL as usize + bit) * LINES + line]);
             if let Some(row) = (1..=leaf).find(|&row| below.path[usize::from(row - 1)] == central) {
-                valid[line] = valid[line].zip(below.centre.lanes(&bits, row), |a, b| a & b);
+                *valid = valid.zip(below.centre.lanes(&bits, row), |a, b| a & b);
                 continue;
             }
             let place = self.ranks.iter().position(|&rank| rank == central).unwrap_or(0);

@@ -55,6 +55,7 @@ impl Lines {
     }
 
     /// The memory they take, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.0.capacity() * size_of::<Line>()
     }

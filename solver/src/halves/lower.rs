@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::halves::footprint::{Footprint, n_diagonals};
 use crate::halves::lines::{Line, Lines};
-use crate::halves::placements::{FIRST_CENTRAL, Parts, Path, PlacedHead};
+use crate::halves::placements::{FIRST_CENTRAL, Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{Sieve, Vectors};
@@ -21,6 +21,8 @@ pub(crate) struct First {
     pub(crate) n_rows: u8,
     /// The footprint of an upper queen: placements whose heads it attacks are left out.
     pub(crate) attacked: Footprint,
+    /// Whether the half has one of two central columns, so that planes of its queen's row are needed.
+    pub(crate) split: bool,
 }
 
 /// Lower placements with the same first queens.
@@ -28,7 +30,6 @@ pub(crate) struct First {
 pub(crate) struct Group {
     /// The ranks of these queens' columns.
     pub(crate) path: [u8; MAX_ROWS],
-    pub(crate) len: usize,
     pub(crate) n_blocks: usize,
     first_block: usize,
     pub(crate) nodes: Range<usize>,
@@ -67,8 +68,7 @@ pub(crate) struct Lower {
 }
 
 impl Lower {
-    /// Makes the placements with these queens in the first rows. `split`: whether there are planes of the central
-    /// queen's row.
+    /// Makes the placements that are wanted; `None` if it was stopped.
     pub(crate) fn make<V: Vectors>(
         &mut self,
         vectors: V,
@@ -76,15 +76,14 @@ impl Lower {
         parts: &Parts,
         shape: Shape,
         first: First,
-        split: bool,
         stop: &AtomicBool,
     ) -> Option<()> {
+        let First { path, n_rows, attacked, split } = first;
         self.groups.clear();
         self.nodes.clear();
         self.codes.clear();
         self.width = 2 * usize::from(n_diagonals(side.middle().n()));
         self.n_planes = self.width + 1 + if split { ROWS_FROM } else { 0 };
-        let First { path, n_rows, attacked } = first;
         let begin = parts.heads.partition_point(|head| head.path.first(n_rows) < path);
         let heads = &parts.heads[begin..];
         let mut heads = &heads[..heads.partition_point(|head| head.path.first(n_rows) == path)];
@@ -121,7 +120,6 @@ impl Lower {
             let blocks = len.div_ceil(512);
             let group = Group {
                 path: one.path.ranks(),
-                len,
                 n_blocks: blocks,
                 first_block: n_blocks,
                 nodes: nodes..self.nodes.len(),
@@ -251,6 +249,7 @@ impl Lower {
     }
 
     /// The memory it takes, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.planes.memory()
             + 8 * (self.codes.capacity() + self.words.capacity() + self.ranks.capacity())

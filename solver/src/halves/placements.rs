@@ -189,31 +189,41 @@ pub(crate) struct Parts {
     words: Vec<u64>,
     ranks: Vec<u64>,
     rows: Option<Rows>,
-    /// Tails in the order they are found.
-    found: Vec<(u16, Head)>,
+}
+
+/// Tails in the order they are found, which are needed only until they are in buckets.
+#[derive(Debug, Default)]
+pub(crate) struct Found(Vec<(u16, Head)>);
+
+#[cfg(test)]
+impl Found {
+    /// The memory they take, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<(u16, Head)>() * self.0.capacity()
+    }
 }
 
 impl Parts {
     /// Finds the tails, whose heads have so many rows.
-    pub(crate) fn find(&mut self, side: &Side, head_rows: u8) {
+    pub(crate) fn find(&mut self, side: &Side, head_rows: u8, Found(found): &mut Found) {
         let rows = self.rows.insert(Rows::new(side, head_rows));
         let all = (1_u16 << side.n_rows()) - 1;
         self.all = all;
         self.heads.clear();
         self.begins.clear();
         self.begins.resize(usize::from(all) + 2, 0);
-        self.found.clear();
+        found.clear();
         if head_rows == side.n_rows() {
-            self.found.push((0, Head::default()));
+            found.push((0, Head::default()));
         } else {
-            rows.tails(head_rows + 1, side.n_rows(), &rows.none(), &mut self.found);
+            rows.tails(head_rows + 1, side.n_rows(), &rows.none(), found);
         }
-        for (used, _) in &self.found {
+        for (used, _) in found.iter() {
             self.begins[usize::from(*used) + 1] += 1;
         }
         // Each bucket begins at a multiple of a vector's words.
         for set in 0..=usize::from(all) {
-            self.begins[set + 1] = self.begins[set] + self.begins[set + 1].next_multiple_of(BUCKET as u32);
+            self.begins[set + 1] = self.begins[set] + self.begins[set + 1].next_multiple_of(BUCKET);
         }
         let n = self.begins[usize::from(all) + 1] as usize;
         for (words, filler) in [(&mut self.attacks, u64::MAX), (&mut self.words, 0), (&mut self.ranks, 0)] {
@@ -222,7 +232,7 @@ impl Parts {
         }
         self.ends.clear();
         self.ends.extend_from_slice(&self.begins);
-        for (used, tail) in &self.found {
+        for (used, tail) in found.iter() {
             let end = &mut self.ends[usize::from(*used)];
             let at = *end as usize;
             *end += 1;
@@ -245,9 +255,9 @@ impl Parts {
     }
 
     /// The memory they take, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         size_of::<PlacedHead>() * self.heads.capacity()
-            + size_of::<(u16, Head)>() * self.found.capacity()
             + 8 * (self.attacks.capacity() + self.words.capacity() + self.ranks.capacity())
     }
 

@@ -39,10 +39,15 @@ impl Shape {
             11 => (1, 2, 2, 5),
             12 => (2, 2, 2, 7),
             13 => (2, 2, 3, 7),
-            _ => (3, 3, 4, 7),
+            _ => (3, 3, 4, 8),
         };
+        Self::with(m, (upper, group, leaf, head), m <= 12)
+    }
+
+    /// A shape with these upper, group and leaf rows, and at least so many rows of heads.
+    pub(crate) fn with(m: u8, (upper, group, leaf, head): (u8, u8, u8, u8), keeps_upper: bool) -> Self {
         let n_tables = ((m - leaf) / 2).min(4);
         let run = m - 2 * n_tables;
-        Self { head: head.max(run).max(leaf), upper, group, leaf, run, keeps_upper: m <= 12 }
+        Self { head: head.max(run).max(leaf), upper, group, leaf, run, keeps_upper }
     }
 }

@@ -3,11 +3,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::halves::join::Joined;
-use crate::halves::parts::HalvesPart;
+use crate::halves::parts::{HalvesPart, Subproblem};
 use crate::halves::portable::{self, Lists};
-use crate::halves::unit::units;
-use crate::halves::vectored::Vectored;
+#[cfg(target_arch = "x86_64")]
+use crate::halves::{unit::units, vectored::Vectored};
 use crate::kernel::Kernel;
 use crate::span::Count;
 
@@ -16,12 +15,18 @@ use crate::span::Count;
 pub(crate) struct JoinedHalves {
     part: HalvesPart,
     lists: Lists,
+    #[cfg(target_arch = "x86_64")]
     vectored: Vectored,
 }
 
 impl JoinedHalves {
     pub(crate) fn new(part: HalvesPart) -> Self {
-        Self { part, lists: Lists::default(), vectored: Vectored::default() }
+        Self {
+            part,
+            lists: Lists::default(),
+            #[cfg(target_arch = "x86_64")]
+            vectored: Vectored::default(),
+        }
     }
 
     pub(crate) const fn part(&self) -> &HalvesPart {
@@ -38,7 +43,6 @@ impl JoinedHalves {
         let numbers = numbers.start..numbers.end.min(self.part.n_subproblems());
         let mut sum = Count::default();
         let middle = self.part.middle();
-        let by_vectors = self.vectored.serves(kernel, middle);
         for number in numbers {
             if stop.load(Ordering::Relaxed) {
                 return None;
@@ -46,15 +50,37 @@ impl JoinedHalves {
             let subproblem = self.part.subproblem(number);
             let count = if subproblem.factor == 0 {
                 Count::default()
-            } else if by_vectors {
-                let Joined { solutions, pairs } = self.vectored.count(&subproblem, stop)?;
-                let nodes = units(middle.n(), pairs);
-                Count { solutions: u64::from(subproblem.factor) * solutions, nodes }
+            } else if let Some(counted) = self.count_by_vectors(&subproblem, kernel, stop) {
+                counted?
             } else {
                 portable::count(middle, &subproblem, &mut self.lists, stop)?
             };
             sum = sum.checked_add(count).expect("a call counts for seconds");
         }
         Some(sum)
+    }
+
+    /// Counts a subproblem by vectors, if the kernel has any for the board.
+    #[cfg(target_arch = "x86_64")]
+    fn count_by_vectors(
+        &mut self,
+        subproblem: &Subproblem,
+        kernel: Kernel,
+        stop: &AtomicBool,
+    ) -> Option<Option<Count>> {
+        let middle = self.part.middle();
+        if !self.vectored.serves(kernel, middle) {
+            return None;
+        }
+        let joined = self.vectored.count(subproblem, stop);
+        Some(joined.map(|joined| Count {
+            solutions: u64::from(subproblem.factor) * joined.solutions,
+            nodes: units(middle.n(), joined.pairs),
+        }))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn count_by_vectors(&mut self, _: &Subproblem, _: Kernel, _: &AtomicBool) -> Option<Option<Count>> {
+        None
     }
 }

@@ -72,6 +72,17 @@ pub(crate) struct List {
 pub(crate) struct Upper {
     pub(crate) lists: Vec<List>,
     words: Vec<u64>,
+    /// Whether the words are all words of the lists.
+    keeps: bool,
+}
+
+/// Which words of a list are wanted; others may be among them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Those without these bits.
+    pub(crate) mask: u64,
+    /// Those that are not less.
+    pub(crate) least: u64,
 }
 
 impl Upper {
@@ -79,6 +90,7 @@ impl Upper {
     pub(crate) fn make<V: Vectors>(&mut self, vectors: V, side: &Side, parts: &Parts, shape: Shape) {
         self.lists.clear();
         self.words.clear();
+        self.keeps = shape.keeps_upper;
         let mut begin = 0;
         while let Some(one) = parts.heads.get(begin) {
             let is_same = |head: &&PlacedHead| head.path.n_same(one.path) >= shape.upper;
@@ -104,19 +116,18 @@ impl Upper {
         }
     }
 
-    /// The words of a list: those that are kept, or those that are made anew in `room`, without the heads that a mask
-    /// attacks, and those whose words would be less than `least`.
+    /// The words of a list: those that are kept, or those that are made anew in `room` as far as
+    /// they are wanted.
     pub(crate) fn words<'a, V: Vectors>(
         &'a self,
         vectors: V,
         parts: &Parts,
         list: &List,
-        shape: Shape,
-        mask: u64,
-        least: u64,
+        wanted: Wanted,
         room: &'a mut Vec<u64>,
     ) -> &'a [u64] {
-        if shape.keeps_upper {
+        let Wanted { mask, least } = wanted;
+        if self.keeps {
             return &self.words[list.words.clone()];
         }
         room.clear();
@@ -132,6 +143,7 @@ impl Upper {
     }
 
     /// The memory it takes, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         8 * self.words.capacity()
     }
@@ -180,6 +192,7 @@ impl Level {
     }
 
     /// The memory it takes, in bytes.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         8 * (self.words.capacity() + self.equal.iter().map(Vec::capacity).sum::<usize>())
     }

@@ -23,7 +23,7 @@ pub(crate) const ENTRY: usize = LINES * size_of::<Line>();
 pub(crate) const ROOM: usize = 64;
 
 /// Buckets have a multiple of so many tails.
-pub(crate) const BUCKET: usize = 8;
+pub(crate) const BUCKET: u32 = 8;
 
 /// The second halves of placements, which have a subset of the columns in common.
 #[derive(Clone, Copy)]

@@ -1,0 +1,134 @@
+//! Lists of words.
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use crate::halves::avx2::words::{WORDS, all, lanes, load, pack, zeros};
+use crate::halves::placements::FIRST_CENTRAL;
+use crate::halves::vectors::{Bucket, ENTRY, Head, ROOM};
+
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn join<const RANKED: bool>(
+    bucket: Bucket<'_>,
+    head: &Head,
+    shift: bool,
+    to: &mut Vec<u64>,
+    ranks: &mut Vec<u64>,
+) {
+    let n = bucket.attacks.len();
+    debug_assert!(bucket.words.len() == n && bucket.ranks.len() == n);
+    to.reserve(n + ROOM);
+    if RANKED {
+        ranks.reserve(n + ROOM);
+    }
+    let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
+    // A head with a queen in a central column makes the tail's the second: its row moves from the first four bits to
+    // the next.
+    let central = all(if shift { 0xF << FIRST_CENTRAL } else { 0 });
+    let mut end = to.len();
+    for at in (0..n).step_by(WORDS) {
+        let fits = zeros(_mm256_and_si256(load(bucket.attacks, at), attacks)) & lanes(n - at);
+        let tail = load(bucket.words, at);
+        let row = _mm256_srli_epi64::<4>(_mm256_and_si256(tail, central));
+        let both = _mm256_or_si256(_mm256_or_si256(_mm256_andnot_si256(central, tail), row), word);
+        // SAFETY: there is room for all words of the bucket and a vector behind the end.
+        end += unsafe {
+            debug_assert!(end + WORDS <= to.capacity());
+            if RANKED {
+                debug_assert!(end + WORDS <= ranks.capacity());
+                let both = _mm256_or_si256(load(bucket.ranks, at), rank);
+                pack(both, fits, ranks.as_mut_ptr().add(end));
+            }
+            pack(both, fits, to.as_mut_ptr().add(end))
+        };
+    }
+    // SAFETY: so many words have been written, by this call and those before.
+    unsafe {
+        to.set_len(end);
+        if RANKED {
+            ranks.set_len(end);
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn filter(words: &[u64], mask: u64, to: &mut Vec<u64>) {
+    to.reserve(words.len() + ROOM);
+    let mask = all(mask);
+    let mut end = to.len();
+    for at in (0..words.len()).step_by(WORDS) {
+        let word = load(words, at);
+        let fits = zeros(_mm256_and_si256(word, mask)) & lanes(words.len() - at);
+        debug_assert!(end + WORDS <= to.capacity());
+        // SAFETY: there is room for all words and a vector behind the end.
+        end += unsafe { pack(word, fits, to.as_mut_ptr().add(end)) };
+    }
+    // SAFETY: so many words have been written.
+    unsafe { to.set_len(end) };
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn divide(
+    words: &[u64],
+    mask: u64,
+    main: &Range<u64>,
+    equal: &[Range<u64>; 2],
+    to: &mut Vec<u64>,
+    to_equal: &mut Vec<u64>,
+) {
+    to.reserve(words.len() + ROOM);
+    to_equal.reserve(words.len() + ROOM);
+    let mask = all(mask);
+    // Words are compared with signs: the highest bit is flipped on both sides.
+    let sign = all(1 << 63);
+    let within = |range: &Range<u64>| {
+        let len = range.end.saturating_sub(range.start);
+        (all(range.start), _mm256_xor_si256(all(len), sign))
+    };
+    let ranges = [main, &equal[0], &equal[1]].map(within);
+    let (mut end, mut end_equal) = (to.len(), to_equal.len());
+    for at in (0..words.len()).step_by(WORDS) {
+        let word = load(words, at);
+        let fits = zeros(_mm256_and_si256(word, mask)) & lanes(words.len() - at);
+        let [main, near, far] = ranges.map(|(start, len)| {
+            let from = _mm256_xor_si256(_mm256_sub_epi64(word, start), sign);
+            let within = _mm256_castsi256_pd(_mm256_cmpgt_epi64(len, from));
+            fits & _mm256_movemask_pd(within).cast_unsigned() as usize
+        });
+        debug_assert!(end + WORDS <= to.capacity() && end_equal + WORDS <= to_equal.capacity());
+        // SAFETY: there is room for all words and a vector behind the end, in both lists.
+        unsafe {
+            end += pack(word, main, to.as_mut_ptr().add(end));
+            if near | far != 0 {
+                end_equal += pack(word, near | far, to_equal.as_mut_ptr().add(end_equal));
+            }
+        }
+    }
+    // SAFETY: so many words have been written.
+    unsafe {
+        to.set_len(end);
+        to_equal.set_len(end_equal);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn number(ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64) {
+    let keep = all(keep);
+    let times = _mm256_set1_epi16(0x0100 | i16::from(n_left));
+    for at in (0..ranks.len()).step_by(WORDS) {
+        let mut word = load(ranks, at);
+        let from = word;
+        for &rank in fixed {
+            let greater = _mm256_cmpgt_epi8(from, _mm256_set1_epi8(rank.cast_signed()));
+            word = _mm256_add_epi8(word, greater);
+        }
+        let entry = _mm256_maddubs_epi16(word, times);
+        let code =
+            _mm256_and_si256(_mm256_slli_epi16::<{ ENTRY.trailing_zeros().cast_signed() }>(entry), keep);
+        let mut codes = [0; WORDS];
+        // SAFETY: four words.
+        unsafe { _mm256_storeu_si256(codes.as_mut_ptr().cast(), code) };
+        let n = WORDS.min(ranks.len() - at);
+        ranks[at..at + n].copy_from_slice(&codes[..n]);
+    }
+}

@@ -1,0 +1,24 @@
+//! Vectors of words.
+
+use std::arch::x86_64::*;
+
+/// Words in a vector.
+pub(super) const WORDS: usize = 8;
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn all(word: u64) -> __m512i {
+    _mm512_set1_epi64(word.cast_signed())
+}
+
+/// The lanes of the last words, of which there are `n` left.
+pub(super) fn lanes(n: usize) -> __mmask8 {
+    if n >= WORDS { u8::MAX } else { (1 << n) - 1 }
+}
+
+/// Reads the words from number `at` on; where there are fewer than eight, zeros.
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(words: &[u64], at: usize) -> __m512i {
+    debug_assert!(at < words.len());
+    // SAFETY: lanes past the end are not read.
+    unsafe { _mm512_maskz_loadu_epi64(lanes(words.len() - at), words.as_ptr().add(at).cast()) }
+}
