@@ -184,7 +184,8 @@ async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
     let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(24).expect("a board size");
-    let job = handle.submit(n, Priority::default()).await.expect("it runs").expect("accepted");
+    let job =
+        handle.submit(n, Method::Search, Priority::default()).await.expect("it runs").expect("accepted");
     let snapshot = handle.snapshot();
     assert_eq!(snapshot.job(job).expect("it is there").n_plans_before, None);
 }

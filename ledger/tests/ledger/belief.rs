@@ -260,6 +260,7 @@ fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
         n_threads: 1,
         speed: Speed::default(),
         decomposition: DECOMPOSITION_VERSION,
+        halves: None,
         held: Vec::new(),
     };
     let session = core.connect(hello).expect("in order");
