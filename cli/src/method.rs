@@ -21,6 +21,10 @@ const HALVES_FROM: u8 = 19;
 /// From here on halves are faster with any kernel of vectors.
 const HALVES_ALWAYS_FROM: u8 = 24;
 
+/// The largest board for which halves are taken unasked: of larger ones it is not proved yet that the lists of a thread
+/// stay within 512 MB.
+const HALVES_TO: u8 = 26;
+
 /// From here on halves are faster by so much that it does not depend on the machine.
 const HALVES_IN_CLUSTERS_FROM: u8 = 22;
 
@@ -98,21 +102,20 @@ impl MethodChoice {
         };
         // Better a job that all can count than a faster one that keeps some waiting; and who comes, nobody knows.
         let are_fit = !workers.is_empty() && workers.iter().all(is_fit);
-        self.0.unwrap_or(match n.get() >= HALVES_IN_CLUSTERS_FROM && are_fit {
-            true => Method::Halves,
-            false => Method::Search,
-        })
+        let is_faster = (HALVES_IN_CLUSTERS_FROM..=HALVES_TO).contains(&n.get());
+        self.0.unwrap_or(if is_faster && are_fit { Method::Halves } else { Method::Search })
     }
 }
 
-/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`], where halves have been
-/// faster on every machine, and for the portable kernel, which is for checking.
+/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`] and for the portable kernel,
+/// which is for checking, the search; from [`HALVES_ALWAYS_FROM`] on halves, as far as they are taken unasked.
 fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     match n.get() {
         _ if kernel == Kernel::Portable => Some(Method::Search),
         ..HALVES_FROM => Some(Method::Search),
         HALVES_FROM..HALVES_ALWAYS_FROM => None,
-        HALVES_ALWAYS_FROM.. => Some(Method::Halves),
+        HALVES_ALWAYS_FROM..=HALVES_TO => Some(Method::Halves),
+        _ => Some(Method::Search),
     }
 }
 
