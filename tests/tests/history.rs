@@ -64,7 +64,7 @@ fn a_kill_costs_the_last_seconds() {
     let older: Vec<u64> = before.into_iter().filter(|at_ms| *at_ms <= limit).collect();
     assert!(!older.is_empty() && now.starts_with(&older), "{older:?} of {now:?}");
     let texts: Vec<String> = events(&site).into_iter().map(|(_, text)| text).collect();
-    for text in ["anna joined", "submitted for n = 22 with priority 0"] {
+    for text in ["anna joined", "submitted for n = 22 by search with priority 0"] {
         assert!(texts.iter().any(|known| known == text), "{texts:?}");
     }
 }
@@ -133,13 +133,13 @@ fn damaged_history_is_no_obstacle() {
     ];
     for (i, damage) in damages.into_iter().enumerate() {
         coordinator = again(coordinator, &data_dir, Coordinator::stop);
-        assert_eq!(has("submitted for n = 12 with priority 0"), i == 0, "after {i} damages");
+        assert_eq!(has("submitted for n = 12 by search with priority 0"), i == 0, "after {i} damages");
         coordinator = again(coordinator, &data_dir, |coordinator| {
             coordinator.stop();
             damage();
         });
         assert_eq!(coordinator.status(&job)["solutions"], "14200");
-        assert!(!has("submitted for n = 99") && !has("submitted for n = 12 with priority 0"));
+        assert!(!has("submitted for n = 99") && !has("submitted for n = 12 by search with priority 0"));
         assert!(has("coordinator started"));
         assert_eq!(coordinator.log().contains("history is damaged"), i < 2, "{}", coordinator.log());
     }
