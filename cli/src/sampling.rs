@@ -1,4 +1,5 @@
-//! What `bench`, `estimate` and the choice of a method share: samples on several threads, and what follows from them for the whole board.
+//! What `bench`, `estimate` and the choice of a method share: samples on several threads, and what follows from them for
+//! the whole board.
 
 use std::num::NonZeroUsize;
 use std::ops::Add;

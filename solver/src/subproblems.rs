@@ -29,8 +29,8 @@ pub(crate) const fn depth(n: BoardSize) -> u8 {
 /// The numbered subproblems of one part: those of a cross, on one of its images, or those of halves
 /// ([`HalvesPart`] tells how these are numbered).
 ///
-/// A subproblem of a cross is a prefix: queens in the first free rows below the cross, none attacking another. They are numbered
-/// in lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone,
+/// A subproblem of a cross is a prefix: queens in the first free rows below the cross, none attacking another. They are
+/// numbered in lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone,
 /// never on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems). Callers only say which
 /// numbers to count.
 ///

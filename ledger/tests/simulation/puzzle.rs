@@ -43,8 +43,8 @@ impl Library {
         Self(sizes.flat_map(|n| Method::ALL.map(|method| counts((n, method)))).collect())
     }
 
-    /// A board of a random size, by a random method, cut at random. Each part keeps its real number of solutions, which is shared out
-    /// among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
+    /// A board of a random size, by a random method, cut at random. Each part keeps its real number of solutions, which
+    /// is shared out among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
     pub(crate) fn puzzle(&self, random: &mut Random) -> Puzzle {
         // Small boards more often: they have few crosses, so that these have many subproblems.
         let sizes = [6, 6, 6, 7, 8, 8, 8, 9, 10, 11, 12];

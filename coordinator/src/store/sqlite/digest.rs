@@ -2,8 +2,8 @@
 //!
 //! The last column of every table is a digest of the table's name and of all other columns of the row, its key
 //! included. In the tables that belong to a job it is also of the board, its decomposition and, unless that is the
-//! search, its method: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped bit, a row in the place of another, and a
-//! page of another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its
+//! search, its method: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped
+//! bit, a row in the place of another, and a page of another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its
 //! job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
 //!
 //! They are SipHash-1-3 with a key of zeros: 64 bits, of which any change of the input changes half, so that damage
