@@ -8,8 +8,8 @@ export function makeHeat(job) {
   /** What the rows and columns of the table are. */
   const axes = () => {
     if (map.method === "search") return { down: `the column of the queen on row ${map.lines[0]}`, across: `the column of the queen on row ${map.lines[1]}` };
-    const across = "the columns of the halves, those first of which the upper half has the ones next to the centre";
-    return { down: map.n % 2 ? `the column of the queen on row ${(map.n - 1) / 2}` : "the same, going on", across };
+    const across = "parts in the order of their columns, first those whose upper half has the central ones";
+    return { down: map.n % 2 ? `the column of the queen on row ${(map.n - 1) / 2}` : "the same order, line by line", across };
   };
   const place = ({ first, second }) => (map.method === "search" ? `columns ${first} and ${second}` : `row ${first} and column ${second} of the map`);
   const parts = (number) => (map.method === "search" ? (number === 1 ? "cross" : "crosses") : number === 1 ? "part" : "parts");
