@@ -128,11 +128,11 @@ impl Vectors for Avx512 {
         with_vectors!(self, planes::singles(planes, feet, n_lines, to));
     }
 
-    fn pairs(self, first: &[Line], second: &[Line], n_lines: usize, to: &mut [Line]) {
+    fn pairs(self, first: &[Line], second: &[Line], apart: &[u16], n_lines: usize, to: &mut [Line]) {
         if n_lines == 1 {
-            with_vectors!(self, planes::pairs::<1>(first, second, to));
+            with_vectors!(self, planes::pairs::<1>(first, second, apart, to));
         } else {
-            with_vectors!(self, planes::pairs::<LINES>(first, second, to));
+            with_vectors!(self, planes::pairs::<LINES>(first, second, apart, to));
         }
     }
 

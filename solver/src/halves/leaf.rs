@@ -74,6 +74,8 @@ pub(crate) struct Leaf {
     tables: Lines,
     feet: Vec<(u8, u8)>,
     ranks: Vec<u8>,
+    /// For each of these ranks, those with which it may stand in neighbouring rows: by their places among them.
+    apart: Vec<u16>,
     top: [[Line; LINES]; 8],
 }
 
@@ -88,6 +90,7 @@ impl Leaf {
             tables: Lines::default(),
             feet: Vec::new(),
             ranks: Vec::new(),
+            apart: Vec::new(),
             top: [[Line::NONE; LINES]; 8],
         }
     }
@@ -115,6 +118,11 @@ impl Leaf {
         let m = below.side.n_rows();
         self.ranks.clear();
         self.ranks.extend((0..m).filter(|rank| !below.path[..usize::from(leaf)].contains(rank)));
+        let column = |rank: u8| below.side.columns()[usize::from(rank)];
+        let is_apart = |a: u8, b: u8| column(a).abs_diff(column(b)) > 1;
+        let of = |&a: &u8| (0..).zip(&self.ranks).map(|(place, &b)| u16::from(is_apart(a, b)) << place).sum::<u16>();
+        self.apart.clear();
+        self.apart.extend(self.ranks.iter().map(of));
         self.feet.clear();
         for row in leaf + 1..=m {
             self.feet.extend(self.ranks.iter().map(|&rank| below.side.feet(row, rank)));
@@ -151,7 +159,7 @@ impl Leaf {
             let row = usize::from(m - RANKED.min(m)) + 2 * table - usize::from(RANKED.saturating_sub(m));
             let first = (row - usize::from(leaf)) * n_left * LINES;
             let (first, second) = self.singles[first..].split_at(n_left * LINES);
-            vectors.pairs(first, &second[..n_left * LINES], n_lines, to);
+            vectors.pairs(first, &second[..n_left * LINES], &self.apart, n_lines, to);
         }
         debug_assert!(entries * ENTRY <= 1 << 16);
         if leaf == run {

@@ -143,8 +143,8 @@ pub(crate) trait Vectors: Copy {
     /// `to[i] = !(planes[a] | planes[b])` for the i-th pair of planes, `n_lines` of each.
     fn singles(self, planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &mut [Line]);
 
-    /// `to[i * second.len() + k] = first[i] & second[k]`, `n_lines` of each.
-    fn pairs(self, first: &[Line], second: &[Line], n_lines: usize, to: &mut [Line]);
+    /// `to[i * second.len() + k] = first[i] & second[k]`, `n_lines` of each, for the `k` whose bit is set in `apart[i]`.
+    fn pairs(self, first: &[Line], second: &[Line], apart: &[u16], n_lines: usize, to: &mut [Line]);
 
     /// The number of pairs that fit: of the lower placements with these numbers, and upper ones in the tables.
     fn steps(

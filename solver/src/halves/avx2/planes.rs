@@ -174,16 +174,20 @@ pub(super) fn singles(planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &m
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], to: &mut [Line]) {
+pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], apart: &[u16], to: &mut [Line]) {
     assert!(to.len() * LINES >= first.len() * second.len() && N <= LINES);
     let (n, m) = (first.len() / LINES, second.len() / LINES);
-    for a in 0..n {
+    assert!(apart.len() == n && apart.iter().all(|apart| apart >> m == 0));
+    for (a, &apart) in apart.iter().enumerate() {
         for half in 0..HALVES * N {
             // SAFETY: there are `n`, `m` and `n m` entries of `LINES` lines.
             unsafe {
                 let one = _mm256_load_si256(first.as_ptr().add(LINES * a).cast::<__m256i>().add(half));
                 let to = to.as_mut_ptr().add(LINES * m * a).cast::<__m256i>().add(half);
-                for b in 0..m {
+                let mut left = apart;
+                while left != 0 {
+                    let b = left.trailing_zeros() as usize;
+                    left &= left - 1;
                     let other = _mm256_load_si256(second.as_ptr().add(LINES * b).cast::<__m256i>().add(half));
                     _mm256_store_si256(to.add(HALVES * LINES * b), _mm256_and_si256(one, other));
                 }

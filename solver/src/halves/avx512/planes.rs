@@ -211,18 +211,22 @@ pub(super) fn singles(planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &m
 }
 
 #[target_feature(enable = "avx512f")]
-pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], to: &mut [Line]) {
+pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], apart: &[u16], to: &mut [Line]) {
     assert!(to.len() * LINES >= first.len() * second.len() && N <= LINES);
     let (n, m) = (first.len() / LINES, second.len() / LINES);
-    for a in 0..n {
-        for line in 0..N {
-            // SAFETY: there are `n`, `m` and `n m` entries of `LINES` lines.
-            unsafe {
-                let one = _mm512_load_si512(first.as_ptr().add(LINES * a + line).cast());
-                let to = to.as_mut_ptr().add(LINES * m * a + line);
-                for b in 0..m {
-                    let other = _mm512_load_si512(second.as_ptr().add(LINES * b + line).cast());
-                    _mm512_store_si512(to.add(LINES * b).cast(), _mm512_and_si512(one, other));
+    assert!(apart.len() == n && apart.iter().all(|apart| apart >> m == 0));
+    for (a, &apart) in apart.iter().enumerate() {
+        // SAFETY: there are `n`, `m` and `n m` entries of `LINES` lines.
+        unsafe {
+            let at = |lines: &[Line], i: usize| _mm512_load_si512(lines.as_ptr().add(i).cast());
+            let one: [__m512i; N] = std::array::from_fn(|line| at(first, LINES * a + line));
+            let mut left = apart;
+            while left != 0 {
+                let b = left.trailing_zeros() as usize;
+                left &= left - 1;
+                for (line, &one) in one.iter().enumerate() {
+                    let both = _mm512_and_si512(one, at(second, LINES * b + line));
+                    _mm512_store_si512(to.as_mut_ptr().add(LINES * (m * a + b) + line).cast(), both);
                 }
             }
         }
