@@ -10,7 +10,7 @@ mod words;
 
 use std::ops::Range;
 
-use crate::halves::lines::Line;
+use crate::halves::lines::{Line, Words};
 use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors};
 
 /// Proof that this processor has the instructions.
@@ -35,22 +35,15 @@ macro_rules! with_vectors {
 }
 
 impl Vectors for Avx2 {
-    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>) {
-        with_vectors!(self, lists::join::<false>(bucket, head, shift, to, &mut Vec::new()));
+    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words) {
+        with_vectors!(self, lists::join::<false>(bucket, head, shift, to, &mut Words::default()));
     }
 
-    fn join_ranked(
-        self,
-        bucket: Bucket<'_>,
-        head: &Head,
-        shift: bool,
-        to: &mut Vec<u64>,
-        ranks: &mut Vec<u64>,
-    ) {
+    fn join_ranked(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words, ranks: &mut Words) {
         with_vectors!(self, lists::join::<true>(bucket, head, shift, to, ranks));
     }
 
-    fn filter(self, words: &[u64], mask: u64, to: &mut Vec<u64>) {
+    fn filter(self, words: &[u64], mask: u64, to: &mut Words) {
         with_vectors!(self, lists::filter(words, mask, to));
     }
 
@@ -60,8 +53,8 @@ impl Vectors for Avx2 {
         mask: u64,
         main: &Range<u64>,
         equal: &[Range<u64>; 2],
-        to: &mut Vec<u64>,
-        to_equal: &mut Vec<u64>,
+        to: &mut Words,
+        to_equal: &mut Words,
     ) {
         with_vectors!(self, lists::divide(words, mask, main, equal, to, to_equal));
     }

@@ -34,7 +34,7 @@ mod words;
 
 use std::ops::Range;
 
-use crate::halves::lines::Line;
+use crate::halves::lines::{Line, Words};
 use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors};
 
 /// Proof that this processor has the instructions.
@@ -68,8 +68,8 @@ macro_rules! with_vectors {
 }
 
 impl Vectors for Avx512 {
-    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>) {
-        let none = &mut Vec::new();
+    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words) {
+        let none = &mut Words::default();
         if shift {
             with_vectors!(self, lists::join::<false, true>(bucket, head, to, none));
         } else {
@@ -77,14 +77,7 @@ impl Vectors for Avx512 {
         }
     }
 
-    fn join_ranked(
-        self,
-        bucket: Bucket<'_>,
-        head: &Head,
-        shift: bool,
-        to: &mut Vec<u64>,
-        ranks: &mut Vec<u64>,
-    ) {
+    fn join_ranked(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words, ranks: &mut Words) {
         if shift {
             with_vectors!(self, lists::join::<true, true>(bucket, head, to, ranks));
         } else {
@@ -92,7 +85,7 @@ impl Vectors for Avx512 {
         }
     }
 
-    fn filter(self, words: &[u64], mask: u64, to: &mut Vec<u64>) {
+    fn filter(self, words: &[u64], mask: u64, to: &mut Words) {
         with_vectors!(self, lists::filter(words, mask, to));
     }
 
@@ -102,8 +95,8 @@ impl Vectors for Avx512 {
         mask: u64,
         main: &Range<u64>,
         equal: &[Range<u64>; 2],
-        to: &mut Vec<u64>,
-        to_equal: &mut Vec<u64>,
+        to: &mut Words,
+        to_equal: &mut Words,
     ) {
         with_vectors!(self, lists::divide(words, mask, main, equal, to, to_equal));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::halves::columns::{Columns, Middle};
 use crate::halves::footprint::Half;
 use crate::halves::leaf::{Below, Centre, Leaf};
-use crate::halves::lines::Line;
+use crate::halves::lines::{Line, Words};
 use crate::halves::lower::{First, Group, Lower};
 use crate::halves::parts::{Given, Subproblem};
 use crate::halves::placements::{Found, Parts, Path};
@@ -63,8 +63,8 @@ struct Work {
     sifted: Sifted,
     leaf: Leaf,
     /// Words that are left by the lower queens of a group, and of each row below.
-    words: [Vec<u64>; 8],
-    room: Vec<u64>,
+    words: [Words; 8],
+    room: Words,
     one: Vec<Line>,
     joined: Joined,
 }
@@ -95,7 +95,7 @@ impl<V: Vectors> Join<V> {
                 sifted: Sifted::new(),
                 leaf: Leaf::new(shape),
                 words: Default::default(),
-                room: Vec::new(),
+                room: Words::default(),
                 one: Vec::new(),
                 joined: Joined::default(),
             },
@@ -231,6 +231,7 @@ impl<V: Vectors> Join<V> {
         let level = &mut self.levels[0];
         level.clear(halves.upper.n_rows());
         for list in &self.upper.lists {
+            level.words.end_line();
             let begin = level.words.len();
             let first = list.first;
             if list.footprint & mask == 0 && only.is_none_or(|only| only == first) {

@@ -120,7 +120,9 @@ impl Leaf {
         self.ranks.extend((0..m).filter(|rank| !below.path[..usize::from(leaf)].contains(rank)));
         let column = |rank: u8| below.side.columns()[usize::from(rank)];
         let is_apart = |a: u8, b: u8| column(a).abs_diff(column(b)) > 1;
-        let of = |&a: &u8| (0..).zip(&self.ranks).map(|(place, &b)| u16::from(is_apart(a, b)) << place).sum::<u16>();
+        let of = |&a: &u8| {
+            (0..).zip(&self.ranks).map(|(place, &b)| u16::from(is_apart(a, b)) << place).sum::<u16>()
+        };
         self.apart.clear();
         self.apart.extend(self.ranks.iter().map(of));
         self.feet.clear();

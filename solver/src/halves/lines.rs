@@ -1,6 +1,7 @@
 //! Memory that vectors are read from and written to.
 
 use std::ops::{Deref, DerefMut};
+use std::slice;
 
 /// 512 bits: one for each of as many placements.
 #[repr(C, align(64))]
@@ -72,5 +73,88 @@ impl Deref for Lines {
 impl DerefMut for Lines {
     fn deref_mut(&mut self) -> &mut [Line] {
         &mut self.0
+    }
+}
+
+/// A list of words that begins where a line does: whoever reads eight at a time, from a multiple of eight on, never
+/// reads parts of two lines.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    lines: Vec<Line>,
+    len: usize,
+}
+
+impl Words {
+    /// Empties it.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// How many words there is room for. All of them have been written at some time.
+    pub(crate) fn capacity(&self) -> usize {
+        8 * self.lines.len()
+    }
+
+    /// Makes room for so many words behind the end.
+    pub(crate) fn reserve(&mut self, n: usize) {
+        let n_lines = (self.len + n).div_ceil(8);
+        if self.lines.len() < n_lines {
+            self.lines.resize(n_lines, Line::NONE);
+        }
+    }
+
+    /// The first word, and the room behind it.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut u64 {
+        self.lines.as_mut_ptr().cast()
+    }
+
+    /// Puts the end somewhere else.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub(crate) fn set_len(&mut self, len: usize) {
+        assert!(len <= self.capacity(), "no room for {len} words");
+        self.len = len;
+    }
+
+    /// Puts the end where a line begins; what it passes over is anything.
+    pub(crate) fn end_line(&mut self) {
+        self.reserve(8);
+        self.set_len(self.len.next_multiple_of(8));
+    }
+
+    /// Appends words.
+    pub(crate) fn extend(&mut self, words: &[u64]) {
+        let begin = self.len;
+        self.resize(begin + words.len());
+        self[begin..].copy_from_slice(words);
+    }
+
+    /// Puts the end somewhere else, and makes room for that; behind the old end is anything.
+    pub(crate) fn resize(&mut self, len: usize) {
+        self.reserve(len.saturating_sub(self.len));
+        self.set_len(len);
+    }
+
+    /// The memory they take, in bytes.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>()
+    }
+}
+
+impl Deref for Words {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        // SAFETY: lines are words one after another, and there are at least so many.
+        unsafe { slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+    }
+}
+
+impl DerefMut for Words {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        // SAFETY: see above.
+        unsafe { slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
     }
 }

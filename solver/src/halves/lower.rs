@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::halves::footprint::{Footprint, n_diagonals};
-use crate::halves::lines::{Line, Lines};
+use crate::halves::lines::{Line, Lines, Words};
 use crate::halves::placements::{FIRST_CENTRAL, Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
@@ -59,9 +59,9 @@ pub(crate) struct Lower {
     planes: Lines,
     n_planes: usize,
     width: usize,
-    codes: Vec<u64>,
-    words: Vec<u64>,
-    ranks: Vec<u64>,
+    codes: Words,
+    words: Words,
+    ranks: Words,
     block: Lines,
     /// The nodes that are being made.
     open: Vec<usize>,
@@ -127,8 +127,8 @@ impl Lower {
             n_blocks += blocks;
             self.groups.push(group);
             // Codes of the blocks' ends are never used.
-            self.codes.extend_from_slice(&self.ranks);
-            self.codes.resize(512 * n_blocks, 0);
+            self.codes.extend(&self.ranks);
+            self.codes.resize(512 * n_blocks);
             self.planes_need(n_blocks);
             self.write_planes(vectors, self.groups.len() - 1, split);
         }
@@ -252,7 +252,7 @@ impl Lower {
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.planes.memory()
-            + 8 * (self.codes.capacity() + self.words.capacity() + self.ranks.capacity())
+            + [&self.codes, &self.words, &self.ranks].map(Words::memory).iter().sum::<usize>()
             + size_of::<Node>() * self.nodes.capacity()
     }
 }

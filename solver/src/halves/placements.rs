@@ -1,6 +1,7 @@
 //! The placements of one half on its columns: first halves and second halves of them.
 
 use crate::halves::columns::Columns;
+use crate::halves::lines::Words;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{BUCKET, Bucket, Head};
 
@@ -185,9 +186,9 @@ pub(crate) struct Parts {
     ends: Vec<u32>,
     /// All ranks.
     all: u16,
-    attacks: Vec<u64>,
-    words: Vec<u64>,
-    ranks: Vec<u64>,
+    attacks: Words,
+    words: Words,
+    ranks: Words,
     rows: Option<Rows>,
 }
 
@@ -227,8 +228,8 @@ impl Parts {
         }
         let n = self.begins[usize::from(all) + 1] as usize;
         for (words, filler) in [(&mut self.attacks, u64::MAX), (&mut self.words, 0), (&mut self.ranks, 0)] {
-            words.clear();
-            words.resize(n, filler);
+            words.resize(n);
+            words.fill(filler);
         }
         self.ends.clear();
         self.ends.extend_from_slice(&self.begins);
@@ -258,7 +259,7 @@ impl Parts {
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         size_of::<PlacedHead>() * self.heads.capacity()
-            + 8 * (self.attacks.capacity() + self.words.capacity() + self.ranks.capacity())
+            + [&self.attacks, &self.words, &self.ranks].map(Words::memory).iter().sum::<usize>()
     }
 
     /// The tails that have the columns a head leaves, and some behind them that every head attacks.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::halves::lines::Words;
 use crate::halves::placements::{FIRST_CENTRAL, Parts, PlacedHead};
 use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
@@ -71,7 +72,7 @@ pub(crate) struct List {
 #[derive(Debug, Default)]
 pub(crate) struct Upper {
     pub(crate) lists: Vec<List>,
-    words: Vec<u64>,
+    words: Words,
     /// Whether the words are all words of the lists.
     keeps: bool,
 }
@@ -99,6 +100,7 @@ impl Upper {
             begin = heads.end;
             let footprints = (1..=shape.upper).map(|row| side.footprint(row, one.path.rank(row)));
             let footprint = footprints.fold(0, |all, one| all | one);
+            self.words.end_line();
             let first = self.words.len();
             if shape.keeps_upper {
                 for head in &parts.heads[heads.clone()] {
@@ -124,7 +126,7 @@ impl Upper {
         parts: &Parts,
         list: &List,
         wanted: Wanted,
-        room: &'a mut Vec<u64>,
+        room: &'a mut Words,
     ) -> &'a [u64] {
         let Wanted { mask, least } = wanted;
         if self.keeps {
@@ -145,11 +147,11 @@ impl Upper {
     /// The memory it takes, in bytes.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
-        8 * self.words.capacity()
+        self.words.memory()
     }
 }
 
-fn join<V: Vectors>(vectors: V, parts: &Parts, head: &PlacedHead, to: &mut Vec<u64>) {
+fn join<V: Vectors>(vectors: V, parts: &Parts, head: &PlacedHead, to: &mut Words) {
     let shift = head.head.word >> FIRST_CENTRAL != 0;
     vectors.join(parts.bucket(head), &head.head, shift, to);
 }
@@ -157,11 +159,11 @@ fn join<V: Vectors>(vectors: V, parts: &Parts, head: &PlacedHead, to: &mut Vec<u
 /// The words of each list that are left by some lower queens.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
-    pub(crate) words: Vec<u64>,
+    pub(crate) words: Words,
     /// Where the words of each list are that count twice, or of all where all count once.
     pub(crate) lists: Vec<Range<usize>>,
     /// For each first upper queen, the words of which pairs may count once.
-    pub(crate) equal: Vec<Vec<u64>>,
+    pub(crate) equal: Vec<Words>,
 }
 
 impl Level {
@@ -169,8 +171,8 @@ impl Level {
     pub(crate) fn clear(&mut self, n_first: u8) {
         self.words.clear();
         self.lists.clear();
-        self.equal.resize_with(n_first.into(), Vec::new);
-        self.equal.iter_mut().for_each(Vec::clear);
+        self.equal.resize_with(n_first.into(), Words::default);
+        self.equal.iter_mut().for_each(Words::clear);
     }
 
     /// Takes over what one more lower queen leaves of another level.
@@ -178,13 +180,14 @@ impl Level {
         self.words.clear();
         self.lists.clear();
         for (range, list) in from.lists.iter().zip(lists) {
+            self.words.end_line();
             let begin = self.words.len();
             if list.footprint & mask == 0 && !range.is_empty() {
                 vectors.filter(&from.words[range.clone()], mask, &mut self.words);
             }
             self.lists.push(begin..self.words.len());
         }
-        self.equal.resize_with(from.equal.len(), Vec::new);
+        self.equal.resize_with(from.equal.len(), Words::default);
         for (words, to) in from.equal.iter().zip(&mut self.equal) {
             to.clear();
             vectors.filter(words, mask, to);
@@ -194,6 +197,6 @@ impl Level {
     /// The memory it takes, in bytes.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
-        8 * (self.words.capacity() + self.equal.iter().map(Vec::capacity).sum::<usize>())
+        self.words.memory() + self.equal.iter().map(Words::memory).sum::<usize>()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::halves::lines::Line;
+use crate::halves::lines::{Line, Words};
 
 /// Lines that a leaf works on at once.
 pub(crate) const LINES: usize = 2;
@@ -99,20 +99,13 @@ pub(crate) struct Tables<'a> {
 pub(crate) trait Vectors: Copy {
     /// Appends the placements that a head makes with the tails of a bucket, which are a multiple of [`BUCKET`]: their
     /// words. If `shift`, the head has a queen in a central column, and so the tail's is the second.
-    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Vec<u64>);
+    fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words);
 
     /// The same, with the ranks of the last rows' columns.
-    fn join_ranked(
-        self,
-        bucket: Bucket<'_>,
-        head: &Head,
-        shift: bool,
-        to: &mut Vec<u64>,
-        ranks: &mut Vec<u64>,
-    );
+    fn join_ranked(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words, ranks: &mut Words);
 
     /// Appends the words that have no bit of the mask.
-    fn filter(self, words: &[u64], mask: u64, to: &mut Vec<u64>);
+    fn filter(self, words: &[u64], mask: u64, to: &mut Words);
 
     /// Appends the words that have no bit of the mask: those in the first range to one list, those in one of the
     /// others, which are apart, to the other list.
@@ -122,8 +115,8 @@ pub(crate) trait Vectors: Copy {
         mask: u64,
         main: &Range<u64>,
         equal: &[Range<u64>; 2],
-        to: &mut Vec<u64>,
-        to_equal: &mut Vec<u64>,
+        to: &mut Words,
+        to_equal: &mut Words,
     );
 
     /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Of words that are not

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use crate::halves::avx2::words::{WORDS, all, lanes, load, pack, zeros};
+use crate::halves::lines::Words;
 use crate::halves::placements::FIRST_CENTRAL;
 use crate::halves::vectors::{Bucket, ENTRY, Head, ROOM};
 
@@ -12,8 +13,8 @@ pub(super) fn join<const RANKED: bool>(
     bucket: Bucket<'_>,
     head: &Head,
     shift: bool,
-    to: &mut Vec<u64>,
-    ranks: &mut Vec<u64>,
+    to: &mut Words,
+    ranks: &mut Words,
 ) {
     let n = bucket.attacks.len();
     debug_assert!(bucket.words.len() == n && bucket.ranks.len() == n);
@@ -42,17 +43,14 @@ pub(super) fn join<const RANKED: bool>(
             pack(both, fits, to.as_mut_ptr().add(end))
         };
     }
-    // SAFETY: so many words have been written, by this call and those before.
-    unsafe {
-        to.set_len(end);
-        if RANKED {
-            ranks.set_len(end);
-        }
+    to.set_len(end);
+    if RANKED {
+        ranks.set_len(end);
     }
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) fn filter(words: &[u64], mask: u64, to: &mut Vec<u64>) {
+pub(super) fn filter(words: &[u64], mask: u64, to: &mut Words) {
     to.reserve(words.len() + ROOM);
     let mask = all(mask);
     let mut end = to.len();
@@ -63,8 +61,7 @@ pub(super) fn filter(words: &[u64], mask: u64, to: &mut Vec<u64>) {
         // SAFETY: there is room for all words and a vector behind the end.
         end += unsafe { pack(word, fits, to.as_mut_ptr().add(end)) };
     }
-    // SAFETY: so many words have been written.
-    unsafe { to.set_len(end) };
+    to.set_len(end);
 }
 
 #[target_feature(enable = "avx2,popcnt")]
@@ -73,8 +70,8 @@ pub(super) fn divide(
     mask: u64,
     main: &Range<u64>,
     equal: &[Range<u64>; 2],
-    to: &mut Vec<u64>,
-    to_equal: &mut Vec<u64>,
+    to: &mut Words,
+    to_equal: &mut Words,
 ) {
     to.reserve(words.len() + ROOM);
     to_equal.reserve(words.len() + ROOM);
@@ -104,11 +101,8 @@ pub(super) fn divide(
             }
         }
     }
-    // SAFETY: so many words have been written.
-    unsafe {
-        to.set_len(end);
-        to_equal.set_len(end_equal);
-    }
+    to.set_len(end);
+    to_equal.set_len(end_equal);
 }
 
 #[target_feature(enable = "avx2")]

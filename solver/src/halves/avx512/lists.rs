@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use crate::halves::avx512::words::{WORDS, all, lanes, load};
+use crate::halves::lines::Words;
 use crate::halves::placements::FIRST_CENTRAL;
 use crate::halves::vectors::{BUCKET, Bucket, ENTRY, Head, ROOM};
 
@@ -11,8 +12,8 @@ use crate::halves::vectors::{BUCKET, Bucket, ENTRY, Head, ROOM};
 pub(super) fn join<const RANKED: bool, const SHIFT: bool>(
     bucket: Bucket<'_>,
     head: &Head,
-    to: &mut Vec<u64>,
-    ranks: &mut Vec<u64>,
+    to: &mut Words,
+    ranks: &mut Words,
 ) {
     let n = bucket.attacks.len();
     assert!(n.is_multiple_of(BUCKET as usize) && bucket.words.len() == n && bucket.ranks.len() == n);
@@ -48,17 +49,14 @@ pub(super) fn join<const RANKED: bool, const SHIFT: bool>(
             end += fits.count_ones() as usize;
         }
     }
-    // SAFETY: so many words have been written, by this call and those before.
-    unsafe {
-        to.set_len(end);
-        if RANKED {
-            ranks.set_len(end);
-        }
+    to.set_len(end);
+    if RANKED {
+        ranks.set_len(end);
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(super) fn filter(words: &[u64], mask: u64, to: &mut Vec<u64>) {
+pub(super) fn filter(words: &[u64], mask: u64, to: &mut Words) {
     to.reserve(words.len() + ROOM);
     let mask = all(mask);
     let mut end = to.len();
@@ -87,8 +85,8 @@ pub(super) fn filter(words: &[u64], mask: u64, to: &mut Vec<u64>) {
             end += fits.count_ones() as usize;
             at += WORDS;
         }
-        to.set_len(end);
     }
+    to.set_len(end);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
@@ -97,8 +95,8 @@ pub(super) fn divide(
     mask: u64,
     main: &Range<u64>,
     equal: &[Range<u64>; 2],
-    to: &mut Vec<u64>,
-    to_equal: &mut Vec<u64>,
+    to: &mut Words,
+    to_equal: &mut Words,
 ) {
     to.reserve(words.len() + ROOM);
     to_equal.reserve(words.len() + ROOM);
@@ -124,11 +122,8 @@ pub(super) fn divide(
         end += main.count_ones() as usize;
         end_equal += equal.count_ones() as usize;
     }
-    // SAFETY: so many words have been written.
-    unsafe {
-        to.set_len(end);
-        to_equal.set_len(end_equal);
-    }
+    to.set_len(end);
+    to_equal.set_len(end_equal);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
