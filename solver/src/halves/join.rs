@@ -189,7 +189,7 @@ impl<V: Vectors> Join<V> {
         }
         let mut second = None;
         for group in &self.lower.groups {
-            let level = if self.shape.group == 2 {
+            let level = if self.shape.group <= 2 {
                 &self.levels[0]
             } else {
                 let [first, next] = &mut self.levels;
@@ -325,9 +325,13 @@ impl<V: Vectors> Pieces<'_, V> {
                     self.vectors.sift(self.sieve(list.planes.all(), one), &mut work.sifted);
                     let solutions = weight * self.descend(work, centre);
                     work.joined.solutions += solutions;
+                    if shape.group == 1 && work.sifted.len > 0 {
+                        let below = self.below(&work.sifted, centre);
+                        work.joined.pairs += work.leaf.pairs(&below);
+                    }
                 }
             }
-            if n_upper > 0 {
+            if n_upper > 0 && shape.group > 1 {
                 let n_lower = self.vectors.count_sifted(self.sieve(feet.all(), one));
                 work.joined.pairs += n_upper as u128 * u128::from(n_lower);
             }
@@ -357,25 +361,20 @@ impl<V: Vectors> Pieces<'_, V> {
         work.joined.solutions += self.descend(work, centre);
     }
 
-    /// The footprint of the first two lower queens.
+    /// The footprint of the lower queens that a group has in common, of the first two at most.
     fn near(&self) -> u64 {
-        let lower = &self.halves.lower;
-        lower.footprint(1, self.group.path[0]) | lower.footprint(2, self.group.path[1])
+        let rows = 1..=self.shape.group.min(2);
+        rows.fold(0, |all, row| all | self.halves.lower.footprint(row, self.group.path[usize::from(row - 1)]))
     }
 
     fn sieve<'a>(&'a self, zero: &'a [u8], one: &'a [Line]) -> Sieve<'a> {
         self.lower.sieve(self.group, self.blocks.clone(), zero, one)
     }
 
-    /// Fixes the lower queens up to those of a leaf, and joins there.
-    fn descend(&self, work: &mut Work, centre: Centre) -> u64 {
-        let Pieces { vectors, shape, group, lower, .. } = *self;
-        let Work { sifted, leaf, words, .. } = work;
-        if sifted.len == 0 {
-            return 0;
-        }
-        let mut path = group.path;
-        let below = Below {
+    /// The lower placements that passed a sieve.
+    fn below<'a>(&'a self, sifted: &'a Sifted, centre: Centre) -> Below<'a> {
+        let Pieces { group, lower, .. } = *self;
+        Below {
             side: &self.halves.lower,
             lower,
             first: group.nodes.start,
@@ -386,7 +385,18 @@ impl<V: Vectors> Pieces<'_, V> {
             base: 512 * self.blocks.start,
             looked_at: 512 * self.blocks.len(),
             centre,
-        };
+        }
+    }
+
+    /// Fixes the lower queens up to those of a leaf, and joins there.
+    fn descend(&self, work: &mut Work, centre: Centre) -> u64 {
+        let Pieces { vectors, shape, group, lower, .. } = *self;
+        let Work { sifted, leaf, words, .. } = work;
+        if sifted.len == 0 {
+            return 0;
+        }
+        let mut path = group.path;
+        let below = self.below(sifted, centre);
         if shape.leaf == shape.group {
             return leaf.join(vectors, &words[0], &Below { path: &path, ..below });
         }

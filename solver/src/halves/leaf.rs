@@ -76,6 +76,8 @@ pub(crate) struct Leaf {
     ranks: Vec<u8>,
     /// For each of these ranks, those with which it may stand in neighbouring rows: by their places among them.
     apart: Vec<u16>,
+    /// For each of these ranks, how many upper placements a queen there in the first row that is not fixed leaves.
+    free: Vec<u64>,
     top: [[Line; LINES]; 8],
 }
 
@@ -91,6 +93,7 @@ impl Leaf {
             feet: Vec::new(),
             ranks: Vec::new(),
             apart: Vec::new(),
+            free: Vec::new(),
             top: [[Line::NONE; LINES]; 8],
         }
     }
@@ -112,6 +115,19 @@ impl Leaf {
         sum
     }
 
+    /// The number of pairs of the upper placements that were joined last, and of lower ones, that the queens of the row
+    /// after the fixed ones leave.
+    pub(crate) fn pairs(&self, below: &Below<'_>) -> u128 {
+        let nodes = &below.lower.nodes[below.first..below.last];
+        let first = nodes.iter().filter(|node| node.row == self.shape.leaf + 1);
+        let of_first = |node: &Node| {
+            let (from, to) = below.sifted(node.start, node.end);
+            let place = self.ranks.iter().position(|&rank| rank == node.rank);
+            u128::from(place.map_or(0, |place| self.free[place])) * (to - from) as u128
+        };
+        first.map(of_first).sum()
+    }
+
     /// Lists the planes of the rows that are not fixed.
     fn look_up(&mut self, below: &Below<'_>) {
         let Shape { leaf, .. } = self.shape;
@@ -125,6 +141,8 @@ impl Leaf {
         };
         self.apart.clear();
         self.apart.extend(self.ranks.iter().map(of));
+        self.free.clear();
+        self.free.resize(self.ranks.len(), 0);
         self.feet.clear();
         for row in leaf + 1..=m {
             self.feet.extend(self.ranks.iter().map(|&rank| below.side.feet(row, rank)));
@@ -146,6 +164,12 @@ impl Leaf {
         self.planes[usize::from(NO_PLANE) * LINES..].fill(Line::NONE);
         self.singles.need(self.feet.len() * LINES);
         vectors.singles(&self.planes, &self.feet, n_lines, &mut self.singles);
+        // Nobody asks for these where the lists of a group know them.
+        let frees = if self.shape.group == 1 { &mut self.free[..] } else { &mut [] };
+        for (free, singles) in frees.iter_mut().zip(self.singles.chunks(LINES)) {
+            let lines = singles.iter().zip(&valid).take(n_lines);
+            *free += lines.map(|(single, valid)| single.zip(*valid, |a, b| a & b).count_ones()).sum::<u64>();
+        }
         if split {
             self.restrict(below, n_lines, &mut valid);
         }

@@ -24,6 +24,11 @@ impl Line {
         line
     }
 
+    /// How many bits are set.
+    pub(crate) fn count_ones(self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// What `f` makes of each word of both.
     pub(crate) fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         let mut line = self;

@@ -92,7 +92,8 @@ impl Lower {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let n = heads.iter().take_while(|head| one.path.n_same(head.path) >= shape.group).count();
+            let first = one.path.first(shape.group);
+            let n = heads.partition_point(|head| head.path.first(shape.group) == first);
             let (these, others) = heads.split_at(n);
             heads = others;
             let nodes = self.nodes.len();

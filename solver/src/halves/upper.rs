@@ -94,9 +94,9 @@ impl Upper {
         self.keeps = shape.keeps_upper;
         let mut begin = 0;
         while let Some(one) = parts.heads.get(begin) {
-            let is_same = |head: &&PlacedHead| head.path.n_same(one.path) >= shape.upper;
-            let same = parts.heads[begin..].iter().take_while(is_same);
-            let heads = begin..begin + same.count();
+            let path = one.path.first(shape.upper);
+            let n_same = parts.heads[begin..].partition_point(|head| head.path.first(shape.upper) == path);
+            let heads = begin..begin + n_same;
             begin = heads.end;
             let footprints = (1..=shape.upper).map(|row| side.footprint(row, one.path.rank(row)));
             let footprint = footprints.fold(0, |all, one| all | one);
