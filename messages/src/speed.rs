@@ -2,9 +2,10 @@
 
 use std::iter::Sum;
 
+use queens_solver::Method;
 use thiserror::Error;
 
-/// Nodes per second: finite, and not negative.
+/// Work per second, of the search in nodes and of halves in units: finite, and not negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Speed(f64);
 
@@ -40,6 +41,46 @@ impl TryFrom<f64> for Speed {
 impl From<u32> for Speed {
     fn from(nodes_per_second: u32) -> Self {
         Self(nodes_per_second.into())
+    }
+}
+
+/// How fast somebody counts by each method. Nodes of the one and units of the other are not the same thing: their sum
+/// says only which of two workers does more, and whether any is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MethodSpeeds {
+    /// By search, in nodes per second.
+    pub search: Speed,
+    /// By halves, in units per second.
+    pub halves: Speed,
+}
+
+impl MethodSpeeds {
+    /// Nothing is counted.
+    pub const ZERO: Self = Self { search: Speed::ZERO, halves: Speed::ZERO };
+
+    /// The speed by a method.
+    #[must_use]
+    pub const fn of(self, method: Method) -> Speed {
+        match method {
+            Method::Search => self.search,
+            Method::Halves => self.halves,
+        }
+    }
+
+    /// Both added up.
+    #[must_use]
+    pub fn sum(self) -> Speed {
+        [self.search, self.halves].into_iter().sum()
+    }
+}
+
+impl Sum for MethodSpeeds {
+    fn sum<I: Iterator<Item = Self>>(speeds: I) -> Self {
+        let add = |sum: Self, one: Self| Self {
+            search: [sum.search, one.search].into_iter().sum(),
+            halves: [sum.halves, one.halves].into_iter().sum(),
+        };
+        speeds.fold(Self::ZERO, add)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, Speed, WorkerId, WorkerState, WorkerStatus};
+use queens_messages::{InHand, JobId, MethodSpeeds, Name, Speed, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::Span;
 
 use super::check::{InvalidMessage, method, millis, some_line};
@@ -31,9 +31,17 @@ fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
     }
 }
 
+/// Speeds of which the sum is told, and that by halves.
+fn speeds(sum: f64, halves: f64) -> Result<MethodSpeeds, InvalidMessage> {
+    let (sum, halves) = (Speed::try_from(sum)?, Speed::try_from(halves)?);
+    // The sum is not exact.
+    let search = Speed::try_from((sum.get() - halves.get()).max(0.0))?;
+    Ok(MethodSpeeds { search, halves })
+}
+
 impl From<WorkerStatus> for pb::Worker {
     fn from(worker: WorkerStatus) -> Self {
-        let (job, span) = worker.counting.unzip();
+        let counting = worker.counting;
         Self {
             worker: worker.id.0,
             name: worker.name.to_string(),
@@ -42,14 +50,16 @@ impl From<WorkerStatus> for pb::Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             silent_ms: millis(worker.silent),
-            nodes_per_second: worker.speed.map(Speed::get),
+            nodes_per_second: worker.speed.map(|speeds| speeds.sum().get()),
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             state: pb::WorkerState::from(worker.state).into(),
             failure: worker.failure.unwrap_or_default(),
-            job: job.map_or(0, |job| job.0),
-            span: span.map(pb::Span::from),
+            job: counting.map_or(0, |counting| counting.job.0),
+            span: counting.map(|counting| pb::Span::from(counting.span)),
             methods: worker.methods.into_iter().map(|method| pb::Method::from(method).into()).collect(),
+            counting_by: counting.map_or(0, |counting| pb::Method::from(counting.method).into()),
+            halves_units_per_second: worker.speed.map_or(0.0, |speeds| speeds.halves.get()),
         }
     }
 }
@@ -59,6 +69,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
 
     fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
         let span = worker.span.map(Span::try_from).transpose()?;
+        let counting_by = method(worker.counting_by)?;
         Ok(Self {
             id: WorkerId(worker.worker),
             // Whatever a coordinator holds for a name, one must not keep all others from being listed.
@@ -70,12 +81,15 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),
-            speed: worker.nodes_per_second.map(Speed::try_from).transpose()?,
+            speed: worker
+                .nodes_per_second
+                .map(|sum| speeds(sum, worker.halves_units_per_second))
+                .transpose()?,
             n_leases: worker.leases,
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
-            counting: span.map(|span| (JobId(worker.job), span)),
+            counting: span.map(|span| InHand { job: JobId(worker.job), method: counting_by, span }),
         })
     }
 }
