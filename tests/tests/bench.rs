@@ -163,6 +163,8 @@ fn an_estimate_reads_well() {
     assert!(wall_time.starts_with("10,000 cores: ") && wall_time.contains(" seconds ("), "{wall_time}");
     assert!(nodes.ends_with("(published: 39029188884)"), "{nodes}");
     assert!(sample.contains(" of 6078 crosses"), "{sample}");
+    let smallest = run(queens(["estimate", "1"])).stdout;
+    assert!(smallest.contains("; 1 solution (published: 1)"), "{smallest}");
 }
 
 #[track_caller]

@@ -141,13 +141,13 @@ pub(super) async fn explain(
 fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedPart), RequestRefusal> {
     let number = cross.parse::<u32>().ok();
     let found = number.and_then(|number| Some((number, *details.plan.part(number)?)));
-    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no cross '{cross}'")))
+    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no part '{cross}'")))
 }
 
 /// The queens of a subproblem below those of its cross, on the image that is counted.
 async fn prefix(planned: PlannedPart, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
     if subproblem >= planned.choice().n_subproblems {
-        return Err(RequestRefusal::not_found(format!("the cross has no subproblem {subproblem}")));
+        return Err(RequestRefusal::not_found(format!("the part has no subproblem {subproblem}")));
     }
     let Ok(_permit) = SEARCHES.try_acquire() else {
         return Err(RequestRefusal::unavailable("others are being looked for: ask again"));
