@@ -1,4 +1,4 @@
-import { $, follow, get, grouped, h, pathPart, percent, repeat, say, spans, subproblems } from "./page.js";
+import { $, follow, get, grouped, h, pathPart, percent, repeat, say, spans, subproblems, unitsOf } from "./page.js";
 
 const job = pathPart(2), cross = pathPart(4);
 const asked = new URLSearchParams(location.search).get("subproblem");
@@ -51,9 +51,8 @@ async function load() {
   $("bar").value = answer.fraction;
   if (!isCross) say($("depth"), ["no queens: a subproblem is its columns alone", "the queen of the row below the middle", "the queens of the rows on both sides of the middle", "the queens of the row above the middle and of two rows below"][answer.depth] ?? String(answer.depth));
   else say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
-  const unit = isCross ? "nodes" : "units of work";
-  say($("work"), `${grouped(answer.work)} ${unit}`);
-  say($("nodes-title"), `${unit[0].toUpperCase()}${unit.slice(1)} counted`);
+  say($("work"), `${grouped(answer.work)} ${unitsOf(answer.method)}`);
+  say($("nodes-title"), isCross ? "Nodes counted" : "Units of work counted");
   say($("nodes"), grouped(answer.nodes));
   say($("solutions"), `${grouped(answer.solutions)} × ${answer.weight} = ${grouped(BigInt(answer.solutions) * BigInt(answer.weight))}`);
   $("number").max = String(Math.max(0, answer.subproblems - 1));

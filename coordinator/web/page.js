@@ -43,7 +43,7 @@ export function speed(perSecond, method) {
   if (perSecond === null || perSecond === undefined) return "–";
   const units = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]];
   const [unit, size] = units.findLast(([, size]) => perSecond >= size) ?? units[0];
-  return `${(perSecond / size).toPrecision(3)} ${unit}${unitsOf(method)}/s`;
+  return `${(perSecond / size).toPrecision(3)} ${unit && `${unit} `}${unitsOf(method)}/s`;
 }
 
 /** The same of who may count by both methods, which can't be added up. */

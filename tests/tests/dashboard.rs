@@ -215,7 +215,7 @@ fn the_parts_of_halves_are_shown() {
     browser.wait_for("#columns", "(subproblem 1)");
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
     browser.wait_for("#nodes-title", "Units of work counted");
-    browser.wait_for("#work", "units of work");
+    browser.wait_for("#work", " units");
     let alt = browser.eval("document.querySelector('#board').alt");
     let alt = alt.as_str().expect("text");
     assert!(alt.contains("upper half: ") && alt.contains("; lower half: "), "{alt}");

@@ -56,7 +56,7 @@ pub(crate) struct BenchArgs {
 }
 
 fn sample(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "expected a number of crosses or samples, from 1".to_owned())
+    text.parse().map_err(|_| "expected a number of samples, from 1".to_owned())
 }
 
 /// So many as take some seconds.
