@@ -178,6 +178,45 @@ fn speeds_are_told_by_each_method() {
     assert!(number(r#"queens_nodes_total{method="halves"}"#) > 0.0);
 }
 
+/// A subproblem is told with the columns of each half, which the picture has in two colours, and the queens next to the
+/// middle that it gives, each on a column of its half.
+#[test]
+fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
+    const SIZE: u8 = 25;
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let job = coordinator.queens(["submit", "25", "--method", "halves", "--yes"]).stdout;
+    let path = |what: &str| format!("/api/v1/jobs/{}/crosses/3{what}", job.trim());
+    let told = wait_at_most(Duration::from_secs(60), "the plan", || {
+        let answer = http::get(&coordinator.http(), &path("?subproblem=29"));
+        (answer.status == 200).then(|| answer.json())
+    });
+    let columns = |field: &str| -> Vec<u64> {
+        let columns = told[field].as_array().expect(field).iter();
+        columns.map(|column| column.as_u64().expect("a number")).collect()
+    };
+    let (upper, lower) = (columns("prefix_upper"), columns("prefix_lower"));
+    let middle = told["queens"][0]["column"].as_u64().expect("the middle row has a queen");
+    let mut all = [upper.as_slice(), &lower, &[middle]].concat();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..SIZE.into()), "{told}");
+    for (known, of_subproblem) in [("upper", &upper), ("lower", &lower)] {
+        assert!(columns(known).iter().all(|column| of_subproblem.contains(column)), "{told}");
+    }
+    let prefix = told["prefix"].as_array().expect("queens");
+    assert_eq!(prefix.len(), 2, "{told}");
+    for (queen, row, columns) in [(&prefix[0], 11, &upper), (&prefix[1], 13, &lower)] {
+        assert_eq!(queen["row"], row, "{told}");
+        assert!(queen["column"].as_u64().is_some_and(|column| columns.contains(&column)), "{told}");
+    }
+    // Half of the squares of the rows above are of the upper half's columns, and so below.
+    let picture = http::get(&coordinator.http(), &path("/board.svg?subproblem=29")).body;
+    for colours in [["#bcd6ee", "#7fa8cf"], ["#dfc7ef", "#b795d3"]] {
+        let n_squares: usize = colours.iter().map(|colour| picture.matches(colour).count()).sum();
+        assert_eq!(n_squares, 12 * 12, "{colours:?}");
+    }
+}
+
 #[test]
 fn halves_are_measured_estimated_and_compared() {
     let bench = run(queens(["bench", "--n", "12", "--method", "halves", "--output", "json"])).answer();
