@@ -107,6 +107,14 @@ mod tests {
         assert_eq!([most, most].into_iter().sum::<Speed>(), most);
     }
 
+    #[test]
+    fn speeds_of_each_method_are_added_up_alone() {
+        let of = |search: u32, halves: u32| MethodSpeeds { search: search.into(), halves: halves.into() };
+        let sum: MethodSpeeds = [of(3, 0), of(0, 20), of(4, 50)].into_iter().sum();
+        assert_eq!((sum, sum.sum()), (of(7, 70), 77.into()));
+        assert_eq!(Method::ALL.map(|method| sum.of(method)), [7.into(), 70.into()]);
+    }
+
     /// The sum of no numbers is -0, which people would be shown as "-0".
     #[test]
     fn no_speed_has_a_sign() {

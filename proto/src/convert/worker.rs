@@ -93,3 +93,49 @@ impl TryFrom<pb::Worker> for WorkerStatus {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use queens_solver::Method;
+
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_worker_arrives_with_its_speeds_and_the_method_in_hand() {
+        let of = |search: f64, halves: f64, method| WorkerStatus {
+            id: WorkerId(7),
+            name: Name::of_any("anna"),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("none"),
+            methods: Method::ALL.to_vec(),
+            n_threads: 2,
+            connected: true,
+            silent: Duration::from_millis(20),
+            speed: Some(MethodSpeeds {
+                search: Speed::try_from(search).expect("a speed"),
+                halves: Speed::try_from(halves).expect("a speed"),
+            }),
+            n_leases: 2,
+            n_recorded: 3,
+            state: WorkerState::Ready,
+            failure: None,
+            counting: Some(InHand { job: JobId(3), method, span: Span::new(1, 2, 5).expect("not empty") }),
+        };
+        for sent in [
+            of(8.5e8, 0.0, Method::Search),
+            of(0.0, 1.1e9 / 3.0, Method::Halves),
+            of(8.5e8, 4.5e8, Method::Search),
+        ] {
+            assert_eq!(WorkerStatus::try_from(pb::Worker::from(sent.clone())), Ok(sent));
+        }
+        // A coordinator that knows no other method says nothing of it.
+        let mut old = pb::Worker::from(of(8.5e8, 0.0, Method::Search));
+        old.counting_by = 0;
+        assert_eq!(WorkerStatus::try_from(old), Ok(of(8.5e8, 0.0, Method::Search)));
+        for (sum, halves) in [(1.0, f64::NAN), (1.0, -1.0), (f64::INFINITY, 0.0)] {
+            let mut odd = pb::Worker::from(of(1.0, 0.0, Method::Search));
+            (odd.nodes_per_second, odd.halves_units_per_second) = (Some(sum), halves);
+            assert!(WorkerStatus::try_from(odd).is_err(), "{sum} {halves}");
+        }
+    }
+}
