@@ -13,8 +13,8 @@ const FRAME: &str = "#4a2f1f";
 const PAPER: &str = "#ffffff";
 /// On light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
-/// Squares that belong together.
-const MARKED: [&str; 2] = ["#bcd6ee", "#7fa8cf"];
+const BLUE: [&str; 2] = ["#bcd6ee", "#7fa8cf"];
+const VIOLET: [&str; 2] = ["#dfc7ef", "#b795d3"];
 pub(super) const ATTACKED: [&str; 2] = ["#f29a86", "#d9614c"];
 /// How opaque a queen is that is tried where she is attacked.
 pub(super) const GHOST: &str = "0.4";
@@ -48,6 +48,25 @@ pub enum Look {
 impl Look {
     /// All looks.
     pub const ALL: [Self; 4] = [Self::Empty, Self::Queen, Self::Safe, Self::Attacked];
+}
+
+/// A colour that squares have in common which belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Of the one kind.
+    Blue,
+    /// Of the other.
+    Violet,
+}
+
+impl Mark {
+    /// Its colours on light and dark squares.
+    const fn colours(self) -> [&'static str; 2] {
+        match self {
+            Self::Blue => BLUE,
+            Self::Violet => VIOLET,
+        }
+    }
 }
 
 /// The lengths of a picture in pixels, all that follows from the width of a square.
@@ -117,12 +136,13 @@ pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
 
 /// The same on a board of which some squares are marked.
 #[must_use]
-pub fn marked_position(n: u32, marked: &[Queen], queens: &[(Queen, Look)], scale: Scale) -> String {
+pub fn marked_position(n: u32, marked: &[(Queen, Mark)], queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);
     let mut svg = open((side, side), Some(scale));
     svg.push_str(&squares(n, scale));
-    for &square in marked {
-        let ((x, y), tile, colour) = (scale.corner(square), scale.tile, MARKED[usize::from(is_dark(square))]);
+    for &(square, mark) in marked {
+        let ((x, y), tile) = (scale.corner(square), scale.tile);
+        let colour = mark.colours()[usize::from(is_dark(square))];
         _ = write!(svg, r#"<rect x="{x}" y="{y}" width="{tile}" height="{tile}" fill="{colour}"/>"#);
     }
     for &(queen, look) in queens.iter().filter(|(_, look)| *look != Look::Empty) {

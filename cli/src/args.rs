@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Stop a job for now: its workers report what they have in hand and go on with other jobs
     Pause(JobArgs),
 
-    /// Say who has counted a job: worker, kernel, spans, nodes, core-hours and share
+    /// Say who has counted a job: worker, kernel, spans, work, core-hours and share
     Contributions(JobArgs),
 
     /// Let a paused job go on, or try again what failed

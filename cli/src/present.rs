@@ -11,3 +11,4 @@ pub(crate) mod output;
 pub(crate) mod progress;
 pub(crate) mod raster;
 pub(crate) mod table;
+pub(crate) mod work;

@@ -67,8 +67,11 @@ impl Measured {
 }
 
 /// What the samples of a method are called.
-pub(crate) fn samples_of(method: &str) -> &'static str {
-    if method == Method::Halves.name() { "samples of halves" } else { "crosses" }
+pub(crate) const fn samples_of(method: Method) -> &'static str {
+    match method {
+        Method::Search => "crosses",
+        Method::Halves => "samples of halves",
+    }
 }
 
 /// How long to take samples, and how many to count however long that takes.

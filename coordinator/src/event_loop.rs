@@ -265,13 +265,14 @@ impl EventLoop {
     fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
         let worker = session.worker();
         let outcomes = self.core.report(session, report)?;
-        let (mut nodes, mut n_accepted) = (0, 0);
+        let mut n_accepted = 0;
         for (delta, outcome) in report.deltas.iter().zip(outcomes) {
             self.traces.reported(worker, delta, outcome);
             match outcome {
                 SpanOutcome::Recorded => {
                     n_accepted += 1;
-                    nodes += u128::from(delta.count.nodes);
+                    let method = self.core.ledger().method(delta.job);
+                    method.into_iter().for_each(|it| self.counters.add_nodes(it, delta.count.nodes));
                     continue;
                 }
                 // What becomes of it is known when it is compared.
@@ -282,7 +283,6 @@ impl EventLoop {
             debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
         self.counters.add_spans(Fate::Accepted, n_accepted);
-        self.counters.add_nodes(nodes);
         Ok(())
     }
 

@@ -31,7 +31,7 @@ const MOST_JOBS_OVER: usize = 100;
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     /// In floating point, so that it can't wrap: 2^64 nodes are a large cluster's work of weeks.
-    nodes: Counter<f64, AtomicU64>,
+    nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
     reported: Family<OfFate, Counter>,
     report: Histogram,
     commit: Histogram,
@@ -66,7 +66,7 @@ impl Counters {
         // From a tenth of a millisecond to 26 seconds.
         let latency = || Histogram::new(exponential_buckets(1e-4, 4.0, 10));
         let counters = Self {
-            nodes: Counter::default(),
+            nodes: Family::default(),
             reported: Family::default(),
             report: latency(),
             commit: latency(),
@@ -77,12 +77,15 @@ impl Counters {
         for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict, Fate::Unleased] {
             counters.add_spans(fate, 0);
         }
+        for method in Method::ALL {
+            counters.add_nodes(method, 0);
+        }
         counters
     }
 
-    /// So many nodes are recorded.
-    pub(crate) fn add_nodes(&self, nodes: u128) {
-        self.nodes.inc_by(nodes as f64);
+    /// So much work by a method is recorded.
+    pub(crate) fn add_nodes(&self, method: Method, nodes: u64) {
+        self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(nodes as f64);
     }
 
     /// This has become of so many reported spans.
@@ -119,7 +122,11 @@ impl Metrics {
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program", info);
-        registry.register("nodes", "Nodes recorded since the coordinator started", nodes);
+        registry.register(
+            "nodes",
+            "Work recorded since the coordinator started: nodes by search, units of pairs by halves",
+            nodes,
+        );
         registry.register(
             "reports",
             "Reported spans since the coordinator started: new, the same as recorded, overlapping or unwanted, or \
@@ -189,7 +196,7 @@ struct OfState {
     state: &'static str,
 }
 
-#[derive(Debug, EncodeLabelSet)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfMethod {
     method: &'static str,
 }
@@ -273,7 +280,9 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
          has all digits",
         &|job| job.progress.solutions as f64,
     )?;
-    of_jobs("job_nodes", "Nodes recorded", &|job| job.progress.nodes as f64)?;
+    of_jobs("job_nodes", "Work recorded: nodes by search, units of pairs by halves", &|job| {
+        job.progress.nodes as f64
+    })?;
     of_jobs("job_work_ratio", "Recorded share of the estimated work, 0 to 1", &JobStatus::fraction)?;
     of_jobs("job_workers", "Workers that hold leases of the job", &|job| f64::from(job.n_workers))?;
     of_jobs("job_failed_spans", "Spans that workers failed to count", &|job| job.n_failed as f64)?;

@@ -66,8 +66,8 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
             let Comparison { job, span, count, name: worker } = comparison;
             error!(%job, %span, %worker, ?count, ?recorded, "a second count contradicts the record");
             let text = format!(
-                "{worker} counted {} solutions of {span} with {} nodes, and {} with {} are recorded of {}: one of \
-                 the two is wrong",
+                "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {}: one \
+                 of the two is wrong",
                 count.solutions, count.nodes, recorded.count.solutions, recorded.count.nodes, recorded.name
             );
             journal.add(EventKind::Failure, Some(*job), text);

@@ -27,7 +27,8 @@ function runsOf({ step_seconds, samples }) {
   return runs;
 }
 
-export function drawChart(svg, level) {
+/** A level of the history of a job that is counted by `method`. */
+export function drawChart(svg, level, method) {
   const samples = level?.samples ?? [];
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -53,7 +54,7 @@ export function drawChart(svg, level) {
   });
   const lines = [0, 0.5, 1].flatMap((share) => [
     part("line", { class: "grid", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
-    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, speed(share * most))] : []),
+    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, speed(share * most, method))] : []),
   ]);
   const clock = (at) => new Date(at).toLocaleString([], to - from > 86_400_000 ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
   svg.replaceChildren(...gaps, ...lines, ...curves,
@@ -62,5 +63,5 @@ export function drawChart(svg, level) {
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
   const mean = samples.reduce((sum, sample) => sum + sample.nodes_per_second * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
-  svg.setAttribute("aria-label", `throughput from ${clock(from)} to ${clock(to)}: ${speed(samples.at(-1).nodes_per_second)} at the end, ${speed(mean)} on average, at most ${speed(Math.max(...samples.map((sample) => sample.nodes_per_second)))}${missing}`);
+  svg.setAttribute("aria-label", `throughput from ${clock(from)} to ${clock(to)}: ${speed(samples.at(-1).nodes_per_second, method)} at the end, ${speed(mean, method)} on average, at most ${speed(Math.max(...samples.map((sample) => sample.nodes_per_second)), method)}${missing}`);
 }

@@ -1,4 +1,4 @@
-import { $, follow, get, grouped, h, pathPart, percent, repeat, say, spans, subproblems } from "./page.js";
+import { $, follow, get, grouped, h, pathPart, percent, repeat, say, spans, subproblems, unitsOf } from "./page.js";
 
 const job = pathPart(2), cross = pathPart(4);
 const asked = new URLSearchParams(location.search).get("subproblem");
@@ -34,12 +34,12 @@ async function load() {
   const queens = answer.counted.map(square).join(", ");
   const prefix = answer.prefix?.length ? `; the subproblem's queens at ${answer.prefix.map(square).join(", ")}` : "";
   const board = $("board");
-  const marked = isCross ? "" : `; marked are the columns of each half: ${columns(answer.prefix_upper ?? answer.upper, answer.prefix_lower ?? answer.lower)}`;
+  const marked = isCross ? "" : `; marked are columns of each half: ${columns(answer.prefix_upper ?? answer.upper, answer.prefix_lower ?? answer.lower)}`;
   board.alt = `A board of ${answer.n} rows with the ${what}'s queens at ${queens || "no square"}${prefix}${marked}`;
   if (!board.getAttribute("src")) board.src = `/api/v1/${path}/board.svg${subproblem}`;
   if (!isCross) say($("caption"), answer.prefix
-    ? `Blue squares: where each half may have its queens. Green squares: the queens next to the middle that make subproblem ${grouped(asked)}, if it gives any. All pairs of halves that fit are what is counted.`
-    : "Blue squares: the columns next to the centre that each half has. Which half has the others, each subproblem says.");
+    ? `Blue squares: the columns that the upper half has, one queen on each. Violet squares: those of the lower half.${answer.prefix.length ? ` Green squares: the queens next to the middle that make subproblem ${grouped(asked)}.` : ""} All pairs of an upper and a lower half that fit are what is counted.`
+    : "Blue squares: columns that the upper half has. Violet squares: columns that the lower half has. Which half has the others, each subproblem says.");
   else say($("caption"), answer.prefix
     ? `Brown and light squares: the queens of the cross. Green squares: the queens that make subproblem ${grouped(asked)}. Its completions are what one kernel call counts.`
     : "The queens of the cross, on the image that is counted. All other rows are filled by the kernel.");
@@ -51,7 +51,8 @@ async function load() {
   $("bar").value = answer.fraction;
   if (!isCross) say($("depth"), ["no queens: a subproblem is its columns alone", "the queen of the row below the middle", "the queens of the rows on both sides of the middle", "the queens of the row above the middle and of two rows below"][answer.depth] ?? String(answer.depth));
   else say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
-  say($("work"), `${grouped(answer.work)} nodes`);
+  say($("work"), `${grouped(answer.work)} ${unitsOf(answer.method)}`);
+  say($("nodes-title"), isCross ? "Nodes counted" : "Units of work counted");
   say($("nodes"), grouped(answer.nodes));
   say($("solutions"), `${grouped(answer.solutions)} × ${answer.weight} = ${grouped(BigInt(answer.solutions) * BigInt(answer.weight))}`);
   $("number").max = String(Math.max(0, answer.subproblems - 1));
@@ -61,7 +62,7 @@ async function load() {
   const { counted_by: countedBy } = answer;
   if (countedBy === null) return;
   $("counted-by").replaceChildren(...(countedBy.length ? countedBy.slice(0, 20).map((one) =>
-    h("li", {}, `${one.worker} (${one.kernel}): ${spans(one)}, ${percent(one.share)} of the nodes`)) : [h("li", { className: "quiet" }, "nobody yet")]));
+    h("li", {}, `${one.worker} (${one.kernel}): ${spans(one)}, ${percent(one.share)} of the work`)) : [h("li", { className: "quiet" }, "nobody yet")]));
 }
 
 repeat(3, load);

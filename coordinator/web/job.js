@@ -7,6 +7,9 @@ const actions = jobActions($("said"));
 const showHeat = makeHeat(id);
 $("actions").append(actions.element);
 
+let method = "search";
+const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
+
 function show(job) {
   document.title = `${percent(job.fraction)} of job ${id} (n = ${job.n}) – queens`;
   say($("title"), `Job ${id}: ${job.n} queens`);
@@ -22,13 +25,17 @@ function show(job) {
   $("agrees").className = look;
   say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);
   $("bar").value = job.fraction;
-  say($("now"), speed(job.nodes_per_second));
-  say($("hour"), speed(job.nodes_per_second_hour));
+  say($("now"), speed(job.nodes_per_second, job.method));
+  say($("hour"), speed(job.nodes_per_second_hour, job.method));
   say($("left"), timeLeft(job));
   say($("counted-for"), duration(job.seconds));
   say($("workers"), grouped(job.workers));
   say($("priority"), String(job.priority));
+  method = job.method;
+  say($("nodes-title"), unitsTitle());
   say($("nodes"), grouped(job.nodes));
+  say($("work-title"), unitsTitle());
+  $("unit").hidden = method !== "halves";
   const date = (ms) => ms === null ? "–" : new Date(ms).toLocaleString();
   say($("submitted"), date(job.created_ms));
   say($("begun"), date(job.started_ms));
@@ -46,7 +53,7 @@ follow((summary) => {
   if (job) show(job);
 });
 let levels = [];
-const redraw = () => drawChart($("chart"), levels.find((level) => level.step_seconds === Number($("range").value)));
+const redraw = () => drawChart($("chart"), levels.find((level) => level.step_seconds === Number($("range").value)), method);
 $("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);
 
@@ -59,7 +66,7 @@ repeat(5, async () => {
   $("contributions-list").hidden = contributions.length === 0;
   $("contributions").replaceChildren(...contributions.map((one) => h("tr", {},
     h("td", { "data-label": "Worker" }, one.worker), h("td", { "data-label": "Kernel" }, one.kernel),
-    h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": "Nodes" }, grouped(one.nodes)),
+    h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": unitsTitle() }, grouped(one.nodes)),
     h("td", { "data-label": "Core-hours" }, (one.core_seconds / 3600).toPrecision(3)), h("td", { "data-label": "Share" }, percent(one.share)))));
 });
 repeat(2, async () => {

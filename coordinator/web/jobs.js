@@ -37,8 +37,8 @@ function makeRow(id) {
     agrees.className = look;
     say(share, percent(job.fraction));
     bar.value = job.fraction;
-    say(now, speed(job.nodes_per_second));
-    say(hour, job.nodes_per_second_hour === null ? "" : `${speed(job.nodes_per_second_hour)} last hour`);
+    say(now, speed(job.nodes_per_second, job.method));
+    say(hour, job.nodes_per_second_hour === null ? "" : `${speed(job.nodes_per_second_hour, job.method)} last hour`);
     say(left, job.state === "done" ? `took ${duration(job.seconds)}` : timeLeft(job));
     say(workers, String(job.workers));
     say(priority, String(job.priority));

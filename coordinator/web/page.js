@@ -35,16 +35,27 @@ export const percent = (share) => {
   return `${Math.min(Math.floor(percent * parts) / parts, 99.9).toFixed(decimals)} %`;
 };
 
-export function speed(perSecond) {
+/** What the work of a method is counted in. */
+export const unitsOf = (method) => (method === "halves" ? "units" : "nodes");
+
+/** Work per second, by a method. */
+export function speed(perSecond, method) {
   if (perSecond === null || perSecond === undefined) return "–";
   const units = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]];
   const [unit, size] = units.findLast(([, size]) => perSecond >= size) ?? units[0];
-  return `${(perSecond / size).toPrecision(3)} ${unit}nodes/s`;
+  return `${(perSecond / size).toPrecision(3)} ${unit && `${unit} `}${unitsOf(method)}/s`;
+}
+
+/** The same of who may count by both methods, which can't be added up. */
+export function speeds(by) {
+  if (by === null) return "–";
+  const used = Object.entries(by).filter(([, perSecond]) => perSecond > 0);
+  return used.map(([method, perSecond]) => speed(perSecond, method)).join(" + ") || "0";
 }
 
 /** What all workers count together, and of how many of them that is, if not of all. */
-export const fleetSpeed = ({ nodes_per_second: perSecond, counting, measured }) =>
-  speed(perSecond) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
+export const fleetSpeed = ({ speed_by: by, counting, measured }) =>
+  speeds(by) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
 
 /** Seconds in the two largest units. */
 export function duration(seconds) {

@@ -1,4 +1,4 @@
-import { $, ask, attempt, duration, fleetSpeed, follow, get, grouped, h, post, repeat, say, speed, subproblems } from "./page.js";
+import { $, ask, attempt, duration, fleetSpeed, follow, get, grouped, h, post, repeat, say, speeds, subproblems } from "./page.js";
 
 const PAGE = 50;
 const said = $("said");
@@ -33,9 +33,9 @@ function makeRow() {
     say(build, worker.build);
     say(kernel, worker.kernel);
     say(threads, String(worker.threads));
-    say(pace, speed(worker.nodes_per_second));
+    say(pace, speeds(worker.speed_by));
     const { counting } = worker;
-    say(span, counting ? `job ${counting.job}, cross ${counting.cross}` : "nothing");
+    say(span, counting ? `job ${counting.job}, ${counting.method === "search" ? "cross" : "part"} ${counting.cross}` : "nothing");
     if (counting) span.setAttribute("href", `/jobs/${counting.job}/crosses/${counting.cross}?subproblem=${counting.from}`);
     else span.removeAttribute("href");
     say(rest, counting ? subproblems(counting) : "");

@@ -158,6 +158,12 @@ impl WorkerSession {
         self.farewell.is_some()
     }
 
+    /// Whether something would be lost if the worker ended now: it holds a lease, or a report that is not acknowledged.
+    #[must_use]
+    pub fn has_something(&self, desk: &Desk) -> bool {
+        !desk.is_empty() || !self.unacknowledged.reports().is_empty()
+    }
+
     /// Says what there is to say now.
     pub fn step(&mut self, now: Duration, desk: &mut Desk) -> SessionStep {
         let mut messages = Vec::new();

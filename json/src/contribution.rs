@@ -12,16 +12,16 @@ pub struct Contribution {
     kernel: String,
     /// Spans that are recorded of it.
     spans: u64,
-    /// Their nodes.
+    /// Their work: by search nodes, by halves units of pairs.
     nodes: String,
     /// The time its threads took for them, added up.
     core_seconds: f64,
-    /// Its share of the nodes of all, 0 to 1.
+    /// Its share of the work of all, 0 to 1.
     share: f64,
 }
 
 impl Contribution {
-    /// All of them, each with its share of all nodes.
+    /// All of them, each with its share of all work.
     #[must_use]
     pub fn all(contributions: &[queens_messages::Contribution]) -> Vec<Self> {
         let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;

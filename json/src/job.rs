@@ -26,7 +26,7 @@ pub struct Job {
     priority: i32,
     /// What is counted so far; when it is done, the number of solutions.
     solutions: String,
-    /// Nodes so far: the measure of work of its method.
+    /// Its work so far: by search nodes, by halves units of pairs. The two can't be compared.
     nodes: String,
     /// The recorded share of the estimated work, 0 to 1.
     fraction: f64,

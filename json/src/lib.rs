@@ -15,4 +15,4 @@ pub use contribution::Contribution;
 pub use coordinator::Coordinator;
 pub use event::Event;
 pub use job::Job;
-pub use worker::Worker;
+pub use worker::{SpeedBy, Worker};

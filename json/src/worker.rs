@@ -1,6 +1,6 @@
 //! Workers.
 
-use queens_messages::{Speed, WorkerStatus};
+use queens_messages::{InHand, MethodSpeeds, WorkerStatus};
 use serde::Serialize;
 
 /// A worker as it stood within the last second.
@@ -26,9 +26,13 @@ pub struct Worker {
     connected: bool,
     /// Time since it was last heard of.
     seconds_silent: f64,
-    /// What all its threads count together, as measured: 0 if it has nothing to count, null if nobody has measured it.
+    /// What all its threads count together, as measured, nodes of the search and units of halves added up: 0 if it has
+    /// nothing to count, null if nobody has measured it.
     #[cfg_attr(feature = "schema", schema(required))]
     nodes_per_second: Option<f64>,
+    /// The same by each method.
+    #[cfg_attr(feature = "schema", schema(required))]
+    speed_by: Option<SpeedBy>,
     /// Leases it holds.
     leases: u32,
     /// Spans recorded from its reports since the coordinator was started.
@@ -41,12 +45,30 @@ pub struct Worker {
     counting: Option<Counting>,
 }
 
+/// How fast is counted by each method.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct SpeedBy {
+    /// By search: nodes per second.
+    search: f64,
+    /// By halves: units of pairs per second.
+    halves: f64,
+}
+
+impl From<MethodSpeeds> for SpeedBy {
+    fn from(speeds: MethodSpeeds) -> Self {
+        Self { search: speeds.search.get(), halves: speeds.halves.get() }
+    }
+}
+
 /// What one of a worker's threads is counting.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Counting {
     /// The job.
     job: String,
+    /// How that is counted: search, halves.
+    method: &'static str,
     /// The number of the cross, or of the part of the halves.
     cross: u32,
     /// The first subproblem that is left.
@@ -57,8 +79,9 @@ struct Counting {
 
 impl From<&WorkerStatus> for Worker {
     fn from(worker: &WorkerStatus) -> Self {
-        let counting = worker.counting.map(|(job, span)| Counting {
+        let counting = worker.counting.map(|InHand { job, method, span }| Counting {
             job: job.to_string(),
+            method: method.name(),
             cross: span.cross(),
             from: span.from(),
             to: span.to(),
@@ -73,7 +96,8 @@ impl From<&WorkerStatus> for Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             seconds_silent: worker.silent.as_secs_f64(),
-            nodes_per_second: worker.speed.map(Speed::get),
+            nodes_per_second: worker.speed.map(|speeds| speeds.sum().get()),
+            speed_by: worker.speed.map(SpeedBy::from),
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             failure: worker.failure.clone(),

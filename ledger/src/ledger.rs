@@ -139,6 +139,12 @@ impl Ledger {
         self.book.jobs().get(job).is_some_and(Job::is_open)
     }
 
+    /// How a job is counted.
+    #[must_use]
+    pub fn method(&self, job: JobId) -> Option<Method> {
+        self.book.method(job)
+    }
+
     /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.
     #[must_use]
     pub fn crosses(&self, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use queens_messages::{JobId, JobState, JobStatus, TimeLeft, WorkerId, WorkerState, WorkerStatus};
-use queens_solver::{Method, Plan, Span};
+use queens_messages::{InHand, JobId, JobState, JobStatus, TimeLeft, WorkerId, WorkerState, WorkerStatus};
+use queens_solver::{Method, Plan};
 
 use crate::book::Book;
 use crate::jobs::counting::Counting;
@@ -44,9 +44,9 @@ pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> Worke
 }
 
 /// What the first of a worker's threads is at.
-fn counted_by(book: &Book, worker: &Worker) -> Option<(JobId, Span)> {
+fn counted_by(book: &Book, worker: &Worker) -> Option<InHand> {
     let lease = book.leases().get(worker.hand().running().next()?)?;
-    Some((lease.job(), lease.spans().first()?))
+    Some(InHand { job: lease.job(), method: lease.method(), span: lease.spans().first()? })
 }
 
 fn worker_state(worker: &Worker) -> WorkerState {

@@ -23,9 +23,9 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
-pub use speed::{InvalidSpeed, Speed};
+pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
-    Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, JobState, JobStatus, Progress,
+    Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,
     WorkerState, WorkerStatus,
 };
 pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -2,9 +2,10 @@
 
 use std::iter::Sum;
 
+use queens_solver::Method;
 use thiserror::Error;
 
-/// Nodes per second: finite, and not negative.
+/// Work per second, of the search in nodes and of halves in units: finite, and not negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Speed(f64);
 
@@ -43,6 +44,46 @@ impl From<u32> for Speed {
     }
 }
 
+/// How fast somebody counts by each method. Nodes of the one and units of the other are not the same thing: their sum
+/// says only which of two workers does more, and whether any is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MethodSpeeds {
+    /// By search, in nodes per second.
+    pub search: Speed,
+    /// By halves, in units per second.
+    pub halves: Speed,
+}
+
+impl MethodSpeeds {
+    /// Nothing is counted.
+    pub const ZERO: Self = Self { search: Speed::ZERO, halves: Speed::ZERO };
+
+    /// The speed by a method.
+    #[must_use]
+    pub const fn of(self, method: Method) -> Speed {
+        match method {
+            Method::Search => self.search,
+            Method::Halves => self.halves,
+        }
+    }
+
+    /// Both added up.
+    #[must_use]
+    pub fn sum(self) -> Speed {
+        [self.search, self.halves].into_iter().sum()
+    }
+}
+
+impl Sum for MethodSpeeds {
+    fn sum<I: Iterator<Item = Self>>(speeds: I) -> Self {
+        let add = |sum: Self, one: Self| Self {
+            search: [sum.search, one.search].into_iter().sum(),
+            halves: [sum.halves, one.halves].into_iter().sum(),
+        };
+        speeds.fold(Self::ZERO, add)
+    }
+}
+
 /// The speed of all together; of too many to be told, the largest that can be.
 impl Sum for Speed {
     fn sum<I: Iterator<Item = Self>>(speeds: I) -> Self {
@@ -64,6 +105,14 @@ mod tests {
         }
         let most = Speed::try_from(f64::MAX).expect("a speed");
         assert_eq!([most, most].into_iter().sum::<Speed>(), most);
+    }
+
+    #[test]
+    fn speeds_of_each_method_are_added_up_alone() {
+        let of = |search: u32, halves: u32| MethodSpeeds { search: search.into(), halves: halves.into() };
+        let sum: MethodSpeeds = [of(3, 0), of(0, 20), of(4, 50)].into_iter().sum();
+        assert_eq!((sum, sum.sum()), (of(7, 70), 77.into()));
+        assert_eq!(Method::ALL.map(|method| sum.of(method)), [7.into(), 70.into()]);
     }
 
     /// The sum of no numbers is -0, which people would be shown as "-0".

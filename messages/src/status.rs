@@ -8,7 +8,7 @@ use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
-use crate::speed::Speed;
+use crate::speed::MethodSpeeds;
 use crate::time_left::TimeLeft;
 
 /// A coordinator as it stands.
@@ -34,13 +34,13 @@ pub struct CoordinatorStatus {
 pub struct Progress {
     /// Σ weight × solutions of what is recorded: when all is, the number of solutions of the board.
     pub solutions: u128,
-    /// Nodes of what is recorded.
+    /// The work of what is recorded: nodes of the search, units of halves.
     pub nodes: u128,
     /// The subproblems of the job.
     pub n_subproblems: u128,
     /// Those that are recorded.
     pub n_recorded: u128,
-    /// The estimated work of the job in nodes.
+    /// The estimated work of the job, in the same.
     pub work: u128,
     /// The estimated work of what is recorded.
     pub work_recorded: u128,
@@ -246,9 +246,9 @@ pub struct WorkerStatus {
     pub connected: bool,
     /// Time since it was last heard of.
     pub silent: Duration,
-    /// What all its threads count together, in counted nodes: 0 if it has nothing to count, `None` if nobody
-    /// has measured it.
-    pub speed: Option<Speed>,
+    /// What all its threads count together, in counted work, not estimated: nothing if it has nothing to count, `None` if
+    /// nobody has measured it.
+    pub speed: Option<MethodSpeeds>,
     /// Leases it holds.
     pub n_leases: u32,
     /// Spans recorded from its reports.
@@ -257,8 +257,19 @@ pub struct WorkerStatus {
     pub state: WorkerState,
     /// What it last failed at, if it has not reported anything since.
     pub failure: Option<String>,
-    /// What one of its threads is counting: a job, and what is left of a span.
-    pub counting: Option<(JobId, Span)>,
+    /// What one of its threads is counting.
+    pub counting: Option<InHand>,
+}
+
+/// What one of a worker's threads is counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InHand {
+    /// The job.
+    pub job: JobId,
+    /// How that is counted.
+    pub method: Method,
+    /// What is left of the span.
+    pub span: Span,
 }
 
 /// What a worker has counted of a job.
@@ -270,7 +281,7 @@ pub struct Contribution {
     pub kernel: Name,
     /// Spans that are recorded of it.
     pub n_spans: u64,
-    /// Their nodes.
+    /// Their work: nodes of the search, units of halves.
     pub nodes: u128,
     /// The time its threads took for them, added up.
     pub time: Duration,
@@ -284,13 +295,14 @@ pub struct FleetSpeed {
     /// Those of these whose speed is measured.
     pub n_measured: usize,
     /// What these count together; `None` if something is counted and none of it is measured.
-    pub speed: Option<Speed>,
+    pub speed: Option<MethodSpeeds>,
 }
 
 impl FleetSpeed {
     /// That of all these workers.
     pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerStatus>) -> Self {
-        let is_counting = |worker: &&WorkerStatus| worker.connected && worker.speed != Some(Speed::ZERO);
+        let is_counting =
+            |worker: &&WorkerStatus| worker.connected && worker.speed != Some(MethodSpeeds::ZERO);
         let speeds: Vec<_> = workers.into_iter().filter(is_counting).map(|worker| worker.speed).collect();
         let (n_counting, n_measured) = (speeds.len(), speeds.iter().flatten().count());
         let sum = speeds.into_iter().flatten().sum();

@@ -31,6 +31,16 @@ impl Method {
         }
     }
 
+    /// What its work is counted in, in the singular: of the search a node, of halves a unit, which is so many pairs and has
+    /// no name of its own. What adds up both is told in units.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Search => "node",
+            Self::Halves => "unit",
+        }
+    }
+
     /// The version of everything that decides what a subproblem number of this method means: parts and their order,
     /// images, depths. Spans counted under different versions or by different methods must not be added up.
     #[must_use]

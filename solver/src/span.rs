@@ -86,7 +86,7 @@ impl Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cross {} subproblems {}..{}", self.cross, self.from, self.to)
+        write!(f, "part {} subproblems {}..{}", self.cross, self.from, self.to)
     }
 }
 
@@ -96,9 +96,10 @@ impl fmt::Display for Span {
 /// 64 bits hold what one call returns; sums over calls are checked ([`Count::checked_add`]) or 128 bits wide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Completions of the span's prefixes, unweighted.
+    /// Solutions of the span, without the weight of its part.
     pub solutions: u64,
-    /// Queens placed below the prefixes that the pruning rule let through.
+    /// The work it was: of the search, queens placed below the prefixes that the pruning rule let through; of halves,
+    /// units of pairs.
     pub nodes: u64,
 }
 

@@ -163,6 +163,8 @@ fn an_estimate_reads_well() {
     assert!(wall_time.starts_with("10,000 cores: ") && wall_time.contains(" seconds ("), "{wall_time}");
     assert!(nodes.ends_with("(published: 39029188884)"), "{nodes}");
     assert!(sample.contains(" of 6078 crosses"), "{sample}");
+    let smallest = run(queens(["estimate", "1"])).stdout;
+    assert!(smallest.contains("; 1 solution (published: 1)"), "{smallest}");
 }
 
 #[track_caller]
@@ -182,7 +184,7 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
         check_usage(&["estimate", n], &["<N>", "0 to 32"]);
     }
     for number in ["0", "-1", "x", "1.5", "99999999999999999999999"] {
-        check_usage(&["bench", "--sample", number], &["--sample", "a number of crosses, from 1"]);
+        check_usage(&["bench", "--sample", number], &["--sample", "a number of samples, from 1"]);
         check_usage(&["estimate", "8", "--cores", number], &["--cores", "a number of cores, from 1"]);
         check_usage(&["bench", "--threads", number], &["--threads", "1 to 4096"]);
         check_usage(&["estimate", "8", "--threads", number], &["--threads", "1 to 4096"]);

@@ -2,15 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
+use queens_tests::binary;
 use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::{records, share};
-use queens_tests::process::{Running, wait_at_most, wait_until};
+use queens_tests::process::{Running, clean, queens, wait_at_most, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::service::Service;
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 22;
 
 fn solutions(n: u8) -> String {
     let n = BoardSize::new(n).expect("a board size");
@@ -130,12 +137,63 @@ fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried
     for args in
         [&["jobs"][..], &["status", "1"], &["count", "8"], &["submit", "8"], &["watch", "1"], &["workers"]]
     {
-        let mut command = queens_tests::process::queens(args);
+        let mut command = queens(args);
         command.args(["--coordinator", nobody]);
         let outcome = queens_tests::process::run(command);
         assert!(outcome.complaint(1).contains(nobody), "{outcome:?}");
         assert!(outcome.elapsed < Duration::from_secs(8), "{outcome:?}");
     }
+}
+
+/// A coordinator that is lost between a submission and its answer, on the first call of a connection and on a later one.
+#[test]
+fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    for (n_jobs, method) in [(1, "search"), (2, "auto")] {
+        let proxy = Proxy::start(coordinator.address());
+        // So that the answer is still on its way when the job is there.
+        proxy.delay(Duration::from_millis(1500));
+        let mut command = queens(["submit", "8", "--method", method, "--coordinator", &proxy.url()]);
+        let submitting = Running::start(&mut command);
+        wait_until("the job", || {
+            let jobs = coordinator.queens(["jobs", "--output", "json"]).answer();
+            (jobs.as_array().expect("an array").len() == n_jobs).then_some(())
+        });
+        proxy.cut();
+        let outcome = submitting.wait();
+        let complaint = outcome.complaint(1);
+        assert!(complaint.contains("it may be done all the same"), "{outcome:?}");
+        assert!(complaint.contains(&format!("'queens jobs --coordinator {}", proxy.url())), "{outcome:?}");
+    }
+    coordinator.stop();
+}
+
+/// A worker that leaves without a connection says what is lost, if there is anything.
+#[test]
+fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let start = |url: &str, name: &str| {
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args(["--coordinator", url, "--threads", "1", "--kernel", "portable"]);
+        Service::start(command, &scratch.path().join(name))
+    };
+    let end = |mut worker: Service| {
+        worker.logged("no connection to the coordinator");
+        worker.signal("TERM");
+        worker.wait();
+        worker.log()
+    };
+    let log = end(start("http://127.0.0.1:9", "idle"));
+    assert!(log.contains("there was nothing to report") && !log.contains("lost"), "{log}");
+
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let job = coordinator.submit(LONG);
+    let worker = start(&coordinator.url(), "busy");
+    wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
+    coordinator.kill();
+    let log = end(worker);
+    assert!(log.contains("what was counted since the last report is lost"), "{log}");
 }
 
 #[test]

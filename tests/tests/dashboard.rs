@@ -202,6 +202,9 @@ fn the_parts_of_halves_are_shown() {
     browser.go("/jobs/1");
     browser.wait_for("#state", "done");
     browser.wait_for("#method", "halves");
+    browser.wait_for("#nodes-title", "Units of work");
+    browser.wait_for("#work-title", "Units of work");
+    browser.wait_for("#unit", "can't be compared with the nodes of a search");
     browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 6");
     browser.keys("#heat button[tabindex='0']", "\u{e007}");
     browser.wait_for("#crosses", "part ");
@@ -211,7 +214,23 @@ fn the_parts_of_halves_are_shown() {
     browser.wait_for("#title", "Part 0 of job 1: 13 queens");
     browser.wait_for("#columns", "(subproblem 1)");
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
+    browser.wait_for("#nodes-title", "Units of work counted");
+    browser.wait_for("#work", " units");
+    let alt = browser.eval("document.querySelector('#board').alt");
+    let alt = alt.as_str().expect("text");
+    assert!(alt.contains("upper half: ") && alt.contains("; lower half: "), "{alt}");
     keep(&browser, "part");
+    // What a worker is at is a part of halves, and its speed no nodes.
+    browser.go("/");
+    browser.keys("#submit [name=n]", LONG);
+    _ = browser.eval("document.querySelector('#submit [name=method]').value = 'halves'");
+    browser.click("#submit button");
+    browser.wait_for("#job-2", "running");
+    browser.go("/workers");
+    browser.wait_for("#workers", "job 2, part ");
+    browser.wait_for("#speed", "units/s");
+    browser.go("/jobs/2");
+    browser.wait_for("#now", "units/s");
     assert_eq!(json!(browser.complaints()), json!([]));
 }
 

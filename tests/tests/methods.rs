@@ -8,12 +8,16 @@ use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Method, published};
 use queens_tests::cluster::Coordinator;
+use queens_tests::http;
 use queens_tests::process::{queens, run, wait_at_most, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// The most queens that are counted by both methods in seconds, without optimisation and with the slowest kernel.
 const N: u8 = 14;
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 20;
 
 fn solutions(n: u8) -> u128 {
     published(BoardSize::new(n).expect("a board size")).expect("published").solutions
@@ -129,6 +133,88 @@ fn methods_that_there_are_not_and_what_can_not_be_counted_by_halves_are_said_so(
     }
     let outcome = run(queens(["count", "8", "--method", "halves", "--given", "0:0"]));
     assert!(outcome.complaint(2).contains("by search alone"), "{outcome:?}");
+}
+
+/// Nodes are the search's.
+#[test]
+fn the_work_of_halves_is_told_in_units() {
+    for (command, expected) in [
+        (&["count", "10"][..], &[" units of work in "][..]),
+        (&["estimate", "13"], &[" units of work, ", " samples of halves"]),
+        (&["bench", "--n", "12"], &[" units of work in ", " ns per unit\n", " samples of halves"]),
+    ] {
+        for (method, in_units) in [("halves", true), ("search", false)] {
+            let outcome = run(queens(command.iter().copied().chain(["--method", method])));
+            let shown = outcome.stdout;
+            assert!(expected.iter().all(|part| shown.contains(part) == in_units), "{shown}");
+            assert_eq!(shown.contains("node"), !in_units, "{shown}");
+        }
+    }
+}
+
+/// What workers and the fleet count by each method, in lists and among Prometheus' numbers.
+#[test]
+fn speeds_are_told_by_each_method() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let job = submit(&coordinator, LONG, Method::Halves);
+    let _worker = coordinator.worker("able");
+    let told = wait_at_most(Duration::from_secs(120), "a speed", || {
+        let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+        Some(workers[0].clone()).filter(|worker| worker["speed_by"]["halves"].as_f64() > Some(0.0))
+    });
+    assert_eq!(told["speed_by"]["search"], 0.0, "{told}");
+    assert_eq!(told["speed_by"]["halves"], told["nodes_per_second"], "{told}");
+    let in_hand = &told["counting"];
+    assert_eq!((&in_hand["job"], &in_hand["method"]), (&job.into(), &"halves".into()), "{told}");
+    let listed = coordinator.queens(["workers"]).stdout;
+    assert!(listed.contains(" M units/s") && !listed.to_lowercase().contains("nodes"), "{listed}");
+    let numbers = http::get(&coordinator.http(), "/metrics").body;
+    let number = |name: &str| {
+        let sample = numbers.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+        sample.trim().parse::<f64>().expect("a number")
+    };
+    assert_eq!(number(r#"queens_nodes_total{method="search"}"#), 0.0);
+    assert!(number(r#"queens_nodes_total{method="halves"}"#) > 0.0);
+}
+
+/// A subproblem is told with the columns of each half, which the picture has in two colours, and the queens next to the
+/// middle that it gives, each on a column of its half.
+#[test]
+fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
+    const SIZE: u8 = 25;
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let job = coordinator.queens(["submit", "25", "--method", "halves", "--yes"]).stdout;
+    let path = |what: &str| format!("/api/v1/jobs/{}/crosses/3{what}", job.trim());
+    let told = wait_at_most(Duration::from_secs(60), "the plan", || {
+        let answer = http::get(&coordinator.http(), &path("?subproblem=29"));
+        (answer.status == 200).then(|| answer.json())
+    });
+    let columns = |field: &str| -> Vec<u64> {
+        let columns = told[field].as_array().expect(field).iter();
+        columns.map(|column| column.as_u64().expect("a number")).collect()
+    };
+    let (upper, lower) = (columns("prefix_upper"), columns("prefix_lower"));
+    let middle = told["queens"][0]["column"].as_u64().expect("the middle row has a queen");
+    let mut all = [upper.as_slice(), &lower, &[middle]].concat();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..SIZE.into()), "{told}");
+    for (known, of_subproblem) in [("upper", &upper), ("lower", &lower)] {
+        assert!(columns(known).iter().all(|column| of_subproblem.contains(column)), "{told}");
+    }
+    let prefix = told["prefix"].as_array().expect("queens");
+    assert_eq!(prefix.len(), 2, "{told}");
+    for (queen, row, columns) in [(&prefix[0], 11, &upper), (&prefix[1], 13, &lower)] {
+        assert_eq!(queen["row"], row, "{told}");
+        assert!(queen["column"].as_u64().is_some_and(|column| columns.contains(&column)), "{told}");
+    }
+    // Half of the squares of the rows above are of the upper half's columns, and so below.
+    let picture = http::get(&coordinator.http(), &path("/board.svg?subproblem=29")).body;
+    for colours in [["#bcd6ee", "#7fa8cf"], ["#dfc7ef", "#b795d3"]] {
+        let n_squares: usize = colours.iter().map(|colour| picture.matches(colour).count()).sum();
+        assert_eq!(n_squares, 12 * 12, "{colours:?}");
+    }
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     check_refused(&fixture, twice, Code::InvalidArgument, "second hello");
     check_refused(&fixture, delta(99, 0, 0, 1, 1), Code::InvalidArgument, "job 99, which does not exist");
     check_refused(&fixture, delta(job, 0, 0, 2, 1), Code::InvalidArgument, "subproblems 0..2");
-    check_refused(&fixture, delta(job, 9999, 0, 1, 1), Code::InvalidArgument, "cross 9999");
+    check_refused(&fixture, delta(job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
     check_refused(&fixture, delta(job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
     check_refused(&fixture, delta(job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
     // The job that lies were told of is counted right.

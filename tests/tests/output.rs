@@ -59,6 +59,17 @@ fn an_answer_that_nobody_wants_is_none() {
     assert!(file.exists());
 }
 
+/// What is left of a table would take hours.
+#[test]
+fn a_table_of_which_enough_is_read_is_counted_no_further() {
+    let table = "table --from 4 --to 22 --method search --time-limit 1000000";
+    for format in ["text", "csv"] {
+        let outcome = redirected(&format!("{table} --format {format}"), "| head -n 2");
+        assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+        assert_eq!(outcome.stdout.lines().count(), 2, "{outcome:?}");
+    }
+}
+
 /// What `queens` writes to a terminal.
 #[track_caller]
 fn on_terminal(args: &str, variables: &[(&str, &str)]) -> String {

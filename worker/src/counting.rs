@@ -62,7 +62,7 @@ fn count_lease(
         let Some(count) = subproblems.count(span.from()..span.to(), kernel, &lease.stop) else { break };
         let duration = began.elapsed();
         desk.finish(lease.id, count, duration);
-        counters.counted(count, duration);
+        counters.counted(lease.method, count, duration);
         at = Some((chunk, subproblems));
     }
     Ok(())

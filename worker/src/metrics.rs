@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use queens_process::metrics::{Exposition, exposition};
-use queens_solver::{Count, DECOMPOSITION_VERSION};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use crate::config::Config;
 use crate::shared_desk::SharedDesk;
@@ -23,7 +23,7 @@ use crate::shared_desk::SharedDesk;
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkCounters {
     // In floating point, so that they can't wrap.
-    nodes: Counter<f64, AtomicU64>,
+    nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
     solutions: Counter<f64, AtomicU64>,
     chunk: Histogram,
 }
@@ -39,15 +39,25 @@ impl ChunkCounters {
     pub(crate) fn new() -> Self {
         // From a millisecond to 33 seconds.
         let chunk = Histogram::new(exponential_buckets(1e-3, 2.0, 16));
-        Self { nodes: Counter::default(), solutions: Counter::default(), chunk }
+        let counters = Self { nodes: Family::default(), solutions: Counter::default(), chunk };
+        // All are there from the start, for rates to begin at 0.
+        for method in Method::ALL {
+            drop(counters.nodes.get_or_create(&OfMethod { method: method.name() }));
+        }
+        counters
     }
 
-    /// A chunk was counted in this time.
-    pub(crate) fn counted(&self, count: Count, time: Duration) {
-        self.nodes.inc_by(count.nodes as f64);
+    /// A chunk was counted by this method in this time.
+    pub(crate) fn counted(&self, method: Method, count: Count, time: Duration) {
+        self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(count.nodes as f64);
         self.solutions.inc_by(count.solutions as f64);
         self.chunk.observe(time.as_secs_f64());
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfMethod {
+    method: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -69,8 +79,9 @@ impl Metrics {
         };
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program and its kernel", info);
-        registry.register("nodes", "Nodes counted, recorded or not", nodes);
-        registry.register("solutions", "Solutions counted, without the weights of their crosses", solutions);
+        let work = "Work counted, recorded or not: nodes by search, units of pairs by halves";
+        registry.register("nodes", work, nodes);
+        registry.register("solutions", "Solutions counted, without the weights of their parts", solutions);
         registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
         let connected = Arc::new(AtomicBool::new(false));
         let n_threads = config.n_threads.get() as f64;

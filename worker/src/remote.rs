@@ -79,7 +79,11 @@ impl Worker {
             }
             refused = lost.refusal().cloned();
             if drain.is_cancelled() {
-                warn!("leaving without a connection: what was counted since the last report is lost");
+                if self.has_something() {
+                    warn!("leaving without a connection: what was counted since the last report is lost");
+                } else {
+                    info!("leaving without a connection; there was nothing to report");
+                }
                 return Ok(());
             }
             if began.elapsed() >= GOOD_SESSION {

@@ -70,6 +70,11 @@ impl Worker {
         session::run(&mut self.session, &self.desk, link, drain).await
     }
 
+    /// Whether something would be lost if it ended now.
+    pub(crate) fn has_something(&self) -> bool {
+        self.desk.at(|desk| self.session.has_something(desk))
+    }
+
     /// Ends the threads; the chunks in hand are abandoned.
     pub fn stop(self) {
         self.desk.close();

@@ -12,8 +12,9 @@ use serde::Serialize;
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
-use crate::present::output::{Output, print};
+use crate::present::output::{Output, method_name, print};
 use crate::present::progress::Busy;
+use crate::present::work::work;
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
 
 /// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
@@ -55,7 +56,7 @@ pub(crate) struct BenchArgs {
 }
 
 fn sample(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "expected a number of crosses, from 1".to_owned())
+    text.parse().map_err(|_| "expected a number of samples, from 1".to_owned())
 }
 
 /// So many as take some seconds.
@@ -70,7 +71,8 @@ const fn default_sample(n: BoardSize, method: Method) -> usize {
 #[derive(Debug, Serialize)]
 struct BenchAnswer {
     n: u8,
-    method: &'static str,
+    #[serde(serialize_with = "method_name")]
+    method: Method,
     kernel: &'static str,
     threads: usize,
     sample: usize,
@@ -201,7 +203,7 @@ fn answer(
     let ns_per = |count: u128| (count > 0).then(|| core_seconds * 1e9 / count as f64);
     BenchAnswer {
         n: args.n.get(),
-        method: sampler.method().name(),
+        method: sampler.method(),
         kernel: args.kernel.kernel().name(),
         threads: args.threads.get(),
         sample: sample.len(),
@@ -224,17 +226,19 @@ fn text(answer: &BenchAnswer) -> String {
     let checked_against = &answer.checked_against;
     let threads = plural(answer.threads, "thread");
     let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
-    let (per_solution, per_node) = (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, "node"));
+    let (per_solution, per_unit) =
+        (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, method.unit()));
+    let work = work(*method, nodes);
     let error = answer.projected_error * 100.0;
     let unit = TimeUnit::of(answer.projected_core_seconds);
     let projected = unit.rounded(answer.projected_core_seconds);
     let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
     format!(
         "n = {n}, {sample} of {crosses} {}, {kernel} kernel on {threads}\n\
-         {solutions} weighted solutions, {nodes} nodes in {seconds:.3} s{per_solution}{per_node}\n\
+         {solutions} weighted solutions, {work} in {seconds:.3} s{per_solution}{per_unit}\n\
          {verdict} {checked_against}\n\
          whole board: {projected} core-{} ± {error:.0} %",
-        samples_of(method),
+        samples_of(*method),
         unit.name
     )
 }

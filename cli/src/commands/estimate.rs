@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_process::{default_threads, threads};
-use queens_solver::{SampledPart, Sampler, published};
+use queens_solver::{Method, SampledPart, Sampler, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
 use crate::present::numbers::{TimeUnit, grouped, plural};
-use crate::present::output::{Output, print};
+use crate::present::output::{Output, method_name, print};
 use crate::present::progress::Busy;
+use crate::present::work::work;
 use crate::sampling::{
     Measured, Probing, Timed, board_nodes, board_solutions, board_time, probe, samples_of,
 };
@@ -66,7 +67,8 @@ fn default_cores() -> NonZeroU64 {
 #[derive(Debug, Serialize)]
 struct EstimateAnswer {
     n: u8,
-    method: &'static str,
+    #[serde(serialize_with = "method_name")]
+    method: Method,
     kernel: &'static str,
     cores: u64,
     core_seconds: f64,
@@ -92,7 +94,7 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let method = args.method.choice().method(n, kernel);
     let (sampler, sample) = probe(n, method, kernel, args.threads, PROBING)?;
     drop(busy);
-    let busy = Busy::new("estimating nodes", None);
+    let busy = Busy::new("estimating the work", None);
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
     let answer = answer(args, &sampler, &sample, nodes, began);
@@ -116,7 +118,7 @@ fn answer(
     let core_seconds_range = range(core_time, UNSEEN);
     EstimateAnswer {
         n: args.board.n.get(),
-        method: sampler.method().name(),
+        method: sampler.method(),
         kernel: args.kernel.kernel().name(),
         cores,
         core_seconds: core_time.value,
@@ -155,12 +157,12 @@ fn text(answer: &EstimateAnswer) -> String {
     format!(
         "Q({n}): {core_time} by {method} with the {kernel} kernel of this machine\n\
          {cores}: {wall_time}\n\
-         {} nodes, {} each core-second; {} solutions ({solutions})\n\
+         {}, {} each core-second; {} ({solutions})\n\
          from {sample} of {crosses} {}, probed for {:.1} s on {threads}",
-        about(answer.nodes),
+        work(*method, &about(answer.nodes)),
         about(answer.nodes_per_core_second),
-        about(answer.solutions),
-        samples_of(method),
+        plural(about(answer.solutions), "solution"),
+        samples_of(*method),
         answer.seconds
     )
 }

@@ -16,7 +16,7 @@ use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, qua
 use serde_json::{Map, Value, json};
 
 use crate::present::file::Target;
-use crate::present::output::print;
+use crate::present::output::{print, print_some};
 use crate::time_limit::{time_limit, within};
 use crate::usage::WrongUsage;
 
@@ -125,24 +125,26 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
             methods.push(method);
         }
     }
-    let mut printer = Printer { format: args.format, methods: &methods, limit: args.time_limit };
+    let printer = Printer { format: args.format, methods: &methods, limit: args.time_limit };
     let mut rows: Vec<Row> = Vec::new();
-    if print_table {
-        printer.begin()?;
-    }
+    // Who has read enough of a table wants no more counted; but a plot has a reader of its own.
+    let mut is_read = !print_table || printer.begin()?;
     for n in BoardSize::range(args.from.get(), args.to.get()) {
+        if !is_read && target.is_none() {
+            return Ok(ExitCode::SUCCESS);
+        }
         let row = Row::new(n, &methods, rows.last(), args.time_limit)?;
         if row.cells.iter().all(|cell| *cell == Cell::NotCounted) {
             let limit = args.time_limit.as_secs_f64();
             say(&format!("no method is left for n = {n}: --time-limit {limit} is over"));
             break;
         }
-        if print_table {
-            printer.row(&row)?;
+        if print_table && is_read {
+            is_read = printer.row(&row)?;
         }
         rows.push(row);
     }
-    if print_table {
+    if print_table && is_read {
         printer.end(&rows)?;
     }
     if let Some(target) = target {
@@ -262,7 +264,7 @@ fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u6
     Some(total)
 }
 
-/// Prints a table row by row, as they come.
+/// Prints a table row by row, as they come. Its functions return whether somebody is there to read the next row.
 struct Printer<'a> {
     format: TableFormat,
     methods: &'a [CountMethod],
@@ -270,7 +272,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    fn begin(&mut self) -> anyhow::Result<()> {
+    fn begin(&self) -> anyhow::Result<bool> {
         let names = || self.methods.iter().map(|method| method.name());
         match self.format {
             TableFormat::Text => {
@@ -278,17 +280,17 @@ impl Printer<'_> {
                 for name in names() {
                     _ = write!(line, "  {name:>12}");
                 }
-                print(&line)
+                print_some(&line)
             }
             TableFormat::Csv => {
                 let names: Vec<String> = names().map(|name| format!("{name}_seconds")).collect();
-                print(&format!("n,solutions,fundamental,{}", names.join(",")))
+                print_some(&format!("n,solutions,fundamental,{}", names.join(",")))
             }
-            TableFormat::Json => Ok(()),
+            TableFormat::Json => Ok(true),
         }
     }
 
-    fn row(&mut self, row: &Row) -> anyhow::Result<()> {
+    fn row(&self, row: &Row) -> anyhow::Result<bool> {
         let text = |number: Option<String>, none: &str| number.unwrap_or_else(|| none.to_owned());
         let solutions = row.solutions.map(|count| count.to_string());
         let fundamental = row.fundamental.map(|count| count.to_string());
@@ -305,7 +307,7 @@ impl Printer<'_> {
                     };
                     _ = write!(line, "  {cell:>12}");
                 }
-                print(&line)
+                print_some(&line)
             }
             TableFormat::Csv => {
                 let cells: Vec<String> = row
@@ -313,13 +315,18 @@ impl Printer<'_> {
                     .iter()
                     .map(|cell| text(cell.seconds().map(|s| format!("{s:.9}")), ""))
                     .collect();
-                print(&format!("{n},{},{},{}", text(solutions, ""), text(fundamental, ""), cells.join(",")))
+                print_some(&format!(
+                    "{n},{},{},{}",
+                    text(solutions, ""),
+                    text(fundamental, ""),
+                    cells.join(",")
+                ))
             }
-            TableFormat::Json => Ok(()),
+            TableFormat::Json => Ok(true),
         }
     }
 
-    fn end(&mut self, rows: &[Row]) -> anyhow::Result<()> {
+    fn end(&self, rows: &[Row]) -> anyhow::Result<()> {
         if self.format != TableFormat::Json {
             return Ok(());
         }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
-use crate::present::job::speed;
 use crate::present::output::{Output, json_of, print};
 use crate::present::table::{align_right, table};
+use crate::present::work::speeds;
 use crate::worker_action::WorkerAction;
 
 #[derive(Debug, clap::Args)]
@@ -86,29 +86,21 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
         }
         Output::Text => {
             let mut table = table([
-                "NAME",
-                "STATE",
-                "KERNEL",
-                "THREADS",
-                "M NODES/S",
-                "LEASES",
-                "COUNTING",
-                "RECORDED",
-                "HEARD OF",
+                "NAME", "STATE", "KERNEL", "THREADS", "SPEED", "LEASES", "COUNTING", "RECORDED", "HEARD OF",
                 "BUILD",
             ]);
             for worker in &workers {
                 if let Some(failure) = &worker.failure {
                     warn!("worker {} failed: {failure}", worker.name);
                 }
-                let counting = worker.counting.map(|(job, span)| format!("job {job} part {}", span.cross()));
+                let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
                 let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
                 table.add_row([
                     worker.name.to_string(),
                     worker.state.name().to_owned(),
                     worker.kernel.to_string(),
                     worker.n_threads.to_string(),
-                    speed(worker.speed),
+                    speeds(worker.speed),
                     worker.n_leases.to_string(),
                     counting.unwrap_or_default(),
                     worker.n_recorded.to_string(),

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority};
 use queens_process::say;
-use queens_proto::client::Operator;
+use queens_proto::client::{Operator, Problem};
 use queens_solver::BoardSize;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -68,7 +68,12 @@ pub(crate) async fn submit(
         None => operator.workers_and_blocked().await?,
     };
     let method = choice.method_of_cluster(n, &workers);
-    let (job, found) = operator.submit(n, method, priority).await?;
+    let (job, found) = operator.submit(n, method, priority).await.map_err(|error| match error.problem {
+        Problem::Unconfirmed(_) => {
+            anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
+        }
+        _ => error.into(),
+    })?;
     if choice.named().is_some_and(|named| named != found) {
         operator.cancel(job).await?;
         bail!("{} can't have a job counted by {method}: it is of an older version", operator.coordinator());

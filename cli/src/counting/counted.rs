@@ -12,7 +12,7 @@ pub(crate) struct Counted {
     /// The threads of this process; 0 if there was nothing left to count, `None` if others have counted.
     pub(crate) n_threads: Option<usize>,
     pub(crate) kernel: String,
-    /// The nodes that were counted since this run began.
+    /// The work that was counted since this run began.
     pub(crate) counted_now: u128,
     /// Who counted it, as far as that is known.
     pub(crate) counted_by: Vec<Counter>,

@@ -1,17 +1,20 @@
 //! The answer of `queens count`.
 
 use anyhow::Context;
-use queens_solver::{BoardSize, fundamental, published};
+use queens_solver::{BoardSize, Method, fundamental, published};
 use serde::Serialize;
 
 use crate::counting::counted::{Counted, Counter};
 use crate::present::numbers::{date, plural};
+use crate::present::output::method_name;
+use crate::present::work::work;
 
 /// The answer, in the form that scripts rely on.
 #[derive(Debug, Serialize)]
 pub(crate) struct CountAnswer {
     n: u8,
-    method: &'static str,
+    #[serde(serialize_with = "method_name")]
+    method: Method,
     solutions: String,
     fundamental: String,
     nodes: String,
@@ -21,7 +24,7 @@ pub(crate) struct CountAnswer {
     kernel: String,
     published: Option<String>,
     pub(crate) agrees: bool,
-    /// The nodes that this run has counted; those of a data directory may have been counted before.
+    /// The work that this run has counted; that of a data directory may have been counted before.
     counted_now: String,
     /// When the count was begun, perhaps by another run.
     begun: String,
@@ -40,7 +43,7 @@ impl CountAnswer {
         let published = published(n);
         Ok(Self {
             n: n.get(),
-            method: job.method.name(),
+            method: job.method,
             solutions: solutions.to_string(),
             fundamental: fundamental.to_string(),
             nodes: job.progress.nodes.to_string(),
@@ -59,7 +62,7 @@ impl CountAnswer {
 
     /// For people.
     pub(crate) fn text(&self) -> String {
-        let CountAnswer { n, solutions, fundamental, nodes, published, agrees, .. } = self;
+        let CountAnswer { n, method, solutions, fundamental, nodes, published, agrees, .. } = self;
         let published = match published {
             Some(_) if *agrees => "agrees with the published count".to_owned(),
             Some(published) => format!("CONTRADICTS the published count {published}"),
@@ -68,12 +71,12 @@ impl CountAnswer {
         format!(
             "Q({n}) = {}, {fundamental} of them fundamental\n{published}\n{}{}",
             plural(solutions, "solution"),
-            plural(nodes, "node"),
+            work(*method, nodes),
             self.how_counted()
         )
     }
 
-    /// What follows the number of nodes: how long it took and what counted, if that was measured.
+    /// What follows the work: how long it took and what counted, if that was measured.
     fn how_counted(&self) -> String {
         let CountAnswer { seconds, threads, kernel, nodes, counted_now, begun, .. } = self;
         let by = counters(&self.counted_by);

@@ -8,7 +8,7 @@ use crate::present::table::{align_right, table};
 /// Contributions, for people.
 pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
     let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;
-    let mut table = table(["WORKER", "KERNEL", "SPANS", "NODES", "CORE-HOURS", "SHARE"]);
+    let mut table = table(["WORKER", "KERNEL", "SPANS", "WORK", "CORE-HOURS", "SHARE"]);
     for it in contributions {
         table.add_row([
             it.worker.to_string(),

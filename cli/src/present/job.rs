@@ -2,10 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus, Speed};
+use queens_messages::{JobState, JobStatus};
 use queens_solver::published;
 
-use crate::present::numbers::{date, done_at, duration, grouped, percent, plural, range};
+use crate::present::numbers::{date, done_at, duration, percent, plural, range};
 
 /// One line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -124,11 +124,6 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         time_left_and_end(job),
         job.n_workers,
     )
-}
-
-/// Millions of nodes per second, or a dash for what nobody has measured.
-pub(crate) fn speed(speed: Option<Speed>) -> String {
-    speed.map_or_else(|| "–".to_owned(), |speed| grouped(speed.get() / 1e6))
 }
 
 /// The time a job should still take, as a range, as far as that is known.

@@ -2,7 +2,8 @@
 
 use anyhow::Context;
 use clap::ValueEnum;
-use serde::Serialize;
+use queens_solver::Method;
+use serde::{Serialize, Serializer};
 
 /// How to print an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,4 +27,9 @@ pub(crate) fn print_some(lines: &str) -> anyhow::Result<bool> {
 /// A value as JSON in one line, its fields in the order of their names.
 pub(crate) fn json_of(value: &impl Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_value(value)?.to_string())
+}
+
+/// A method in JSON: its name.
+pub(crate) fn method_name<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(method.name())
 }

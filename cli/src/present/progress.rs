@@ -14,6 +14,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::present::job::{ends, range_left, state};
 use crate::present::numbers::percent;
+use crate::present::work;
 
 /// Columns of a bar.
 const BAR: usize = 20;
@@ -56,7 +57,7 @@ fn next_line(elapsed: Duration) -> Duration {
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
-    nodes_before: Option<u128>,
+    work_before: Option<u128>,
     /// When the next line is due, if there are lines.
     next_line: Option<Duration>,
 }
@@ -71,13 +72,13 @@ impl Progress {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let bar = SHOWN.get_or_init(|| bar).clone();
         let next_line = (showing == Showing::Plain).then(|| next_line(Duration::ZERO));
-        Self { bar, began: Instant::now(), nodes_before: None, next_line }
+        Self { bar, began: Instant::now(), work_before: None, next_line }
     }
 
     /// Shows where the job stands.
     pub(crate) fn show(&mut self, job: &JobStatus, store_error: Option<&str>) {
-        let nodes = job.progress.nodes;
-        let counted = nodes - *self.nodes_before.get_or_insert(nodes);
+        let work = job.progress.nodes;
+        let counted = work - *self.work_before.get_or_insert(work);
         let elapsed = self.began.elapsed();
         let speed = counted as f64 / elapsed.as_secs_f64();
         if self.next_line.is_some_and(|due| elapsed >= due) && !job.state.is_over() {
@@ -192,7 +193,7 @@ fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
         Some(range) => format!("{range} left"),
         None => state(job),
     };
-    let speed = format!("{:.0} M nodes/s", speed / 1e6);
+    let speed = work::speed(job.method, speed);
     let found = format!("{} found", job.progress.solutions);
     let is_running = job.state == JobState::Running;
     let all: &[&str] =
@@ -295,6 +296,9 @@ mod tests {
         ] {
             assert_eq!(describe(&job, 67e6, width), expected);
         }
+        job.method = Method::Halves;
+        let all = "n = 19  25.0 %  1 to 4 min left  1,067 M units/s  1285677152 found";
+        assert_eq!(describe(&job, 1067e6, 100), all);
         (job.state, job.time_left) = (JobState::Paused, None);
         assert_eq!(describe(&job, 67e6, 100), "n = 19  25.0 %  paused  1285677152 found");
         (job.state, job.progress, job.plan_fraction) =

@@ -9,8 +9,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Table, TableState};
 
-use crate::present::job::{describe_failure, speed, state, time_left};
+use crate::present::job::{describe_failure, state, time_left};
 use crate::present::numbers::{duration, percent};
+use crate::present::work::speeds;
 use crate::top::screen::{Pane, Screen};
 
 /// Cells between two columns.
@@ -74,11 +75,11 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let together = FleetSpeed::of(&cluster.workers);
     let gap = together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
     let text = format!(
-        " {}   jobs: {}   workers: {}   threads: {threads}   {} M nodes/s{gap}",
+        " {}   jobs: {}   workers: {}   threads: {threads}   {}{gap}",
         screen.url,
         cluster.jobs.len(),
         cluster.workers.len(),
-        speed(together.speed),
+        speeds(together.speed),
     );
     frame.render_widget(Line::from(text).style(Modifier::BOLD), area);
 }
@@ -175,13 +176,15 @@ fn bar(fraction: f64, width: usize) -> String {
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
     let workers = screen.cluster.as_ref().map_or(&[][..], |cluster| &cluster.workers);
+    let widest = workers.iter().map(|worker| speeds(worker.speed).len()).max().unwrap_or(0).max(13);
+    let widest = u16::try_from(widest).unwrap_or(u16::MAX);
     let mut columns = fitting(
         [
             Column { title: "NAME", width: 8, right: false, rank: 0 },
             Column { title: "STATE", width: 9, right: false, rank: 1 },
             Column { title: "KERNEL", width: 8, right: false, rank: 5 },
             Column { title: "THREADS", width: 7, right: true, rank: 4 },
-            Column { title: "M NODES/S", width: 9, right: true, rank: 2 },
+            Column { title: "SPEED", width: widest, right: true, rank: 2 },
             Column { title: "LEASES", width: 6, right: true, rank: 7 },
             Column { title: "RECORDED", width: 9, right: true, rank: 6 },
             Column { title: "HEARD OF", width: 10, right: true, rank: 3 },
@@ -214,13 +217,13 @@ fn worker_texts(worker: &WorkerStatus) -> [String; 9] {
         true => format!("{:.0} s ago", worker.silent.as_secs_f64()),
         false => "lost".to_owned(),
     };
-    let counting = worker.counting.map(|(job, span)| format!("job {job} part {}", span.cross()));
+    let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
     [
         worker.name.to_string(),
         worker.state.name().to_owned(),
         worker.kernel.to_string(),
         worker.n_threads.to_string(),
-        speed(worker.speed),
+        speeds(worker.speed),
         worker.n_leases.to_string(),
         worker.n_recorded.to_string(),
         heard,

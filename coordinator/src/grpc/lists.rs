@@ -69,7 +69,7 @@ pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
 mod tests {
     use std::time::Duration;
 
-    use queens_messages::{WorkerState, WorkerStatus};
+    use queens_messages::{MethodSpeeds, WorkerState, WorkerStatus};
     use queens_solver::Method;
 
     use super::*;
@@ -84,7 +84,7 @@ mod tests {
             n_threads: 1,
             connected: true,
             silent: Duration::ZERO,
-            speed: Some(1.into()),
+            speed: Some(MethodSpeeds { search: 1.into(), halves: 1.into() }),
             n_leases: 0,
             n_recorded: 0,
             state: WorkerState::Ready,

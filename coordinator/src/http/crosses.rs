@@ -88,11 +88,11 @@ pub(super) struct CrossView {
     subproblems: u64,
     /// Those that are recorded.
     recorded: u64,
-    /// Its estimated work in nodes.
+    /// Its estimated work: by search in nodes, by halves in units of pairs.
     work: String,
     /// The solutions recorded, not yet weighted.
     solutions: String,
-    /// The nodes recorded.
+    /// The work recorded, in the same.
     nodes: String,
 }
 

@@ -5,9 +5,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use queens_boards::Queen;
-use queens_boards::picture::{self, Look, Scale};
+use queens_boards::picture::{self, Look, Mark, Scale};
 use queens_json::Contribution;
-use queens_messages::{JobId, WorkerStatus};
+use queens_messages::{InHand, JobId, WorkerStatus};
 use queens_solver::{HalvesPart, Method, PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -63,7 +63,7 @@ pub(super) struct Explanation {
     #[cfg_attr(test, schema(required))]
     prefix_lower: Option<Vec<u8>>,
     workers: Vec<Holder>,
-    /// Who has counted what is recorded of it, those with the most nodes first; null if the records can't be read now.
+    /// Who has counted what is recorded of it, those with the most work first; null if the records can't be read now.
     #[cfg_attr(test, schema(required))]
     counted_by: Option<Vec<Contribution>>,
 }
@@ -113,7 +113,8 @@ pub(super) async fn explain(
     let counted_by = app.handle.contributions_to(job.id, number).await.ok();
     let snapshot = app.handle.snapshot();
     let holder = |worker: &WorkerStatus| {
-        let (_, span) = worker.counting.filter(|(of, span)| *of == job.id && span.cross() == number)?;
+        let is_of_it = |at: &InHand| at.job == job.id && at.span.cross() == number;
+        let span = worker.counting.filter(is_of_it)?.span;
         let (cross, from, to) = (span.cross(), span.from(), span.to());
         Some(Holder { name: worker.name.to_string(), cross, from, to })
     };
@@ -140,13 +141,13 @@ pub(super) async fn explain(
 fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedPart), RequestRefusal> {
     let number = cross.parse::<u32>().ok();
     let found = number.and_then(|number| Some((number, *details.plan.part(number)?)));
-    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no cross '{cross}'")))
+    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no part '{cross}'")))
 }
 
 /// The queens of a subproblem below those of its cross, on the image that is counted.
 async fn prefix(planned: PlannedPart, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
     if subproblem >= planned.choice().n_subproblems {
-        return Err(RequestRefusal::not_found(format!("the cross has no subproblem {subproblem}")));
+        return Err(RequestRefusal::not_found(format!("the part has no subproblem {subproblem}")));
     }
     let Ok(_permit) = SEARCHES.try_acquire() else {
         return Err(RequestRefusal::unavailable("others are being looked for: ask again"));
@@ -170,7 +171,7 @@ const fn describe(image: Symmetry) -> &'static str {
 }
 
 /// The board that is counted, with the queens of the cross and, on green squares, those of a subproblem; of halves, with
-/// the middle row's queen, those of a subproblem, and on marked squares the columns that each half has.
+/// the middle row's queen, those of a subproblem, and the columns that each half has: blue above the middle, violet below.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",
@@ -207,16 +208,16 @@ pub(super) async fn draw(
 }
 
 /// The squares of each half on the columns that it has: as far as the part tells, or all that a subproblem tells.
-fn marked(n: u8, halves: &HalvesPart, subproblem: Option<u64>) -> Vec<Queen> {
+fn marked(n: u8, halves: &HalvesPart, subproblem: Option<u64>) -> Vec<(Queen, Mark)> {
     let known = [halves.upper_columns(), halves.lower_columns()];
     let of_subproblem = subproblem.and_then(|number| halves.columns_of(number));
     let [upper, lower] = of_subproblem.unwrap_or(known);
-    let squares = |rows: std::ops::Range<u8>, set: u32| {
+    let squares = |rows: std::ops::Range<u8>, set: u32, mark: Mark| {
         let columns = columns(set);
-        rows.flat_map(move |row| columns.clone().into_iter().map(move |column| (row, column)))
+        let square = move |row: u8, column: u8| Queen { row: row.into(), column: column.into() };
+        rows.flat_map(move |row| columns.clone().into_iter().map(move |column| (square(row, column), mark)))
     };
-    let all = squares(0..n / 2, upper).chain(squares(n.div_ceil(2)..n, lower));
-    all.map(|(row, column)| Queen { row: row.into(), column: column.into() }).collect()
+    squares(0..n / 2, upper, Mark::Blue).chain(squares(n.div_ceil(2)..n, lower, Mark::Violet)).collect()
 }
 
 #[cfg(test)]

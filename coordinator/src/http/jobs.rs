@@ -198,7 +198,7 @@ pub(super) struct Contributions {
     total: usize,
 }
 
-/// Who has counted a job, those with the most nodes first.
+/// Who has counted a job, those with the most work first.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/contributions",

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_json::Coordinator;
-use queens_messages::{FleetSpeed, JobId, JobStatus, Speed, WorkerState};
+use queens_json::{Coordinator, SpeedBy};
+use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -134,9 +134,13 @@ struct Fleet {
     counting: usize,
     /// Those of them whose speed is measured.
     measured: usize,
-    /// What those count together whose speed is measured; null if something is counted and nothing measured.
+    /// What those count together whose speed is measured; null if something is counted and nothing measured. Nodes of
+    /// the search and units of halves are added up.
     #[cfg_attr(test, schema(required))]
     nodes_per_second: Option<f64>,
+    /// The same by each method.
+    #[cfg_attr(test, schema(required))]
+    speed_by: Option<SpeedBy>,
     /// Sent home.
     draining: usize,
     /// Blocked.
@@ -153,7 +157,8 @@ fn fleet(snapshot: &Snapshot) -> Fleet {
         total: snapshot.workers.len(),
         counting: speed.n_counting,
         measured: speed.n_measured,
-        nodes_per_second: speed.speed.map(Speed::get),
+        nodes_per_second: speed.speed.map(|speeds| speeds.sum().get()),
+        speed_by: speed.speed.map(SpeedBy::from),
         ..Fleet::default()
     };
     for worker in snapshot.workers.iter() {

@@ -14,7 +14,8 @@ use crate::snapshot::Snapshot;
 pub(super) struct Job {
     #[serde(flatten)]
     status: queens_json::Job,
-    /// What was counted over the last ten seconds; null if it is not counted or not known yet.
+    /// What was counted over the last ten seconds, by search in nodes, by halves in units of pairs; null if it is not
+    /// counted or not known yet.
     #[cfg_attr(test, schema(required))]
     nodes_per_second: Option<f64>,
     /// The same over the last hour, as far as it was measured then.

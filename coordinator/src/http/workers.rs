@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use queens_json::Worker;
 use queens_ledger::WorkerChange;
-use queens_messages::{Name, Speed, WorkerState, WorkerStatus};
+use queens_messages::{Name, WorkerState, WorkerStatus};
 use queens_proto::convert::worker_name;
 use serde::{Deserialize, Serialize};
 
@@ -64,12 +64,13 @@ pub(super) struct Workers {
 pub(super) async fn list_workers(State(app): State<App>, query: Queried<WorkerQuery>) -> Answer<Workers> {
     let Query(WorkerQuery { offset, limit, sort }) = query?;
     let snapshot = app.handle.snapshot();
+    let speed = |worker: &WorkerStatus| worker.speed.map_or(0.0, |speeds| speeds.sum().get());
     let mut workers: Vec<&WorkerStatus> = snapshot.workers.iter().collect();
     workers.sort_by(|a, b| {
         let first = match sort {
             WorkerOrder::Name => a.name.cmp(&b.name),
             WorkerOrder::State => trouble(a).cmp(&trouble(b)),
-            WorkerOrder::Speed => b.speed.map_or(0.0, Speed::get).total_cmp(&a.speed.map_or(0.0, Speed::get)),
+            WorkerOrder::Speed => speed(b).total_cmp(&speed(a)),
             WorkerOrder::Silence => b.silent.cmp(&a.silent),
             WorkerOrder::Recorded => b.n_recorded.cmp(&a.n_recorded),
         };

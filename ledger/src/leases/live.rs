@@ -91,6 +91,10 @@ impl LiveLease {
         self.job
     }
 
+    pub(crate) fn method(&self) -> Method {
+        self.method
+    }
+
     pub(crate) fn worker(&self) -> WorkerId {
         self.worker
     }

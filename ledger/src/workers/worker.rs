@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Hello, Name, Speed};
+use queens_messages::{Hello, MethodSpeeds, Name, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
@@ -144,20 +144,17 @@ impl Worker {
         Some(self.estimated(method)?.nodes_per_second() * f64::from(self.n_threads))
     }
 
-    /// What all its threads count together, in counted nodes: 0 if they have nothing to count, `None` if nobody has
+    /// What all its threads count together, in counted work: nothing if they have nothing to count, `None` if nobody has
     /// measured it.
-    pub(crate) fn told_speed(&self) -> Option<Speed> {
-        if self.hand.n_running() == 0 {
-            return Some(Speed::ZERO);
-        }
-        let mut sum = 0.0;
-        for method in Method::ALL {
-            let n_running = self.hand.n_running_by(method);
-            if n_running > 0 {
-                sum += self.counted(method)?.measured()? * f64::from(n_running);
+    pub(crate) fn told_speed(&self) -> Option<MethodSpeeds> {
+        let (n_threads, n_running) = (f64::from(self.n_threads), self.hand.n_running() as f64);
+        let of = |method| match self.hand.n_running_by(method) {
+            0 => Some(Speed::ZERO),
+            n => {
+                Speed::try_from(self.counted(method)?.measured()? * f64::from(n) / n_running * n_threads).ok()
             }
-        }
-        Speed::try_from(sum / self.hand.n_running() as f64 * f64::from(self.n_threads)).ok()
+        };
+        Some(MethodSpeeds { search: of(Method::Search)?, halves: of(Method::Halves)? })
     }
 
     /// The seconds that all its threads together take for what is counted now, from its beginning.

@@ -167,7 +167,10 @@ fn speeds_are_measured_for_each_method_alone() {
     let told = |world: &World| world.ledger.workers().remove(0).speed;
     assert_eq!(told(&world), None);
     world.step(able);
-    assert!(told(&world).is_some(), "it counts by halves, which is measured");
+    let speeds = told(&world).expect("it counts by halves, which is measured");
+    assert!(speeds.halves > Speed::ZERO && speeds.search == Speed::ZERO, "{speeds:?}");
+    let in_hand = world.ledger.workers()[0].counting.expect("a lease");
+    assert_eq!((in_hand.job, in_hand.method), (halves, Method::Halves));
     world.ledger.pause(world.now, halves).expect("runs");
     world.carry_out();
     while held(&world, able) != [search] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobState, Speed, WorkerId, WorkerStatus};
+use queens_messages::{JobState, MethodSpeeds, Speed, WorkerId, WorkerStatus};
 
 use crate::world::{World, named};
 
@@ -20,14 +20,16 @@ fn a_speed_that_nobody_has_measured_is_not_told() {
     let job = world.submit(13);
     world.pass(Duration::from_secs(1));
     let unmeasured = workers.map(|worker| world.worker(worker).speed);
-    assert_eq!((idle, unmeasured), ([Some(Speed::ZERO); 3], [None; 3]));
+    assert_eq!((idle, unmeasured), ([Some(MethodSpeeds::ZERO); 3], [None; 3]));
     assert_eq!(world.job(job).time_left, None, "nobody knows how fast it goes");
 
     let delta = world.begin(workers[0]).expect("has a lease");
     let nodes = delta.count.nodes as f64;
     world.report(workers[0], Some(delta));
     world.pass(Duration::from_secs(1));
-    let measured = world.worker(workers[0]).speed.expect("measured").get();
+    let measured = world.worker(workers[0]).speed.expect("measured");
+    assert_eq!(measured.halves, Speed::ZERO);
+    let measured = measured.search.get();
     assert!(
         (measured / (nodes / 0.05) - 1.0).abs() < 1e-9,
         "{nodes} nodes in 50 ms, not {measured} a second"
@@ -40,7 +42,9 @@ fn a_speed_that_nobody_has_measured_is_not_told() {
     }
     world.pass(Duration::from_secs(1));
     assert!(
-        workers.iter().all(|&worker| world.worker(worker).speed.is_some_and(|speed| speed > Speed::ZERO))
+        workers
+            .iter()
+            .all(|&worker| world.worker(worker).speed.is_some_and(|speed| speed.search > Speed::ZERO))
     );
     assert!(world.job(job).time_left.is_some());
 }

@@ -7,7 +7,7 @@ use std::iter::successors;
 
 use queens_messages::plain;
 use thiserror::Error;
-use tonic::{Code, Status};
+use tonic::{Code, ConnectError, Status};
 
 use crate::convert::InvalidMessage;
 
@@ -31,9 +31,9 @@ pub enum Problem {
     /// Nothing came in time.
     #[error("no answer")]
     Silent,
-    /// Nothing came in time after something was asked for that changes something.
-    #[error("no answer, but it may be done all the same")]
-    Unconfirmed,
+    /// Something was asked for that changes something, and no answer came, for this reason.
+    #[error("{0}, but it may be done all the same")]
+    Unconfirmed(String),
     /// A server of HTTP has answered that is none of gRPC.
     #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
     SpeaksHttp,
@@ -62,15 +62,35 @@ impl Problem {
             Self::SpeaksHttp | Self::Unimplemented | Self::Refused(_) | Self::Nonsense(_) => true,
             Self::Connection(_)
             | Self::Silent
-            | Self::Unconfirmed
+            | Self::Unconfirmed(_)
             | Self::SpeaksOtherwise(_)
             | Self::Unavailable(_) => false,
         }
     }
 
-    /// The same of a call that changes something.
-    pub(super) fn of_change(self) -> Self {
-        if self == Self::Silent { Self::Unconfirmed } else { self }
+    /// What has gone wrong with a call that changes something.
+    pub(super) fn of_change(status: Status) -> Self {
+        let is_due = |test: fn(&(dyn Error + 'static)) -> bool| status.source().is_some_and(test);
+        let is_unsent = is_due(|error| is_due_to(error, |_: &ConnectError| true));
+        // A server that talks nonsense is none that does anything.
+        let has_hung_up = is_due(|error| is_due_to(error, |_: &io::Error| true));
+        match Self::from(status) {
+            problem if is_unsent => problem,
+            problem @ Self::SpeaksOtherwise(_) if !has_hung_up => problem,
+            problem => problem.unconfirmed(),
+        }
+    }
+
+    /// The same of a call that changes something and that the coordinator may have heard: if it has not answered, nobody
+    /// knows what became of it.
+    pub(super) fn unconfirmed(self) -> Self {
+        match self {
+            Self::Connection(reason) => {
+                Self::Unconfirmed(format!("the connection broke before there was an answer ({reason})"))
+            }
+            Self::Silent | Self::SpeaksOtherwise(_) => Self::Unconfirmed(self.to_string()),
+            _ => self,
+        }
     }
 
     /// What somebody can do about it who has chosen the address by `--coordinator`.
@@ -81,7 +101,7 @@ impl Problem {
                 Some("is it running there? --coordinator says where to look")
             }
             Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),
-            Self::Unconfirmed | Self::Refused(_) | Self::Unavailable(_) | Self::Nonsense(_) => None,
+            Self::Unconfirmed(_) | Self::Refused(_) | Self::Unavailable(_) | Self::Nonsense(_) => None,
         }
     }
 }
@@ -93,9 +113,12 @@ impl fmt::Display for ClientError {
             (_, Some(hint)) => {
                 write!(formatter, "failed to reach the coordinator at {coordinator}: {problem} ({hint})")
             }
-            (Problem::Unconfirmed, None) => {
-                let silence = "no answer from the coordinator at";
-                write!(formatter, "{silence} {coordinator}: it may be done all the same")
+            (Problem::Unconfirmed(reason), None) => {
+                let silence = "the coordinator at";
+                write!(
+                    formatter,
+                    "{silence} {coordinator} has not confirmed it: {reason}; it may be done all the same"
+                )
             }
             (_, None) => write!(formatter, "{problem}"),
         }
@@ -225,6 +248,24 @@ mod tests {
         let words =
             "Error, decoded message length too large: found 17825802 bytes, the limit is: 16777216 bytes";
         check(Code::OutOfRange, words, Problem::Unavailable(words.to_owned()), words);
+    }
+
+    /// What was sent and not answered may be done; what could not be sent is not.
+    #[test]
+    fn a_change_without_an_answer_may_be_done() {
+        let of = |source: Box<dyn Error + Send + Sync>| {
+            let mut status = Status::unavailable("anything");
+            status.set_source(source.into());
+            Problem::of_change(status)
+        };
+        let reset = || io::Error::from(ErrorKind::ConnectionReset);
+        let broken = "the connection broke before there was an answer (connection reset)";
+        assert_eq!(of(reset().into()), Problem::Unconfirmed(broken.to_owned()));
+        let refused = io::Error::from(ErrorKind::ConnectionRefused);
+        let unsent = of(ConnectError(refused.into()).into());
+        assert_eq!(unsent, Problem::Connection("connection refused".to_owned()));
+        let said = Problem::of_change(Status::unavailable("busy"));
+        assert_eq!(said, Problem::Unavailable("busy".to_owned()));
     }
 
     #[test]

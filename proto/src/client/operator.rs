@@ -215,7 +215,11 @@ impl Operator {
 
     /// The answer to what changes something: if none comes, nobody knows whether it is done.
     async fn change<T>(&self, call: impl Answer<T>) -> Result<T, ClientError> {
-        self.answer(call).await.map_err(|error| self.error(error.problem.of_change()))
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(self.error(Problem::of_change(status))),
+            Err(_) => Err(self.error(Problem::Silent.unconfirmed())),
+        }
     }
 
     /// A job as it was told.

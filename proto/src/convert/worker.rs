@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, Speed, WorkerId, WorkerState, WorkerStatus};
+use queens_messages::{InHand, JobId, MethodSpeeds, Name, Speed, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::Span;
 
 use super::check::{InvalidMessage, method, millis, some_line};
@@ -31,9 +31,17 @@ fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
     }
 }
 
+/// Speeds of which the sum is told, and that by halves.
+fn speeds(sum: f64, halves: f64) -> Result<MethodSpeeds, InvalidMessage> {
+    let (sum, halves) = (Speed::try_from(sum)?, Speed::try_from(halves)?);
+    // The sum is not exact.
+    let search = Speed::try_from((sum.get() - halves.get()).max(0.0))?;
+    Ok(MethodSpeeds { search, halves })
+}
+
 impl From<WorkerStatus> for pb::Worker {
     fn from(worker: WorkerStatus) -> Self {
-        let (job, span) = worker.counting.unzip();
+        let counting = worker.counting;
         Self {
             worker: worker.id.0,
             name: worker.name.to_string(),
@@ -42,14 +50,16 @@ impl From<WorkerStatus> for pb::Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             silent_ms: millis(worker.silent),
-            nodes_per_second: worker.speed.map(Speed::get),
+            nodes_per_second: worker.speed.map(|speeds| speeds.sum().get()),
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             state: pb::WorkerState::from(worker.state).into(),
             failure: worker.failure.unwrap_or_default(),
-            job: job.map_or(0, |job| job.0),
-            span: span.map(pb::Span::from),
+            job: counting.map_or(0, |counting| counting.job.0),
+            span: counting.map(|counting| pb::Span::from(counting.span)),
             methods: worker.methods.into_iter().map(|method| pb::Method::from(method).into()).collect(),
+            counting_by: counting.map_or(0, |counting| pb::Method::from(counting.method).into()),
+            halves_units_per_second: worker.speed.map_or(0.0, |speeds| speeds.halves.get()),
         }
     }
 }
@@ -59,6 +69,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
 
     fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
         let span = worker.span.map(Span::try_from).transpose()?;
+        let counting_by = method(worker.counting_by)?;
         Ok(Self {
             id: WorkerId(worker.worker),
             // Whatever a coordinator holds for a name, one must not keep all others from being listed.
@@ -70,12 +81,61 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_threads: worker.threads,
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),
-            speed: worker.nodes_per_second.map(Speed::try_from).transpose()?,
+            speed: worker
+                .nodes_per_second
+                .map(|sum| speeds(sum, worker.halves_units_per_second))
+                .transpose()?,
             n_leases: worker.leases,
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
-            counting: span.map(|span| (JobId(worker.job), span)),
+            counting: span.map(|span| InHand { job: JobId(worker.job), method: counting_by, span }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_solver::Method;
+
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_worker_arrives_with_its_speeds_and_the_method_in_hand() {
+        let of = |search: f64, halves: f64, method| WorkerStatus {
+            id: WorkerId(7),
+            name: Name::of_any("anna"),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("none"),
+            methods: Method::ALL.to_vec(),
+            n_threads: 2,
+            connected: true,
+            silent: Duration::from_millis(20),
+            speed: Some(MethodSpeeds {
+                search: Speed::try_from(search).expect("a speed"),
+                halves: Speed::try_from(halves).expect("a speed"),
+            }),
+            n_leases: 2,
+            n_recorded: 3,
+            state: WorkerState::Ready,
+            failure: None,
+            counting: Some(InHand { job: JobId(3), method, span: Span::new(1, 2, 5).expect("not empty") }),
+        };
+        for sent in [
+            of(8.5e8, 0.0, Method::Search),
+            of(0.0, 1.1e9 / 3.0, Method::Halves),
+            of(8.5e8, 4.5e8, Method::Search),
+        ] {
+            assert_eq!(WorkerStatus::try_from(pb::Worker::from(sent.clone())), Ok(sent));
+        }
+        // A coordinator that knows no other method says nothing of it.
+        let mut old = pb::Worker::from(of(8.5e8, 0.0, Method::Search));
+        old.counting_by = 0;
+        assert_eq!(WorkerStatus::try_from(old), Ok(of(8.5e8, 0.0, Method::Search)));
+        for (sum, halves) in [(1.0, f64::NAN), (1.0, -1.0), (f64::INFINITY, 0.0)] {
+            let mut odd = pb::Worker::from(of(1.0, 0.0, Method::Search));
+            (odd.nodes_per_second, odd.halves_units_per_second) = (Some(sum), halves);
+            assert!(WorkerStatus::try_from(odd).is_err(), "{sum} {halves}");
+        }
     }
 }

@@ -54,7 +54,7 @@ pub struct Hello {
     /// before say, if it can't. It gets leases of the method if this is the coordinator's own version.
     #[prost(uint32, tag = "10")]
     pub halves_decomposition: u32,
-    /// What it expects one thread to count by halves, in nodes per second.
+    /// What it expects one thread to count by halves, in units per second.
     #[prost(double, tag = "11")]
     pub halves_nodes_per_second: f64,
 }
@@ -113,7 +113,7 @@ pub struct Delta {
     /// Solutions of the span, without the weight of its part; below 2^63.
     #[prost(uint64, tag = "4")]
     pub solutions: u64,
-    /// Nodes, as the job's method counts them; below 2^63.
+    /// The work it was, as the job's method counts it: of the search nodes, of halves units of pairs; below 2^63.
     #[prost(uint64, tag = "5")]
     pub nodes: u64,
     /// Time one thread took for it, in microseconds.
@@ -342,7 +342,7 @@ pub struct Job {
     /// Weighted solutions: the number of the board once the job is done. Decimal.
     #[prost(string, tag = "4")]
     pub solutions: ::prost::alloc::string::String,
-    /// Nodes. Decimal.
+    /// Work: of the search nodes, of halves units of pairs. Decimal.
     #[prost(string, tag = "5")]
     pub nodes: ::prost::alloc::string::String,
     /// Subproblems of the job; 0 until it is planned. Decimal.
@@ -351,10 +351,10 @@ pub struct Job {
     /// Those that are recorded. Decimal.
     #[prost(string, tag = "7")]
     pub recorded: ::prost::alloc::string::String,
-    /// Estimated work of the job in nodes. Decimal.
+    /// Estimated work of the job, counted in the same. Decimal.
     #[prost(string, tag = "8")]
     pub work: ::prost::alloc::string::String,
-    /// Estimated work of what is recorded, in nodes. Decimal.
+    /// Estimated work of what is recorded. Decimal.
     #[prost(string, tag = "9")]
     pub work_recorded: ::prost::alloc::string::String,
     /// Time it has been counted, in milliseconds.
@@ -475,8 +475,8 @@ pub struct Worker {
     /// Milliseconds since it was last heard of.
     #[prost(uint64, tag = "7")]
     pub silent_ms: u64,
-    /// What all its threads count together, in counted nodes per second: 0 if it has nothing to count, absent if nobody has
-    /// measured it.
+    /// What all its threads count together, in counted nodes per second, by halves units: 0 if it has nothing to count,
+    /// absent if nobody has measured it. Of threads that are at jobs of both methods both are added up.
     #[prost(double, optional, tag = "8")]
     pub nodes_per_second: ::core::option::Option<f64>,
     /// Leases it holds.
@@ -500,11 +500,17 @@ pub struct Worker {
     /// What it can count by.
     #[prost(enumeration = "Method", repeated, tag = "15")]
     pub methods: ::prost::alloc::vec::Vec<i32>,
+    /// How that job is counted; unspecified if it has nothing to count.
+    #[prost(enumeration = "Method", tag = "16")]
+    pub counting_by: i32,
+    /// What of nodes_per_second is counted by halves.
+    #[prost(double, tag = "17")]
+    pub halves_units_per_second: f64,
 }
 /// Who has counted a job.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListContributionsResponse {
-    /// Those with the most nodes first, 10,000 at most.
+    /// Those with the most work first, 10,000 at most.
     #[prost(message, repeated, tag = "1")]
     pub contributions: ::prost::alloc::vec::Vec<Contribution>,
 }
@@ -520,7 +526,7 @@ pub struct Contribution {
     /// Spans that are recorded of it.
     #[prost(uint64, tag = "3")]
     pub spans: u64,
-    /// Their nodes, decimal.
+    /// Their work, as the job's method counts it: of the search nodes, of halves units of pairs. Decimal.
     #[prost(string, tag = "4")]
     pub nodes: ::prost::alloc::string::String,
     /// The time its threads took for them, added up, in microseconds.

@@ -9,7 +9,7 @@ CREATE TABLE point (
     job         INTEGER NOT NULL,
     end_ms      INTEGER NOT NULL,    -- when it was last measured, in milliseconds after the beginning of the step
     measured_ms INTEGER NOT NULL,    -- for how long it was measured; at other times nobody counted, or nobody looked
-    nodes       INTEGER NOT NULL,    -- nodes that were recorded in that time
+    nodes       INTEGER NOT NULL,    -- work that was recorded in that time: nodes, or units of halves
     billionths  INTEGER NOT NULL,    -- the recorded share of the work at the end
     digest      INTEGER NOT NULL,
     PRIMARY KEY (step, number, job)

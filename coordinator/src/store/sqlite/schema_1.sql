@@ -30,7 +30,7 @@ CREATE TABLE plan_cross (
     number        INTEGER NOT NULL CHECK (number >= 0),            -- its place in the plan, from 0
     image         INTEGER NOT NULL CHECK (image BETWEEN 0 AND 7),  -- turned or mirrored board it is counted on
     n_subproblems INTEGER NOT NULL CHECK (n_subproblems >= 0),     -- they are numbered from 0
-    work          TEXT NOT NULL,                                   -- estimated nodes of the whole cross, decimal
+    work          TEXT NOT NULL,                                   -- estimated, of the whole part, decimal
     PRIMARY KEY (job, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -62,7 +62,7 @@ CREATE TABLE record (
     first       INTEGER NOT NULL CHECK (first >= 0),               -- first subproblem
     until       INTEGER NOT NULL CHECK (until > first),            -- subproblem after the last
     solutions   INTEGER NOT NULL CHECK (solutions >= 0),           -- unweighted
-    nodes       INTEGER NOT NULL CHECK (nodes >= 0),               -- queens placed below the prefixes
+    nodes       INTEGER NOT NULL CHECK (nodes >= 0),               -- work: queens placed; of halves, units
     duration_us INTEGER NOT NULL CHECK (duration_us >= 0),         -- microseconds one thread took
     lease       INTEGER NOT NULL CHECK (lease >= 0),               -- token of the lease it was counted under
     source      INTEGER NOT NULL REFERENCES source (id),

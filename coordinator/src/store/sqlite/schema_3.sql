@@ -33,7 +33,7 @@ CREATE TABLE coverage (
     cross       INTEGER NOT NULL,
     n_recorded  INTEGER NOT NULL CHECK (n_recorded >= 0),          -- recorded subproblems
     solutions   TEXT NOT NULL,                                     -- unweighted, decimal
-    nodes       TEXT NOT NULL,                                     -- decimal
+    nodes       TEXT NOT NULL,                                     -- work, as of the records, decimal
     n_ranges    INTEGER NOT NULL CHECK (n_ranges >= 0),            -- its rows in coverage_range
     fingerprint INTEGER NOT NULL,                                  -- of all of those
     digest      INTEGER NOT NULL,

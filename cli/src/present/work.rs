@@ -1,0 +1,55 @@
+//! Work, and how fast it is done, in words: of the search in nodes, of halves in units.
+
+use queens_messages::MethodSpeeds;
+use queens_solver::Method;
+
+use crate::present::numbers::{grouped, plural};
+
+/// "41109033 nodes", "1729 units of work"
+pub(crate) fn work(method: Method, amount: &str) -> String {
+    let units = plural(amount, method.unit());
+    match method {
+        Method::Search => units,
+        Method::Halves => format!("{units} of work"),
+    }
+}
+
+/// "866 M nodes/s"
+pub(crate) fn speed(method: Method, per_second: f64) -> String {
+    format!("{} M {}s/s", grouped(per_second / 1e6), method.unit())
+}
+
+/// The same of who counts by both methods: "866 M nodes/s + 450 M units/s"; 0 if nothing is counted, and a dash for what
+/// nobody has measured.
+pub(crate) fn speeds(speeds: Option<MethodSpeeds>) -> String {
+    let Some(speeds) = speeds else { return "–".to_owned() };
+    let used = Method::ALL.map(|method| (method, speeds.of(method).get()));
+    let used: Vec<String> =
+        used.iter().filter(|(_, it)| *it > 0.0).map(|(method, it)| speed(*method, *it)).collect();
+    if used.is_empty() { "0".to_owned() } else { used.join(" + ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_method_has_its_own_unit() {
+        assert_eq!(work(Method::Search, "1"), "1 node");
+        assert_eq!(work(Method::Search, "41109033"), "41109033 nodes");
+        assert_eq!(work(Method::Halves, "1"), "1 unit of work");
+        assert_eq!(work(Method::Halves, "1729"), "1729 units of work");
+    }
+
+    #[test]
+    fn speeds_of_both_methods_are_not_added_up() {
+        let of = |search: u32, halves: u32| {
+            speeds(Some(MethodSpeeds { search: search.into(), halves: halves.into() }))
+        };
+        assert_eq!(of(866_400_000, 0), "866 M nodes/s");
+        assert_eq!(of(0, 1_450_000_000), "1,450 M units/s");
+        assert_eq!(of(866_400_000, 1_450_000_000), "866 M nodes/s + 1,450 M units/s");
+        assert_eq!(of(0, 0), "0");
+        assert_eq!(speeds(None), "–");
+    }
+}
