@@ -17,10 +17,10 @@ use std::{fs, io};
 use queens_solver::{BoardSize, Count, Kernel, Method, Part, Plan, PlannedPart, SplitMix};
 
 /// How long to count for the mean, for the longest, and for the parts.
-const TIME: Duration = Duration::from_secs(25);
+const TIME: Duration = Duration::from_secs(10);
 
 /// Sets of columns of which some subproblems are counted to find the longest.
-const N_SETS: usize = 6;
+const N_SETS: u32 = 6;
 
 /// Parts whose time a unit is compared.
 const N_PARTS: usize = 30;
@@ -67,19 +67,26 @@ fn spread(n: BoardSize, halves: [u32; 2]) -> f64 {
     spread
 }
 
-/// The sets of columns with the greatest spread, each by its part and its first number.
-fn farthest_apart(plan: &Plan) -> Result<Vec<(f64, &PlannedPart, u64)>, Box<dyn Error>> {
+/// A set of columns: a part's numbers from the first on.
+struct Set<'a> {
+    part: &'a PlannedPart,
+    first: u64,
+    spread: f64,
+}
+
+/// The sets of columns with the greatest spread.
+fn farthest_apart(plan: &Plan) -> Result<Vec<Set<'_>>, Box<dyn Error>> {
     let mut sets = Vec::new();
     for part in plan.parts() {
         let step = n_numbers_of_set(part, plan.n())?;
         let Part::Halves(halves) = part.part() else { continue };
-        for number in (0..part.choice().n_subproblems).step_by(usize::try_from(step)?) {
-            let columns = halves.columns_of(number).ok_or("it has this number")?;
-            sets.push((spread(plan.n(), columns), part, number));
+        for first in (0..part.choice().n_subproblems).step_by(usize::try_from(step)?) {
+            let columns = halves.columns_of(first).ok_or("it has this number")?;
+            sets.push(Set { part, first, spread: spread(plan.n(), columns) });
         }
-        sets.sort_by(|a, b| b.0.total_cmp(&a.0));
+        sets.sort_by(|a: &Set<'_>, b| b.spread.total_cmp(&a.spread));
         // Those that are not canonical hold nothing.
-        sets.truncate(8 * N_SETS);
+        sets.truncate(8 * N_SETS as usize);
     }
     Ok(sets)
 }
@@ -88,8 +95,8 @@ fn farthest_apart(plan: &Plan) -> Result<Vec<(f64, &PlannedPart, u64)>, Box<dyn 
 fn mean(plan: &Plan) -> io::Result<()> {
     let n_all: u64 = plan.parts().iter().map(|part| part.choice().n_subproblems).sum();
     let (began, mut random) = (Instant::now(), SplitMix::new(plan.n().get().into()));
-    let (mut n_counted, mut n_with_work, mut sums, mut squares, mut longest) =
-        (0_u32, 0_u32, [0.0; 2], 0.0, 0.0);
+    let (mut n_counted, mut n_with_work) = (0_u32, 0_u32);
+    let (mut sums, mut squares, mut longest) = ([0.0; 2], 0.0, 0.0);
     while began.elapsed() < TIME {
         let mut place = random.next() % n_all;
         let part = plan.parts().iter().find(|part| {
@@ -121,30 +128,61 @@ fn mean(plan: &Plan) -> io::Result<()> {
 
 /// The longest of those whose columns are farthest apart.
 fn longest(plan: &Plan) -> Result<(), Box<dyn Error>> {
-    let (mut random, mut n_counted, mut longest) = (SplitMix::new(1), 0, [0.0_f64; 2]);
-    let sets = farthest_apart(plan)?;
-    let began = Instant::now();
-    let mut n_sets = 0;
-    for (_, part, first) in sets {
-        let n_numbers = usize::try_from(n_numbers_of_set(part, plan.n())?)?;
-        let mut had_work = false;
-        while began.elapsed() < TIME * (n_sets + 1) / 6 {
-            let (count, seconds) = timed(part, first + random.below(n_numbers) as u64)?;
-            if count.nodes == 0 && n_numbers == 1 {
-                break;
-            }
-            had_work |= count.nodes > 0;
-            n_counted += u32::from(count.nodes > 0);
+    let (mut random, mut n_counted, mut n_sets, mut longest) = (SplitMix::new(1), 0, 0, [0.0_f64; 2]);
+    for Set { part, first, .. } in farthest_apart(plan)? {
+        let n_numbers = n_numbers_of_set(part, plan.n())?;
+        let began = Instant::now();
+        let mut n_with_work = 0;
+        for _ in 0..n_numbers {
+            let (count, seconds) = timed(part, first + random.next() % n_numbers)?;
+            n_with_work += u32::from(count.nodes > 0);
             longest = [longest[0].max(seconds[0]), longest[1].max(seconds[1])];
-            if n_numbers == 1 {
+            if began.elapsed() > TIME / N_SETS {
                 break;
             }
         }
-        n_sets += u32::from(had_work);
+        n_counted += n_with_work;
+        n_sets += u32::from(n_with_work > 0);
+        if n_sets == N_SETS {
+            break;
+        }
     }
     println!(
         "  longest of {n_counted} in the {n_sets} sets farthest apart: {:.2} s alone, {:.2} s with lists",
-        longest[0], longest[1]
+        longest[0], longest[1],
+    );
+    Ok(())
+}
+
+/// Seconds for 10^9 units of work, in parts spread evenly over all: of each some sets of columns, with all their numbers
+/// up to a limit, one after another as in a count.
+fn seconds_a_unit(plan: &Plan) -> Result<(), Box<dyn Error>> {
+    let mut random = SplitMix::new(2);
+    let mut all = Vec::new();
+    for part in plan.parts().iter().step_by(plan.parts().len().div_ceil(N_PARTS)) {
+        let n_numbers = n_numbers_of_set(part, plan.n())?;
+        let n_sets = part.choice().n_subproblems / n_numbers;
+        let (mut nodes, mut seconds) = (0, 0.0);
+        let began = Instant::now();
+        while began.elapsed() < TIME * 2 / u32::try_from(N_PARTS)? {
+            let from = random.next() % n_sets * n_numbers;
+            let before = process_time()?;
+            let counted = part.subproblems().count(from..from + n_numbers.min(200), Kernel::best(), &NEVER);
+            seconds += process_time()? - before;
+            nodes += counted.unwrap_or_default().nodes;
+        }
+        if nodes > 0 {
+            all.push((seconds / nodes as f64 * 1e9, part.choice().work as f64));
+        }
+    }
+    // Each part as often as it has work: where there is hardly any, time goes to the lists.
+    let sum: f64 = all.iter().map(|(_, work)| work).sum();
+    let mean = all.iter().map(|(one, work)| one * work).sum::<f64>() / sum;
+    let variance = all.iter().map(|(one, work)| (one - mean).powi(2) * work).sum::<f64>() / sum;
+    println!(
+        "  {mean:.3} s for 10^9 units, relative standard deviation {:.3} over {} parts, by their work",
+        variance.sqrt() / mean,
+        all.len(),
     );
     Ok(())
 }
@@ -157,6 +195,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("n = {n}, {}", Kernel::best());
         mean(&plan)?;
         longest(&plan)?;
+        seconds_a_unit(&plan)?;
     }
     Ok(())
 }
