@@ -216,6 +216,7 @@ mod tests {
 
     impl Estimates {
         /// Makes so many small estimates of a board, from so many samples each.
+        #[expect(clippy::print_stdout, reason = "the report of a long test")]
         fn add(&mut self, n: BoardSize, n_estimates: usize, n_samples: usize) {
             let sampler = Sampler::new(n, Method::Halves);
             let timed = |part: SampledPart| (part.clone(), Timed::new(&part, Kernel::best()));

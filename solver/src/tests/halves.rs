@@ -123,6 +123,7 @@ fn estimated_work_is_near_the_work() {
 ///
 /// What plans estimate comes from how far columns are from each other; descents know nothing of that.
 #[test]
+#[expect(clippy::print_stdout, reason = "the report of a long test")]
 fn estimated_work_is_near_what_descents_find() {
     const N_DESCENTS: u32 = 1 << 13;
     for n in 20..=largest(20) {
