@@ -263,8 +263,15 @@ mod tests {
         let largest =
             std::env::var("QUEENS_HALVES").map_or(21, |n| n.parse().expect("QUEENS_HALVES is a number"));
         let mut estimates = Estimates::default();
-        for n in BoardSize::range(20, largest) {
-            estimates.add(n, if n.get() < 24 { 40 } else { 8 }, 32);
+        for n in BoardSize::range(18, largest) {
+            // There are 72 samples at n = 18 and 276 at n = 19, each a whole part.
+            let n_estimates = match n.get() {
+                18 => 1,
+                19 => 3,
+                24.. => 8,
+                _ => 40,
+            };
+            estimates.add(n, n_estimates, 32);
         }
         assert_eq!(estimates.fault(1.0, 1.0), None);
         // A bias would be found, and so would errors that are stated too small or too large.
