@@ -208,15 +208,79 @@ mod tests {
         assert!(deviations.iter().any(|deviation| deviation.abs() > 0.5), "{deviations:?}");
     }
 
-    /// The same for halves, where samples are no whole parts: seconds up to n = 21, minutes up to 26, where
-    /// QUEENS_HALVES can have it go.
+    /// What estimates say of boards whose solutions are known: each is relative to the published number.
+    #[derive(Debug, Default)]
+    struct Estimates {
+        /// From few samples each, none of which is in two of them.
+        small: Vec<Measured>,
+        /// One of each board, from all its samples.
+        large: Vec<Measured>,
+    }
+
+    impl Estimates {
+        /// Makes so many small estimates of a board, from so many samples each.
+        #[expect(clippy::print_stdout, reason = "the report of a long test")]
+        fn add(&mut self, n: BoardSize, n_estimates: usize, n_samples: usize) {
+            let sampler = Sampler::new(n, Method::Halves);
+            let timed = |part: SampledPart| (part.clone(), Timed::new(&part, Kernel::best()));
+            let sample: Vec<_> = (0..n_estimates * n_samples).map(|i| timed(sampler.part(i))).collect();
+            let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+            let published = published(n).expect("up to 27 they are").solutions as f64;
+            let estimate = |some: &[_]| {
+                let Measured { value, error } = board_solutions(&sampler, some, nodes);
+                Measured { value: value / published, error }
+            };
+            self.small.extend(sample.chunks(n_samples).map(estimate));
+            let all = estimate(&sample);
+            println!("n = {n}: {:.4} of the published number, ± {:.4}", all.value, all.error);
+            self.large.push(all);
+        }
+
+        /// What is wrong with these estimates, if all of them were so many times as large and stated so many times
+        /// their errors: the published numbers are not where they say they are, or errors are not what they say.
+        fn fault(&self, times: f64, errors_times: f64) -> Option<String> {
+            let off = |estimate: &Measured| (times * estimate.value - 1.0) / (errors_times * estimate.error);
+            let share = |is: fn(f64) -> bool| {
+                let n_such = self.small.iter().map(off).filter(|&off| is(off)).count();
+                n_such as f64 / self.small.len() as f64
+            };
+            let within = [share(|off| off.abs() < 1.0), share(|off| off.abs() < 2.0)];
+            // Of a normal distribution 0.68 and 0.95.
+            let holds = (0.5..0.86).contains(&within[0]) && within[1] > 0.84;
+            // The mean of all boards, each counted as much as its error is small.
+            let weight = |estimate: &Measured| (errors_times * estimate.error).powi(-2);
+            let sum: f64 = self.large.iter().map(weight).sum();
+            let mean = self.large.iter().map(|large| weight(large) * times * large.value).sum::<f64>() / sum;
+            let of_all = (mean - 1.0) * sum.sqrt();
+            let farthest = self.large.iter().map(off).fold(0.0, |far: f64, off| far.max(off.abs()));
+            (!holds || farthest > 3.5 || of_all.abs() > 3.0).then(|| {
+                format!("within 1 and 2 errors {within:?}; errors off: all {of_all:.2}, one {farthest:.2}")
+            })
+        }
+    }
+
+    /// The solutions of boards by samples of halves are the published ones within the errors that go with them. Seconds
+    /// up to n = 21, minutes up to 26, where QUEENS_HALVES can have it go.
     #[test]
-    fn three_standard_errors_are_enough_for_halves() {
+    fn estimates_by_halves_are_off_by_their_errors() {
         let largest =
             std::env::var("QUEENS_HALVES").map_or(21, |n| n.parse().expect("QUEENS_HALVES is a number"));
-        let boards = BoardSize::range(20, largest);
-        let deviations: Vec<f64> = boards.map(|n| deviation(n, Method::Halves, 64)).collect();
-        assert!(deviations.iter().all(|deviation| deviation.abs() < 3.0), "{deviations:?}");
+        let mut estimates = Estimates::default();
+        for n in BoardSize::range(18, largest) {
+            // There are 72 samples at n = 18 and 276 at n = 19, each a whole part.
+            let n_estimates = match n.get() {
+                18 => 1,
+                19 => 3,
+                24.. => 8,
+                _ => 40,
+            };
+            estimates.add(n, n_estimates, 32);
+        }
+        assert_eq!(estimates.fault(1.0, 1.0), None);
+        // A bias would be found, and so would errors that are stated too small or too large.
+        for (times, errors_times) in [(1.1, 1.0), (0.9, 1.0), (1.0, 0.5), (1.0, 2.0)] {
+            assert!(estimates.fault(times, errors_times).is_some(), "{times}, {errors_times}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use queens_solver::Kernel;
 use serde_json::Value;
 
 use crate::binary;
@@ -211,8 +212,15 @@ impl Coordinator {
 #[track_caller]
 #[must_use]
 pub fn worker(url: &str, name: &str) -> Running {
+    worker_with(url, name, Kernel::Portable)
+}
+
+/// Starts a worker with one thread and this kernel.
+#[track_caller]
+#[must_use]
+pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
     let mut command = clean(Command::new(binary("queens-worker")));
-    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
+    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", kernel.name()]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Running::start_redirected(&mut command)
 }

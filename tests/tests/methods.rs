@@ -1,15 +1,20 @@
 //! Jobs of both methods through clusters of real processes.
+//!
+//! With the environment variable `QUEENS_FAULTS` set to `full`, 20 queens are counted by halves, which takes minutes.
 
+use std::env;
+use std::process::Command;
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::audit;
 use queens_proto::pb;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Method, published};
-use queens_tests::cluster::Coordinator;
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, Method, published};
+use queens_tests::cluster::{Coordinator, worker_with};
 use queens_tests::http;
-use queens_tests::process::{queens, run, wait_at_most, wait_until};
+use queens_tests::process::{clean, queens, run, wait_at_most, wait_until};
+use queens_tests::{binary, say};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -54,6 +59,45 @@ fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
     let proved: Vec<_> = audits.iter().map(|audit| (audit.job.method, audit.total)).collect();
     assert_eq!(proved, Method::ALL.map(|method| (method, solutions(N))));
     assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
+}
+
+/// A worker is killed when a third is recorded; another goes on, and `check` proves the sum from the records.
+#[test]
+fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
+    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let kernel = Kernel::best();
+    let n = match kernel {
+        _ if full => 20,
+        Kernel::Portable => N,
+        _ => 17,
+    };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let job = submit(&coordinator, n, Method::Halves);
+    let fraction = |status: &Value| status["fraction"].as_f64().expect("a number");
+    let victim = worker_with(&coordinator.url(), "victim", kernel);
+    let limit = Duration::from_secs(if full { 1800 } else { 120 });
+    let status = wait_at_most(limit, "a third of the count", || {
+        Some(coordinator.status(&job)).filter(|status| fraction(status) > 0.33)
+    });
+    victim.kill();
+    let killed_at = fraction(&coordinator.status(&job));
+    assert!(status["state"] == "running" && killed_at < 0.9, "killed too late, at {killed_at}: {status}");
+    let _other = worker_with(&coordinator.url(), "other", kernel);
+    let done = wait_at_most(limit, "the count", || {
+        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+    });
+    assert_eq!((&done["method"], &done["agrees"]), (&"halves".into(), &true.into()));
+    assert_eq!(done["solutions"], solutions(n).to_string().as_str());
+    let contributions = coordinator.queens(["contributions", &job]).stdout;
+    assert!(["victim", "other"].iter().all(|name| contributions.contains(name)), "{contributions}");
+    coordinator.stop();
+    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check.arg("check").arg(&data_dir);
+    let proved = run(check);
+    assert!(proved.status.success() && proved.stdout.contains(&solutions(n).to_string()), "{proved:?}");
+    say(&format!("Q({n}) = {} by halves; a worker killed at {:.0} %", solutions(n), 100.0 * killed_at));
 }
 
 /// A worker of a program that knows the search alone.

@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use crate::{BoardSize, Count, Kernel, Method, Plan, SplitMix, Symmetry, parts_in_counting_order, published};
+use crate::{
+    BoardSize, Count, Kernel, Method, Plan, Sampler, SplitMix, Symmetry, parts_in_counting_order, published,
+};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -34,7 +36,8 @@ fn largest(in_seconds: u8) -> u8 {
 
 #[test]
 fn totals_are_the_published_counts() {
-    for n in 0..=largest(13) {
+    // Beyond 16 it takes hours.
+    for n in 0..=largest(13).min(16) {
         check_total(n, Kernel::Portable);
     }
 }
@@ -113,6 +116,37 @@ fn estimated_work_is_near_the_work() {
         }
         let (whole, parts) = (estimated / work, (squares / work).sqrt());
         assert!((whole - 1.0).abs() < 0.15 && parts < 0.25, "n = {n}: {whole}, {parts}");
+    }
+}
+
+/// Of boards that are too large to count, some parts are looked at, the work of which many descents find.
+///
+/// What plans estimate comes from how far columns are from each other; descents know nothing of that.
+#[test]
+#[expect(clippy::print_stdout, reason = "the report of a long test")]
+fn estimated_work_is_near_what_descents_find() {
+    const N_DESCENTS: u32 = 1 << 13;
+    for n in 20..=largest(20) {
+        let (plan, sampler) = (plan(n), Sampler::new(size(n), Method::Halves));
+        let n_parts = plan.parts().len();
+        let n_each = sampler.n_samples() / n_parts;
+        // Sums over parts of the work, of the squares of what plans and descents differ by, and of the squares of what
+        // descents err by; the squares in proportion to the work.
+        let (mut work, mut differences, mut errors) = (0.0, 0.0, 0.0);
+        for part in (0..n_parts).step_by(n_parts / 40) {
+            let found: Vec<f64> =
+                (0..n_each).map(|i| sampler.nodes(part + i * n_parts, N_DESCENTS)).collect();
+            let sum: f64 = found.iter().sum();
+            let squares: f64 = found.iter().map(|one| (one * n_each as f64 - sum).powi(2)).sum();
+            let estimated = plan.parts()[part].choice().work as f64;
+            work += sum;
+            differences += (estimated - sum).powi(2) / sum.max(1.0);
+            errors += squares / (n_each * (n_each - 1)) as f64 / sum.max(1.0);
+        }
+        let [error, difference] =
+            [errors, differences - errors].map(|squares| (squares.max(0.0) / work).sqrt());
+        println!("n = {n}: plans err by {difference:.3}, descents by {error:.3}");
+        assert!(error < 0.1 && difference < 0.25, "n = {n}: {difference}, by descents good to {error}");
     }
 }
 

@@ -1,0 +1,209 @@
+//! How long the subproblems of halves take, and whether their work tells it: `cargo bench -p queens-solver --bench
+//! subproblems -- 20 24`; without numbers for n = 20 to 28.
+//!
+//! Of each board some subproblems that are spread evenly over all are counted, for the mean; each twice, first with
+//! nothing kept of others, then with the lists of its columns, which neighbours share. Then those whose columns are
+//! farthest apart, which take longest. At last, up to n = 24, some of some parts, for the time that a unit of work takes in
+//! each. Times are those of one thread on a processor.
+
+#![expect(clippy::print_stdout, reason = "the report")]
+
+use std::error::Error;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use queens_solver::{BoardSize, Count, Kernel, Method, Part, Plan, PlannedPart, SplitMix};
+
+/// How long to count for the mean, for the longest, and for the parts.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Sets of columns of which some subproblems are counted to find the longest.
+const N_SETS: u32 = 6;
+
+/// Sets whose spread is looked at: all of even boards, up to n = 24.
+const MOST_SETS: u64 = 3_000_000;
+
+/// Parts whose time a unit is compared.
+const N_PARTS: usize = 30;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The time this thread was on a processor, in seconds.
+fn process_time() -> io::Result<f64> {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds = stat.split_whitespace().next().and_then(|first| first.parse::<f64>().ok());
+    nanoseconds.map(|nanoseconds| nanoseconds / 1e9).ok_or_else(|| io::Error::other("no times of threads"))
+}
+
+/// What a subproblem counts to, and its seconds: with nothing kept, and with its lists.
+fn timed(part: &PlannedPart, number: u64) -> io::Result<(Count, [f64; 2])> {
+    let mut subproblems = part.subproblems();
+    let mut count = || subproblems.count(number..number + 1, Kernel::best(), &NEVER).unwrap_or_default();
+    let before = process_time()?;
+    let first = count();
+    let between = process_time()?;
+    assert_eq!(first, count());
+    Ok((first, [between - before, process_time()? - between]))
+}
+
+/// How many numbers a set of columns has.
+fn n_numbers_of_set(part: &PlannedPart, n: BoardSize) -> Result<u64, Box<dyn Error>> {
+    let Part::Halves(halves) = part.part() else { return Err("not of halves".into()) };
+    let powers = (0..=3).map(|n_digits| u64::from(n.get() / 2).pow(n_digits));
+    let of_first = powers.filter(|power| halves.columns_of(0) == halves.columns_of(power - 1));
+    of_first.max().ok_or_else(|| "a set has a number".into())
+}
+
+/// How far apart the columns of both halves are: the logarithm of how likely it is that no two queens in random rows
+/// attack each other, if all pairs were independent.
+fn spread(n: BoardSize, halves: [u32; 2]) -> f64 {
+    let m = f64::from(n.get() / 2);
+    let mut spread = 0.0;
+    for columns in halves {
+        for distance in 1..n.get() / 2 {
+            let n_pairs = (columns & columns >> distance).count_ones();
+            spread += f64::from(n_pairs) * (1.0 - 2.0 * (m - f64::from(distance)) / (m * (m - 1.0))).ln();
+        }
+    }
+    spread
+}
+
+/// A set of columns: a part's numbers from the first on.
+struct Set<'a> {
+    part: &'a PlannedPart,
+    first: u64,
+    spread: f64,
+}
+
+/// The sets of columns with the greatest spread, of those that are looked at.
+fn farthest_apart(plan: &Plan) -> Result<Vec<Set<'_>>, Box<dyn Error>> {
+    let mut sets = Vec::new();
+    let n_all: u64 = plan.parts().iter().map(|part| part.choice().n_subproblems).sum();
+    for part in plan.parts() {
+        let n_numbers = n_numbers_of_set(part, plan.n())?;
+        let step = n_numbers * (n_all / n_numbers).div_ceil(MOST_SETS);
+        let Part::Halves(halves) = part.part() else { continue };
+        for first in (0..part.choice().n_subproblems).step_by(usize::try_from(step)?) {
+            let columns = halves.columns_of(first).ok_or("it has this number")?;
+            sets.push(Set { part, first, spread: spread(plan.n(), columns) });
+        }
+        sets.sort_by(|a: &Set<'_>, b| b.spread.total_cmp(&a.spread));
+        // Those that are not canonical hold nothing.
+        sets.truncate(8 * N_SETS as usize);
+    }
+    Ok(sets)
+}
+
+/// Subproblems spread evenly over all: the mean time of all of them, with nothing kept and with their lists.
+fn mean(plan: &Plan) -> io::Result<()> {
+    let n_all: u64 = plan.parts().iter().map(|part| part.choice().n_subproblems).sum();
+    let (began, mut random) = (Instant::now(), SplitMix::new(plan.n().get().into()));
+    let (mut n_counted, mut n_with_work) = (0_u32, 0_u32);
+    let (mut sums, mut squares, mut longest) = ([0.0; 2], 0.0, 0.0);
+    while began.elapsed() < TIME {
+        let mut place = random.next() % n_all;
+        let part = plan.parts().iter().find(|part| {
+            let is_here = place < part.choice().n_subproblems;
+            place -= if is_here { 0 } else { part.choice().n_subproblems };
+            is_here
+        });
+        let Some(part) = part else { continue };
+        let (count, seconds) = timed(part, place)?;
+        n_counted += 1;
+        n_with_work += u32::from(count.nodes > 0);
+        sums = [sums[0] + seconds[0], sums[1] + seconds[1]];
+        squares += seconds[1] * seconds[1];
+        longest = f64::max(longest, seconds[0]);
+    }
+    let n = f64::from(n_counted);
+    let error = (squares - sums[1] * sums[1] / n).max(0.0).sqrt();
+    println!(
+        "  {n_all} subproblems, {n_counted} counted, {n_with_work} of them with work: mean of all {:.4} s alone, \
+         {:.4} ± {:.4} s with lists at hand; of those with work {:.4} s and {:.4} s; longest {longest:.2} s",
+        sums[0] / n,
+        sums[1] / n,
+        error / n,
+        sums[0] / f64::from(n_with_work),
+        sums[1] / f64::from(n_with_work),
+    );
+    Ok(())
+}
+
+/// The longest of those whose columns are farthest apart.
+fn longest(plan: &Plan) -> Result<(), Box<dyn Error>> {
+    let (mut random, mut n_counted, mut n_sets, mut longest) = (SplitMix::new(1), 0, 0, [0.0_f64; 2]);
+    for Set { part, first, .. } in farthest_apart(plan)? {
+        let n_numbers = n_numbers_of_set(part, plan.n())?;
+        let began = Instant::now();
+        let mut n_with_work = 0;
+        for _ in 0..n_numbers {
+            let (count, seconds) = timed(part, first + random.next() % n_numbers)?;
+            n_with_work += u32::from(count.nodes > 0);
+            longest = [longest[0].max(seconds[0]), longest[1].max(seconds[1])];
+            if began.elapsed() > TIME / N_SETS {
+                break;
+            }
+        }
+        n_counted += n_with_work;
+        n_sets += u32::from(n_with_work > 0);
+        if n_sets == N_SETS {
+            break;
+        }
+    }
+    println!(
+        "  longest of {n_counted} in the {n_sets} sets farthest apart: {:.2} s alone, {:.2} s with lists",
+        longest[0], longest[1],
+    );
+    Ok(())
+}
+
+/// Seconds for 10^9 units of work, in parts spread evenly over all: of each some sets of columns, with all their numbers
+/// one after another, as in a count.
+fn seconds_a_unit(plan: &Plan) -> Result<(), Box<dyn Error>> {
+    let mut random = SplitMix::new(2);
+    let mut all = Vec::new();
+    for part in plan.parts().iter().step_by(plan.parts().len().div_ceil(N_PARTS)) {
+        let n_numbers = n_numbers_of_set(part, plan.n())?;
+        let n_sets = part.choice().n_subproblems / n_numbers;
+        let (mut nodes, mut seconds) = (0, 0.0);
+        let began = Instant::now();
+        while began.elapsed() < TIME * 2 / u32::try_from(N_PARTS)? {
+            let from = random.next() % n_sets * n_numbers;
+            let before = process_time()?;
+            let counted = part.subproblems().count(from..from + n_numbers, Kernel::best(), &NEVER);
+            seconds += process_time()? - before;
+            nodes += counted.unwrap_or_default().nodes;
+        }
+        if nodes > 0 {
+            all.push((seconds / nodes as f64 * 1e9, part.choice().work as f64));
+        }
+    }
+    // Each part as often as it has work: where there is hardly any, time goes to the lists.
+    let sum: f64 = all.iter().map(|(_, work)| work).sum();
+    let mean = all.iter().map(|(one, work)| one * work).sum::<f64>() / sum;
+    let variance = all.iter().map(|(one, work)| (one - mean).powi(2) * work).sum::<f64>() / sum;
+    println!(
+        "  {mean:.3} s for 10^9 units, relative standard deviation {:.3} over {} parts, by their work",
+        variance.sqrt() / mean,
+        all.len(),
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let boards = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect::<Vec<u8>>();
+    for n in if boards.is_empty() { (20..=28).collect() } else { boards } {
+        let plan =
+            Plan::new(BoardSize::new(n)?, Method::Halves, NonZeroUsize::MIN, &NEVER).ok_or("stopped")?;
+        println!("n = {n}, {}", Kernel::best());
+        mean(&plan)?;
+        longest(&plan)?;
+        // Beyond that a set takes too long.
+        if n <= 24 {
+            seconds_a_unit(&plan)?;
+        }
+    }
+    Ok(())
+}
