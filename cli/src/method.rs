@@ -21,9 +21,8 @@ const HALVES_FROM: u8 = 19;
 /// From here on halves are faster with any kernel of vectors.
 const HALVES_ALWAYS_FROM: u8 = 24;
 
-/// The largest board for which halves are taken unasked: of larger ones it is not proved yet that the lists of a thread
-/// stay within 512 MB.
-const HALVES_TO: u8 = 26;
+/// The largest board for which halves are taken unasked: of larger ones nobody knows yet what they take.
+const HALVES_TO: u8 = 28;
 
 /// From here on halves are faster by so much that it does not depend on the machine.
 const HALVES_IN_CLUSTERS_FROM: u8 = 22;
@@ -34,7 +33,6 @@ const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 }
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
     /// How to count: 'search' below crosses, join 'halves', or 'auto' for what is faster for this board on this machine
-    /// (search from n = 27 on, until the memory of halves is bounded there)
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "auto")]
     method: MethodChoice,
 }
@@ -158,6 +156,8 @@ mod tests {
         for (n, kernel, method) in [
             (18, Kernel::Avx512, Method::Search),
             (24, Kernel::Avx2, Method::Halves),
+            (28, Kernel::Avx512, Method::Halves),
+            (29, Kernel::Avx512, Method::Search),
             (27, Kernel::Portable, Method::Search),
         ] {
             let n = BoardSize::new(n).expect("a board size");

@@ -1,59 +1,87 @@
 //! What joining halves takes in proportion to searching: `cargo bench -p queens-solver --bench halves -- 20 22 24`.
 //!
 //! Of each board some samples are counted by either method in turn, on one thread, and the whole board's time is
-//! estimated from them as time a unit of work times the board's estimated work. A second number `avx2` counts with that
-//! kernel. What is counted does not depend on the kernel, which is asserted by tests, not here.
+//! estimated from them as time a unit of work times the board's estimated work. Samples of halves are subproblems that
+//! follow each other, as workers count them: lists are made for the first of them that needs them. A further argument
+//! `avx2` counts with that kernel, `two` on two threads at once. What is counted does not depend on the kernel, which is
+//! asserted by tests, not here.
 
 #![expect(clippy::print_stdout, reason = "the report")]
 
 use std::error::Error;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use std::{fs, io};
+use std::{fs, io, thread};
 
-use queens_solver::{BoardSize, Kernel, Method, Sampler};
+use queens_solver::{BoardSize, Kernel, Method, Plan, Sampler, SplitMix};
 
 /// Turns of each method.
 const TURNS: usize = 12;
 
 /// How long a turn goes on.
-const TURN: Duration = Duration::from_millis(1500);
+const TURN: Duration = Duration::from_secs(3);
 
 /// Descents that estimate the work of a sample's part.
 const N_DESCENTS: u32 = 256;
 
-/// One method's samples of a board.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// What one or several turns took and counted.
+#[derive(Clone, Copy, Default)]
 struct Counted {
-    sampler: Sampler,
-    next: usize,
-    /// Of the samples that were counted, each as often as it stands for others.
     seconds: f64,
     nodes: f64,
 }
 
 impl Counted {
-    fn new(n: BoardSize, method: Method) -> Self {
-        Self { sampler: Sampler::new(n, method), next: 0, seconds: 0.0, nodes: 0.0 }
+    fn add(&mut self, other: Self) {
+        self.seconds += other.seconds;
+        self.nodes += other.nodes;
     }
+}
 
-    /// Counts samples for a while.
-    fn turn(&mut self, kernel: Kernel) -> io::Result<()> {
-        let began = Instant::now();
-        while began.elapsed() < TURN {
-            let part = self.sampler.part(self.next % self.sampler.n_samples());
-            self.next += 1;
-            let before = process_time()?;
-            let count = part.count(kernel);
-            self.seconds += (process_time()? - before).as_secs_f64() * part.stands_for();
-            self.nodes += count.nodes as f64 * part.stands_for();
+/// Counts samples of the search for a while: every `step`-th from `first` on.
+fn search(sampler: &Sampler, kernel: Kernel, first: usize, step: usize) -> io::Result<Counted> {
+    let mut counted = Counted::default();
+    let began = Instant::now();
+    for number in (first..).step_by(step) {
+        let part = sampler.part(number % sampler.n_samples());
+        let before = process_time()?;
+        let count = part.count(kernel);
+        counted.add(Counted { seconds: (process_time()? - before).as_secs_f64(), nodes: count.nodes as f64 });
+        if began.elapsed() > TURN {
+            break;
         }
-        Ok(())
     }
+    Ok(counted)
+}
 
-    /// Estimates what the whole board takes, in seconds.
-    fn board_time(&self) -> f64 {
-        let works = (0..self.sampler.n_samples()).map(|number| self.sampler.nodes(number, N_DESCENTS));
-        self.seconds / self.nodes * works.sum::<f64>()
+/// Counts subproblems of halves that follow each other for a while, from a random one on: of parts with more work more
+/// often.
+fn halves(plan: &Plan, kernel: Kernel, random: &mut SplitMix) -> Result<Counted, Box<dyn Error>> {
+    let mut left = board_work(plan) * random.below(1 << 30) as f64 / f64::from(1 << 30);
+    let mut chosen = plan.parts().iter().filter(|part| {
+        left -= part.choice().work as f64;
+        left < 0.0
+    });
+    let part = chosen.next().or(plan.parts().last()).ok_or("no parts")?;
+    let n_subproblems = part.choice().n_subproblems;
+    let from = random.below(usize::try_from(n_subproblems)?) as u64;
+    let mut subproblems = part.subproblems();
+    let mut counted = Counted::default();
+    let began = Instant::now();
+    for number in (from..n_subproblems).take_while(|_| began.elapsed() < TURN) {
+        let before = process_time()?;
+        let count = subproblems.count(number..number + 1, kernel, &NEVER).ok_or("stopped by nobody")?;
+        counted.add(Counted { seconds: (process_time()? - before).as_secs_f64(), nodes: count.nodes as f64 });
     }
+    Ok(counted)
+}
+
+/// What a plan estimates the work of a board to be.
+fn board_work(plan: &Plan) -> f64 {
+    plan.parts().iter().map(|part| part.choice().work as f64).sum()
 }
 
 /// The time this thread was on a processor.
@@ -63,21 +91,48 @@ fn process_time() -> io::Result<Duration> {
     nanoseconds.map(Duration::from_nanos).ok_or_else(|| io::Error::other("no times of threads"))
 }
 
+/// Does the same on so many threads at once; the sum of what they counted.
+fn on_threads(
+    n_threads: usize,
+    count: impl Fn(usize) -> Result<Counted, Box<dyn Error>> + Sync,
+) -> Result<Counted, Box<dyn Error>> {
+    let counted = thread::scope(|scope| {
+        let count = &count;
+        let one = |i| scope.spawn(move || count(i).map_err(|error| error.to_string()));
+        let threads: Vec<_> = (0..n_threads).map(one).collect();
+        threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect::<Vec<_>>()
+    });
+    let mut sum = Counted::default();
+    for counted in counted {
+        sum.add(counted?);
+    }
+    Ok(sum)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let kernel = if args.iter().any(|arg| arg == "avx2") { Kernel::Avx2 } else { Kernel::best() };
+    let n_threads = if args.iter().any(|arg| arg == "two") { 2 } else { 1 };
     let boards = args.iter().filter_map(|arg| arg.parse().ok()).collect::<Vec<u8>>();
     for n in if boards.is_empty() { vec![20, 22, 24] } else { boards } {
         let n = BoardSize::new(n)?;
-        let mut methods = [Method::Search, Method::Halves].map(|method| Counted::new(n, method));
-        for _ in 0..TURNS {
-            for method in &mut methods {
-                method.turn(kernel)?;
-            }
+        let sampler = Sampler::new(n, Method::Search);
+        let plan = Plan::new(n, Method::Halves, NonZeroUsize::MIN, &NEVER).ok_or("nobody stops it")?;
+        let mut of_methods = [Counted::default(); 2];
+        for turn in 0..TURNS {
+            let step = TURNS * n_threads;
+            of_methods[0].add(on_threads(n_threads, |thread| {
+                Ok(search(&sampler, kernel, turn * n_threads + thread, step)?)
+            })?);
+            of_methods[1].add(on_threads(n_threads, |thread| {
+                halves(&plan, kernel, &mut SplitMix::new((turn * n_threads + thread) as u64))
+            })?);
         }
-        let [search, halves] = methods.map(|method| method.board_time());
+        let [by_search, by_halves] = of_methods.map(|counted| counted.seconds / counted.nodes);
+        let search_work = (0..sampler.n_samples()).map(|number| sampler.nodes(number, N_DESCENTS));
+        let (search, halves) = (by_search * search_work.sum::<f64>(), by_halves * board_work(&plan));
         println!(
-            "n = {n}, {kernel}: search {search:.3e} s, halves {halves:.3e} s, ratio {:.3}",
+            "n = {n}, {kernel}, threads: {n_threads}: search {search:.3e} s, halves {halves:.3e} s, ratio {:.3}",
             halves / search
         );
     }

@@ -64,6 +64,7 @@ mod leaf;
 mod lines;
 #[cfg(target_arch = "x86_64")]
 mod lower;
+mod memory;
 mod parts;
 #[cfg(target_arch = "x86_64")]
 mod placements;
@@ -87,6 +88,7 @@ mod vectored;
 mod vectors;
 mod work;
 
+pub(crate) use self::memory::most_memory;
 pub use self::parts::HalvesPart;
 pub(crate) use self::parts::{HALVES_DECOMPOSITION_VERSION, parts_in_lexicographic_order};
 pub(crate) use self::sample::{HalvesSample, HalvesSampler};

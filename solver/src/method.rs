@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::halves::HALVES_DECOMPOSITION_VERSION;
+use crate::board::BoardSize;
+use crate::halves::{HALVES_DECOMPOSITION_VERSION, most_memory};
+use crate::kernel::Kernel;
 use crate::search_plan::DECOMPOSITION_VERSION;
 
 /// How a board is cut into parts, and what counts them. The methods share nothing but the board, so that each checks
@@ -38,6 +40,17 @@ impl Method {
         match self {
             Self::Search => "node",
             Self::Halves => "unit",
+        }
+    }
+
+    /// What a thread with this kernel keeps in lists at most, in bytes: 0 where it keeps none; absent where nothing bounds
+    /// it, which is so for halves by the portable kernel, and from n = 30 on by any.
+    #[must_use]
+    pub fn most_memory(self, n: BoardSize, kernel: Kernel) -> Option<usize> {
+        match self {
+            Self::Search => Some(0),
+            Self::Halves if kernel == Kernel::Portable => None,
+            Self::Halves => most_memory(n),
         }
     }
 

@@ -77,6 +77,8 @@ struct EstimateAnswer {
     wall_seconds_range: [f64; 2],
     nodes: f64,
     nodes_per_core_second: f64,
+    /// What the lists of a thread take at most; absent where nothing bounds it.
+    bytes_per_thread: Option<usize>,
     solutions: f64,
     solutions_range: [f64; 2],
     published: Option<String>,
@@ -127,6 +129,7 @@ fn answer(
         wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
         nodes: board_nodes.value,
         nodes_per_core_second: if core_time.value > 0.0 { board_nodes.value / core_time.value } else { 0.0 },
+        bytes_per_thread: sampler.method().most_memory(args.board.n, args.kernel.kernel()),
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),
@@ -153,10 +156,15 @@ fn text(answer: &EstimateAnswer) -> String {
         Some(published) => format!("published: {published}"),
         None => format!("{fewest:.2e} to {most:.2e}, none published"),
     };
+    let memory = match answer.bytes_per_thread {
+        Some(0) => String::new(),
+        Some(bytes) => format!("\nmemory: at most {} MiB for each thread", bytes >> 20),
+        None => "\nmemory: nobody knows how much for a thread".to_owned(),
+    };
     let threads = plural(answer.threads, "thread");
     format!(
         "Q({n}): {core_time} by {method} with the {kernel} kernel of this machine\n\
-         {cores}: {wall_time}\n\
+         {cores}: {wall_time}{memory}\n\
          {}, {} each core-second; {} ({solutions})\n\
          from {sample} of {crosses} {}, probed for {:.1} s on {threads}",
         work(*method, &about(answer.nodes)),

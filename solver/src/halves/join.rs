@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::board::BoardSize;
 use crate::halves::columns::{Columns, Middle};
 use crate::halves::footprint::Half;
 use crate::halves::leaf::{Below, Centre, Leaf};
@@ -156,18 +157,19 @@ impl<V: Vectors> Join<V> {
         if stop.load(Ordering::Relaxed) {
             return None;
         }
-        // Where a second lower queen is asked for, the lists are too large to be kept for other upper queens. Then they
-        // need not hold what the first upper queen attacks.
-        let only = upper_1.filter(|_| lower_2.is_some());
-        let lower_of = Some((lower_1, lower_2, only));
+        // Lists of a second lower queen alone are not kept for other upper queens. Then they need not hold what the
+        // first upper queen attacks.
+        let second = lower_2.filter(|_| !self.shape.keeps_lower);
+        let only = upper_1.filter(|_| second.is_some());
+        let lower_of = Some((lower_1, second, only));
         if self.lower_of != lower_of {
-            let first = match lower_2 {
+            let first = match second {
                 Some(lower_2) => Path::of(&[lower_1, lower_2]),
                 None => Path::of(&[lower_1]),
             };
             let first = First {
                 path: first,
-                n_rows: if lower_2.is_some() { 2 } else { 1 },
+                n_rows: if second.is_some() { 2 } else { 1 },
                 attacked: only.map_or(0, |rank| halves.upper.footprint(1, rank)),
                 split: halves.weighing == Weighing::Split,
             };
@@ -188,7 +190,9 @@ impl<V: Vectors> Join<V> {
             self.level_of = Some((lower_1, upper_1));
         }
         let mut second = None;
-        for group in &self.lower.groups {
+        let asked =
+            |group: &&Group| lower_2.is_none_or(|rank| self.shape.group == 1 || rank == group.path[1]);
+        for group in self.lower.groups.iter().filter(asked) {
             let level = if self.shape.group <= 2 {
                 &self.levels[0]
             } else {
@@ -250,8 +254,12 @@ impl<V: Vectors> Join<V> {
         Some(())
     }
 
+    /// The size of the board.
+    pub(crate) const fn n(&self) -> BoardSize {
+        self.middle.n()
+    }
+
     /// The memory of the lists, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.found.memory()
             + self.upper_parts.memory()

@@ -55,13 +55,10 @@ impl Lines {
 
     /// Makes room for so many lines, and keeps what was written.
     pub(crate) fn keep(&mut self, n: usize) {
-        if self.0.len() < n {
-            self.0.resize(n, Line::NONE);
-        }
+        grow(&mut self.0, n);
     }
 
     /// The memory they take, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.0.capacity() * size_of::<Line>()
     }
@@ -78,6 +75,16 @@ impl Deref for Lines {
 impl DerefMut for Lines {
     fn deref_mut(&mut self) -> &mut [Line] {
         &mut self.0
+    }
+}
+
+/// Makes lines at least `n`, with less to spare than vectors take by themselves, as they are most of the memory.
+fn grow(lines: &mut Vec<Line>, n: usize) {
+    if lines.len() < n {
+        if lines.capacity() < n {
+            lines.reserve_exact(n + n / 8 - lines.len());
+        }
+        lines.resize(n, Line::NONE);
     }
 }
 
@@ -103,9 +110,7 @@ impl Words {
     /// Makes room for so many words behind the end.
     pub(crate) fn reserve(&mut self, n: usize) {
         let n_lines = (self.len + n).div_ceil(8);
-        if self.lines.len() < n_lines {
-            self.lines.resize(n_lines, Line::NONE);
-        }
+        grow(&mut self.lines, n_lines);
     }
 
     /// The first word, and the room behind it.
@@ -142,7 +147,6 @@ impl Words {
     }
 
     /// The memory they take, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.lines.capacity() * size_of::<Line>()
     }

@@ -250,7 +250,6 @@ impl Lower {
     }
 
     /// The memory it takes, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.planes.memory()
             + [&self.codes, &self.words, &self.ranks].map(Words::memory).iter().sum::<usize>()

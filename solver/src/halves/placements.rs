@@ -196,7 +196,6 @@ pub(crate) struct Parts {
 #[derive(Debug, Default)]
 pub(crate) struct Found(Vec<(u16, Head)>);
 
-#[cfg(test)]
 impl Found {
     /// The memory they take, in bytes.
     pub(crate) fn memory(&self) -> usize {
@@ -256,7 +255,6 @@ impl Parts {
     }
 
     /// The memory they take, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         size_of::<PlacedHead>() * self.heads.capacity()
             + [&self.attacks, &self.words, &self.ranks].map(Words::memory).iter().sum::<usize>()

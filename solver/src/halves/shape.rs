@@ -22,6 +22,9 @@ pub(crate) struct Shape {
     pub(crate) run: u8,
     /// Whether all upper placements are kept for other lower queens.
     pub(crate) keeps_upper: bool,
+    /// Whether the lower placements of all second queens are made at once where one is asked for, and kept for other upper
+    /// queens.
+    pub(crate) keeps_lower: bool,
 }
 
 impl Shape {
@@ -41,13 +44,27 @@ impl Shape {
             13 => (2, 2, 3, 7),
             _ => (3, 3, 4, 8),
         };
-        Self::with(m, (upper, group, leaf, head), m <= 12)
+        Self::with(m, (upper, group, leaf, head), m <= 12, m <= 13)
     }
 
     /// A shape with these upper, group and leaf rows, and at least so many rows of heads.
-    pub(crate) fn with(m: u8, (upper, group, leaf, head): (u8, u8, u8, u8), keeps_upper: bool) -> Self {
-        let n_tables = ((m - leaf) / 2).min(4);
+    pub(crate) fn with(
+        m: u8,
+        (upper, group, leaf, head): (u8, u8, u8, u8),
+        keeps_upper: bool,
+        keeps_lower: bool,
+    ) -> Self {
+        // Work is told by two lower queens, so the second is none that is looked up.
+        let n_tables = ((m - leaf.max(2)) / 2).min(4);
         let run = m - 2 * n_tables;
-        Self { head: head.max(run).max(leaf), upper, group, leaf, run, keeps_upper }
+        Self {
+            head: head.max(run).max(leaf),
+            upper,
+            group,
+            leaf,
+            run,
+            keeps_upper,
+            keeps_lower: keeps_lower && group > 1,
+        }
     }
 }

@@ -145,7 +145,6 @@ impl Upper {
     }
 
     /// The memory it takes, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.words.memory()
     }
@@ -195,7 +194,6 @@ impl Level {
     }
 
     /// The memory it takes, in bytes.
-    #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.words.memory() + self.equal.iter().map(Words::memory).sum::<usize>()
     }

@@ -6,6 +6,7 @@ use crate::halves::avx2::Avx2;
 use crate::halves::avx512::Avx512;
 use crate::halves::columns::Middle;
 use crate::halves::join::{Join, Joined};
+use crate::halves::memory::most_memory;
 use crate::halves::parts::Subproblem;
 use crate::halves::shape::Shape;
 use crate::kernel::Kernel;
@@ -46,10 +47,26 @@ impl Vectored {
     }
 
     /// Counts the pairs of a subproblem on a board it [serves](Self::serves); `None` if it was stopped.
+    ///
+    /// Lists that are larger than a thread [may have](most_memory) are not kept for the next. No set of columns is known that
+    /// has such.
     pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
-        match self.0.as_mut()? {
-            Joiner::Avx512(join) => join.count(subproblem, stop),
-            Joiner::Avx2(join) => join.count(subproblem, stop),
+        let (joined, n) = match self.0.as_mut()? {
+            Joiner::Avx512(join) => (join.count(subproblem, stop), join.n()),
+            Joiner::Avx2(join) => (join.count(subproblem, stop), join.n()),
+        };
+        if most_memory(n).is_none_or(|most| self.memory() > most) {
+            self.0 = None;
+        }
+        joined
+    }
+
+    /// What its lists take, in bytes.
+    fn memory(&self) -> usize {
+        match &self.0 {
+            Some(Joiner::Avx512(join)) => join.memory(),
+            Some(Joiner::Avx2(join)) => join.memory(),
+            None => 0,
         }
     }
 }
@@ -59,44 +76,45 @@ mod tests {
     use super::*;
     use crate::board::BoardSize;
     use crate::halves::columns::members;
-    use crate::halves::parts::{Given, parts_in_lexicographic_order};
+    use crate::halves::parts::{Given, HalvesPart, parts_in_lexicographic_order};
+    use crate::halves::spread::Spread;
     use crate::halves::vectors::Vectors;
     use crate::split_mix::SplitMix;
 
-    const MIB: usize = 1 << 20;
-
-    impl Vectored {
-        fn memory(&self) -> usize {
-            match &self.0 {
-                Some(Joiner::Avx512(join)) => join.memory(),
-                Some(Joiner::Avx2(join)) => join.memory(),
-                None => 0,
-            }
-        }
-    }
-
-    /// Lists take no more than what machines are asked for; and a stop is heard, after which the same is counted.
-    #[track_caller]
-    fn check(n: u8, limit: usize) {
-        let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
-        let n = BoardSize::new(n).expect("a board size");
+    /// A subproblem whose columns are far apart, so that there are many placements: the farthest of some thousands.
+    fn wide(n: BoardSize) -> (HalvesPart, Subproblem) {
+        let spread = Spread::new(n);
         let parts = parts_in_lexicographic_order(n);
         let mut random = SplitMix::new(u64::from(n.get()));
-        let (part, subproblem) = loop {
+        let sets = (0..4000).map(|_| {
             let part = parts[random.below(parts.len())];
-            let number = random.below(usize::try_from(part.n_subproblems()).expect("64 bits"));
-            let subproblem = part.subproblem(number as u64);
-            if subproblem.factor > 0 {
-                break (part, subproblem);
-            }
-        };
+            (part, random.below(usize::try_from(part.n_sets()).expect("64 bits")) as u64)
+        });
+        let spread = |(part, rank): &(HalvesPart, u64)| spread.of_set(part.middle(), part.set(*rank));
+        let (part, rank) = sets.max_by(|a, b| spread(a).total_cmp(&spread(b))).expect("some");
+        let subproblems = (0..part.n_given()).map(|given| part.subproblem(rank * part.n_given() + given));
+        let mut filled = subproblems.filter(|subproblem| {
+            let join = &mut Vectored::default();
+            join.serves(Kernel::best(), part.middle());
+            let counted = join.count(subproblem, &AtomicBool::new(false));
+            subproblem.factor > 0 && counted.is_some_and(|joined| joined.pairs > 0)
+        });
+        (part, filled.next().expect("one that holds pairs"))
+    }
+
+    /// Lists take no more than is said; and a stop is heard, after which the same is counted.
+    #[track_caller]
+    fn check(n: u8) {
+        let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
+        let n = BoardSize::new(n).expect("a board size");
+        let (part, subproblem) = wide(n);
         for kernel in [Kernel::Avx512, Kernel::Avx2].into_iter().filter(|kernel| kernel.is_available()) {
             let mut vectored = Vectored::default();
             assert!(vectored.serves(kernel, part.middle()));
             assert_eq!(vectored.count(&subproblem, &now), None);
             let counted = vectored.count(&subproblem, &never);
             assert!(counted.is_some());
-            assert!(vectored.memory() <= limit, "n = {n}, {kernel}: {} bytes", vectored.memory());
+            assert!(vectored.memory() > 0, "n = {n}, {kernel}: the lists were too large to be kept");
             assert_eq!(vectored.clone().memory(), 0);
             assert_eq!(vectored.count(&subproblem, &now), None);
             assert_eq!(vectored.count(&subproblem, &never), counted);
@@ -104,16 +122,16 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_boards_to_26_fit_into_256_mib() {
-        check(20, 256 * MIB);
-        check(24, 256 * MIB);
-        check(26, 256 * MIB);
+    fn lists_of_boards_to_26_are_as_small_as_is_said() {
+        for n in [20, 22, 24, 26] {
+            check(n);
+        }
     }
 
     #[test]
-    fn lists_of_boards_to_28_fit_into_512_mib() {
-        check(27, 512 * MIB);
-        check(28, 512 * MIB);
+    fn lists_of_boards_to_28_are_as_small_as_is_said() {
+        check(27);
+        check(28);
     }
 
     /// Counts a subproblem with the upper half's columns for all digits, one after another.
@@ -149,16 +167,18 @@ mod tests {
                 let subproblem = part.subproblem(number as u64);
                 let middle = part.middle();
                 let expected = sum(&mut Join::new(vectors, middle), &subproblem, 0);
-                for (rows, keeps_upper) in [
-                    ((1, 2, 2, 4), true),
-                    ((2, 2, 2, 5), true),
-                    ((2, 2, 3, 4), false),
-                    ((3, 2, 3, 5), false),
-                    ((2, 3, 3, 4), true),
-                    ((3, 3, 4, 5), false),
-                    ((4, 3, 5, 4), false),
+                for (rows, keeps_upper, keeps_lower) in [
+                    ((1, 1, 1, 3), true, true),
+                    ((1, 1, 1, 5), false, false),
+                    ((1, 2, 2, 4), true, true),
+                    ((2, 2, 2, 5), true, false),
+                    ((2, 2, 3, 4), false, true),
+                    ((3, 2, 3, 5), false, false),
+                    ((2, 3, 3, 4), true, false),
+                    ((3, 3, 4, 5), false, false),
+                    ((4, 3, 5, 4), false, true),
                 ] {
-                    let shape = Shape::with(n.get() / 2, rows, keeps_upper);
+                    let shape = Shape::with(n.get() / 2, rows, keeps_upper, keeps_lower);
                     let mut join = Join::with_shape(vectors, middle, shape);
                     for n_digits in 0..=3 {
                         let counted = sum(&mut join, &subproblem, n_digits);
