@@ -142,6 +142,21 @@ fn large_boards_are_estimated_within_seconds() {
     }
 }
 
+/// What a thread keeps in lists is bounded, and told before anybody counts.
+#[test]
+fn an_estimate_tells_the_memory_of_a_thread() {
+    let search = estimate(21, &["--method", "search"]);
+    assert_eq!(search["bytes_per_thread"], 0, "{search}");
+    let portable = estimate(17, &["--method", "halves", "--kernel", "portable"]);
+    assert_eq!(portable["bytes_per_thread"], Value::Null, "{portable}");
+    if Kernel::Avx2.is_available() {
+        let halves = estimate(21, &["--method", "halves", "--kernel", "avx2"]);
+        assert_eq!(halves["bytes_per_thread"], 16 << 20, "{halves}");
+        let text = run(queens(["estimate", "21", "--method", "halves", "--kernel", "avx2"])).stdout;
+        assert!(text.contains("\nmemory: at most 16 MiB for each thread\n"), "{text}");
+    }
+}
+
 #[test]
 fn the_largest_board_is_estimated_within_seconds_by_any_kernel() {
     for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {

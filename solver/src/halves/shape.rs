@@ -54,6 +54,7 @@ impl Shape {
         keeps_upper: bool,
         keeps_lower: bool,
     ) -> Self {
+        debug_assert!((1..=3).contains(&group) && group <= leaf && (group > 1 || upper == 1));
         // Work is told by two lower queens, so the second is none that is looked up.
         let n_tables = ((m - leaf.max(2)) / 2).min(4);
         let run = m - 2 * n_tables;
