@@ -19,8 +19,11 @@ use queens_solver::{BoardSize, Kernel, Method, Plan, Sampler, SplitMix};
 /// Turns of each method.
 const TURNS: usize = 12;
 
-/// How long a turn goes on.
+/// How long a turn of the search goes on.
 const TURN: Duration = Duration::from_secs(3);
+
+/// The work that is expected of a turn of halves, in units: some seconds.
+const WORK: u128 = 3_000_000_000;
 
 /// Descents that estimate the work of a sample's part.
 const N_DESCENTS: u32 = 256;
@@ -57,8 +60,9 @@ fn search(sampler: &Sampler, kernel: Kernel, first: usize, step: usize) -> io::R
     Ok(counted)
 }
 
-/// Counts subproblems of halves that follow each other for a while, from a random one on: of parts with more work more
-/// often.
+/// Counts subproblems of halves that follow each other, from a random one on: of parts with more work more often, and
+/// there so many that about the same work is to be expected each time. So all of them stand for as much of the board,
+/// whatever they hold.
 fn halves(plan: &Plan, kernel: Kernel, random: &mut SplitMix) -> Result<Counted, Box<dyn Error>> {
     let mut left = board_work(plan) * random.below(1 << 30) as f64 / f64::from(1 << 30);
     let mut chosen = plan.parts().iter().filter(|part| {
@@ -66,17 +70,20 @@ fn halves(plan: &Plan, kernel: Kernel, random: &mut SplitMix) -> Result<Counted,
         left < 0.0
     });
     let part = chosen.next().or(plan.parts().last()).ok_or("no parts")?;
-    let n_subproblems = part.choice().n_subproblems;
+    let (work, n_subproblems) = (part.choice().work, part.choice().n_subproblems);
+    let n_expected = u64::try_from(u128::from(n_subproblems) * WORK / work.max(1))?;
+    let len = n_expected.clamp(1, n_subproblems);
     let from = random.below(usize::try_from(n_subproblems)?) as u64;
     let mut subproblems = part.subproblems();
-    let mut counted = Counted::default();
-    let began = Instant::now();
-    for number in (from..n_subproblems).take_while(|_| began.elapsed() < TURN) {
-        let before = process_time()?;
-        let count = subproblems.count(number..number + 1, kernel, &NEVER).ok_or("stopped by nobody")?;
-        counted.add(Counted { seconds: (process_time()? - before).as_secs_f64(), nodes: count.nodes as f64 });
+    let before = process_time()?;
+    let mut nodes = 0.0;
+    for numbers in [from..n_subproblems.min(from + len), 0..(from + len).saturating_sub(n_subproblems)] {
+        nodes += subproblems.count(numbers, kernel, &NEVER).ok_or("stopped by nobody")?.nodes as f64;
     }
-    Ok(counted)
+    // A part that is smaller than that stands for more.
+    let stands_for = WORK as f64 / (work as f64 * len as f64 / n_subproblems as f64);
+    let seconds = (process_time()? - before).as_secs_f64();
+    Ok(Counted { seconds: seconds * stands_for, nodes: nodes * stands_for })
 }
 
 /// What a plan estimates the work of a board to be.
