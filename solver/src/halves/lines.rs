@@ -55,7 +55,9 @@ impl Lines {
 
     /// Makes room for so many lines, and keeps what was written.
     pub(crate) fn keep(&mut self, n: usize) {
-        grow(&mut self.0, n);
+        if self.0.len() < n {
+            grow(&mut self.0, n);
+        }
     }
 
     /// The memory they take, in bytes.
@@ -78,14 +80,13 @@ impl DerefMut for Lines {
     }
 }
 
-/// Makes lines at least `n`, with less to spare than vectors take by themselves, as they are most of the memory.
+/// Makes lines `n`, which are more, with less to spare than vectors take by themselves, as they are most of the memory.
+#[cold]
 fn grow(lines: &mut Vec<Line>, n: usize) {
-    if lines.len() < n {
-        if lines.capacity() < n {
-            lines.reserve_exact(n + n / 8 - lines.len());
-        }
-        lines.resize(n, Line::NONE);
+    if lines.capacity() < n {
+        lines.reserve_exact(n + n / 8 - lines.len());
     }
+    lines.resize(n, Line::NONE);
 }
 
 /// A list of words that begins where a line does: whoever reads eight at a time, from a multiple of eight on, never
@@ -110,7 +111,9 @@ impl Words {
     /// Makes room for so many words behind the end.
     pub(crate) fn reserve(&mut self, n: usize) {
         let n_lines = (self.len + n).div_ceil(8);
-        grow(&mut self.lines, n_lines);
+        if self.lines.len() < n_lines {
+            grow(&mut self.lines, n_lines);
+        }
     }
 
     /// The first word, and the room behind it.

@@ -37,8 +37,7 @@ impl Shape {
     pub(crate) fn of(n: BoardSize) -> Self {
         let m = n.get() / 2;
         let (upper, group, leaf, head) = match m {
-            ..=9 => (1, 2, 2, m / 2),
-            10 => (1, 1, 1, 5),
+            ..=10 => (1, 1, 1, m / 2),
             11 => (1, 2, 2, 5),
             12 => (2, 2, 2, 6),
             13 => (2, 2, 3, 7),
