@@ -149,3 +149,103 @@ pub(crate) trait Vectors: Copy {
         n_lines: usize,
     ) -> u64;
 }
+
+/// Calls a function that needs instructions of which the value at hand is the proof.
+macro_rules! with_vectors {
+    ($call:expr) => {{
+        // SAFETY: a type that implements `Vectors` has values only where its features were found.
+        unsafe { $call }
+    }};
+}
+pub(crate) use with_vectors;
+
+/// Implements [`Vectors`] for a type of which there are values only where the processor has the instructions that the
+/// functions in `lists` and `planes` beside it need.
+macro_rules! impl_vectors {
+    ($proof:ty) => {
+        impl Vectors for $proof {
+            fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words) {
+                $crate::halves::vectors::with_vectors!(lists::join::<false>(
+                    bucket,
+                    head,
+                    shift,
+                    to,
+                    &mut Words::default()
+                ))
+            }
+
+            fn join_ranked(
+                self,
+                bucket: Bucket<'_>,
+                head: &Head,
+                shift: bool,
+                to: &mut Words,
+                ranks: &mut Words,
+            ) {
+                $crate::halves::vectors::with_vectors!(lists::join::<true>(bucket, head, shift, to, ranks))
+            }
+
+            fn filter(self, words: &[u64], mask: u64, to: &mut Words) {
+                $crate::halves::vectors::with_vectors!(lists::filter(words, mask, to))
+            }
+
+            fn divide(
+                self,
+                words: &[u64],
+                mask: u64,
+                main: &Range<u64>,
+                equal: &[Range<u64>; 2],
+                to: &mut Words,
+                to_equal: &mut Words,
+            ) {
+                $crate::halves::vectors::with_vectors!(lists::divide(words, mask, main, equal, to, to_equal))
+            }
+
+            fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
+                $crate::halves::vectors::with_vectors!(planes::transpose(words, n_planes, planes, stride))
+            }
+
+            fn number(self, ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64) {
+                $crate::halves::vectors::with_vectors!(lists::number(ranks, fixed, n_left, keep))
+            }
+
+            fn sift(self, sieve: Sieve<'_>, to: &mut Sifted) {
+                $crate::halves::vectors::with_vectors!(planes::sift(sieve, to))
+            }
+
+            fn count_sifted(self, sieve: Sieve<'_>) -> u64 {
+                $crate::halves::vectors::with_vectors!(planes::count_sifted(sieve))
+            }
+
+            fn singles(self, planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &mut [Line]) {
+                $crate::halves::vectors::with_vectors!(planes::singles(planes, feet, n_lines, to))
+            }
+
+            fn pairs(self, first: &[Line], second: &[Line], apart: &[u16], n_lines: usize, to: &mut [Line]) {
+                if n_lines == 1 {
+                    $crate::halves::vectors::with_vectors!(planes::pairs::<1>(first, second, apart, to))
+                } else {
+                    $crate::halves::vectors::with_vectors!(planes::pairs::<LINES>(first, second, apart, to))
+                }
+            }
+
+            fn steps(
+                self,
+                tables: Tables<'_>,
+                codes: &[u64],
+                numbers: &[u16],
+                top: &[Line; LINES],
+                n_lines: usize,
+            ) -> u64 {
+                if n_lines == 1 {
+                    $crate::halves::vectors::with_vectors!(planes::steps::<1>(tables, codes, numbers, top))
+                } else {
+                    $crate::halves::vectors::with_vectors!(planes::steps::<LINES>(
+                        tables, codes, numbers, top
+                    ))
+                }
+            }
+        }
+    };
+}
+pub(crate) use impl_vectors;

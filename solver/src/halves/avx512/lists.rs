@@ -9,7 +9,22 @@ use crate::halves::placements::FIRST_CENTRAL;
 use crate::halves::vectors::{BUCKET, Bucket, ENTRY, Head, ROOM};
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(super) fn join<const RANKED: bool, const SHIFT: bool>(
+pub(super) fn join<const RANKED: bool>(
+    bucket: Bucket<'_>,
+    head: &Head,
+    shift: bool,
+    to: &mut Words,
+    ranks: &mut Words,
+) {
+    if shift {
+        join_shifted::<RANKED, true>(bucket, head, to, ranks);
+    } else {
+        join_shifted::<RANKED, false>(bucket, head, to, ranks);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+fn join_shifted<const RANKED: bool, const SHIFT: bool>(
     bucket: Bucket<'_>,
     head: &Head,
     to: &mut Words,
