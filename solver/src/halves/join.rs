@@ -24,6 +24,14 @@ pub(crate) struct Joined {
     pub(crate) pairs: u128,
 }
 
+impl Joined {
+    /// Adds what one list of upper placements and at most 65,536 lower ones counted to, at most 2^45 as memory holds no
+    /// more words.
+    fn add(&mut self, solutions: u64) {
+        self.solutions = self.solutions.checked_add(solutions).expect("a subproblem is small");
+    }
+}
+
 /// Joins halves; keeps what it made for one subproblem as long as the next ones need the same.
 #[derive(Debug)]
 pub(crate) struct Join<V> {
@@ -332,7 +340,7 @@ impl<V: Vectors> Pieces<'_, V> {
                 if !words.is_empty() {
                     self.vectors.sift(self.sieve(list.planes.all(), one), &mut work.sifted);
                     let solutions = weight * self.descend(work, centre);
-                    work.joined.solutions += solutions;
+                    work.joined.add(solutions);
                     if shape.group == 1 && work.sifted.len > 0 {
                         let below = self.below(&work.sifted, centre);
                         work.joined.pairs += work.leaf.pairs(&below);
@@ -366,7 +374,8 @@ impl<V: Vectors> Pieces<'_, V> {
             (self.lower.present(self.group), Centre::Any)
         };
         self.vectors.sift(self.sieve(feet.all(), one), &mut work.sifted);
-        work.joined.solutions += self.descend(work, centre);
+        let solutions = self.descend(work, centre);
+        work.joined.add(solutions);
     }
 
     /// The footprint of the lower queens that a group has in common, of the first two at most.

@@ -198,9 +198,16 @@ impl HalvesPart {
         N_DIGITS[usize::from(self.n().get())]
     }
 
-    /// How many of these numbers follow each other with the same queens but in one row.
+    /// How many numbers with the same columns follow each other that share nearly all lists that are made for them: all, or
+    /// on larger boards those with the same queen in the first row below, or in those above and below.
     pub(crate) fn n_in_run(&self) -> u64 {
-        if self.n_digits() == 0 { 1 } else { self.middle.n_rows().into() }
+        let n_rows = u64::from(self.middle.n_rows());
+        let n_runs = match n_rows {
+            ..=12 => 1,
+            13 => n_rows,
+            _ => n_rows * n_rows,
+        };
+        (self.n_given() / n_runs).max(1)
     }
 
     /// The ways to place the given queens, one on each column of its half.

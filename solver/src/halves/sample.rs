@@ -26,8 +26,7 @@ const N_CANDIDATES: usize = 16;
 /// The parts of a board, to draw samples from. See [`Sampler`](crate::Sampler).
 ///
 /// A sample is one set of columns, with all queens next to the middle; where these belong to the number of a
-/// subproblem, with random ones in the rows but the one whose queen changes fastest, so that what subproblems share is
-/// paid for as in a count.
+/// subproblem, as many as share lists ([`HalvesPart::n_in_run`]), so that these are paid for as in a count.
 #[derive(Clone, Debug)]
 pub(crate) struct HalvesSampler {
     n: BoardSize,
