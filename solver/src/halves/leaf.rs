@@ -4,7 +4,7 @@ use crate::halves::lines::{Line, Lines};
 use crate::halves::lower::{Lower, Node, rows_from};
 use crate::halves::placements::{FIRST_CENTRAL, RANKED};
 use crate::halves::shape::Shape;
-use crate::halves::side::Side;
+use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{ENTRY, LANES, LINES, NO_PLANE, PLANES, Sifted, Tables, Vectors};
 
 /// Which rows the upper half's central queen may stand in, by the row of the lower half's.
@@ -58,9 +58,12 @@ pub(crate) struct Below<'a> {
 impl Below<'_> {
     /// Which of the sifted are placements from number `start` to `end` of the group.
     pub(crate) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
-        let rank =
-            |number: u32| self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at));
-        (rank(start), rank(end))
+        (self.n_sifted(start), self.n_sifted(end))
+    }
+
+    /// How many of the sifted come before a number of the group.
+    fn n_sifted(&self, number: u32) -> usize {
+        self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at))
     }
 }
 
@@ -74,6 +77,8 @@ pub(crate) struct Leaf {
     tables: Lines,
     feet: Vec<(u8, u8)>,
     ranks: Vec<u8>,
+    /// The place of each rank among them.
+    places: [u8; MAX_ROWS],
     /// For each of these ranks, those with which it may stand in neighbouring rows: by their places among them.
     apart: Vec<u16>,
     /// For each of these ranks, how many upper placements a queen there in the first row that is not fixed leaves.
@@ -92,6 +97,7 @@ impl Leaf {
             tables: Lines::default(),
             feet: Vec::new(),
             ranks: Vec::new(),
+            places: [0; MAX_ROWS],
             apart: Vec::new(),
             free: Vec::new(),
             top: [[Line::NONE; LINES]; 8],
@@ -122,8 +128,8 @@ impl Leaf {
         let first = nodes.iter().filter(|node| node.row == self.shape.leaf + 1);
         let of_first = |node: &Node| {
             let (from, to) = below.sifted(node.start, node.end);
-            let place = self.ranks.iter().position(|&rank| rank == node.rank);
-            u128::from(place.map_or(0, |place| self.free[place])) * (to - from) as u128
+            let place = usize::from(self.places[usize::from(node.rank)]);
+            u128::from(self.free[place]) * (to - from) as u128
         };
         first.map(of_first).sum()
     }
@@ -134,6 +140,9 @@ impl Leaf {
         let m = below.side.n_rows();
         self.ranks.clear();
         self.ranks.extend((0..m).filter(|rank| !below.path[..usize::from(leaf)].contains(rank)));
+        for (place, &rank) in (0..).zip(&self.ranks) {
+            self.places[usize::from(rank)] = place;
+        }
         let column = |rank: u8| below.side.columns()[usize::from(rank)];
         let is_apart = |a: u8, b: u8| column(a).abs_diff(column(b)) > 1;
         let of = |&a: &u8| {
@@ -198,9 +207,13 @@ impl Leaf {
         self.top[0] = valid;
         let mut sum = 0;
         let mut at = below.first;
+        // Most nodes begin where the one before them ends.
+        let mut before = (u32::MAX, 0);
         while at < below.last {
             let Node { row, rank, start, end, next } = below.lower.nodes[at];
-            let (from, to) = below.sifted(start, end);
+            let from = if start == before.0 { before.1 } else { below.n_sifted(start) };
+            let to = below.n_sifted(end);
+            before = (end, to);
             if from == to {
                 at = next as usize;
                 continue;
@@ -210,7 +223,7 @@ impl Leaf {
                 continue;
             }
             let depth = usize::from(row - leaf);
-            let place = self.ranks.iter().position(|&other| other == rank).unwrap_or(0);
+            let place = usize::from(self.places[usize::from(rank)]);
             let single = &self.singles[((depth - 1) * n_left + place) * LINES..][..LINES];
             let above = self.top[depth - 1];
             let top = std::array::from_fn(|line| above[line].zip(single[line], |a, b| a & b));
@@ -248,7 +261,7 @@ impl Leaf {
                 *valid = valid.zip(below.centre.lanes(&bits, row), |a, b| a & b);
                 continue;
             }
-            let place = self.ranks.iter().position(|&rank| rank == central).unwrap_or(0);
+            let place = usize::from(self.places[usize::from(central)]);
             for row in leaf + 1..=m {
                 let single = &mut self.singles
                     [(usize::from(row - leaf - 1) * self.ranks.len() + place) * LINES + line];
