@@ -419,10 +419,14 @@ impl<V: Vectors> Pieces<'_, V> {
         }
         let mut sum = 0;
         let mut at = group.nodes.start;
+        // Most nodes begin where the one before them ends.
+        let mut before = (u32::MAX, 0);
         while at < group.nodes.end {
             let node = lower.nodes[at];
             let next = node.next as usize;
-            let (from, to) = below.sifted(node.start, node.end);
+            let from = if node.start == before.0 { before.1 } else { below.n_sifted(node.start) };
+            let to = below.n_sifted(node.end);
+            before = (node.end, to);
             path[usize::from(node.row - 1)] = node.rank;
             let depth = usize::from(node.row - shape.group);
             let (above, here) = words.split_at_mut(depth);

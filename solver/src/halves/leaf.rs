@@ -62,7 +62,7 @@ impl Below<'_> {
     }
 
     /// How many of the sifted come before a number of the group.
-    fn n_sifted(&self, number: u32) -> usize {
+    pub(crate) fn n_sifted(&self, number: u32) -> usize {
         self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at))
     }
 }

@@ -136,13 +136,6 @@ impl Words {
         self.set_len(self.len.next_multiple_of(8));
     }
 
-    /// Appends words.
-    pub(crate) fn extend(&mut self, words: &[u64]) {
-        let begin = self.len;
-        self.resize(begin + words.len());
-        self[begin..].copy_from_slice(words);
-    }
-
     /// Puts the end somewhere else, and makes room for that; behind the old end is anything.
     pub(crate) fn resize(&mut self, len: usize) {
         self.reserve(len.saturating_sub(self.len));

@@ -61,7 +61,6 @@ pub(crate) struct Lower {
     width: usize,
     codes: Words,
     words: Words,
-    ranks: Words,
     block: Lines,
     /// The nodes that are being made.
     open: Vec<usize>,
@@ -98,7 +97,7 @@ impl Lower {
             heads = others;
             let nodes = self.nodes.len();
             self.words.clear();
-            self.ranks.clear();
+            let codes = self.codes.len();
             let mut path = None;
             for head in these.iter().filter(|head| head.head.word & attacked == 0) {
                 let same = path.map_or(shape.group, |path| head.path.n_same(path));
@@ -109,7 +108,7 @@ impl Lower {
                 path = Some(head.path);
                 let shift = head.head.word >> FIRST_CENTRAL != 0;
                 let bucket = parts.bucket(head);
-                vectors.join_ranked(bucket, &head.head, shift, &mut self.words, &mut self.ranks);
+                vectors.join_ranked(bucket, &head.head, shift, &mut self.words, &mut self.codes);
             }
             self.close(shape.group);
             let len = self.words.len();
@@ -117,7 +116,7 @@ impl Lower {
                 self.nodes.truncate(nodes);
                 continue;
             }
-            self.number(vectors, side, shape, &one.path.ranks(), nodes);
+            self.number(vectors, side, shape, &one.path.ranks(), nodes, codes);
             let blocks = len.div_ceil(512);
             let group = Group {
                 path: one.path.ranks(),
@@ -128,7 +127,6 @@ impl Lower {
             n_blocks += blocks;
             self.groups.push(group);
             // Codes of the blocks' ends are never used.
-            self.codes.extend(&self.ranks);
             self.codes.resize(512 * n_blocks);
             self.planes_need(n_blocks);
             self.write_planes(vectors, self.groups.len() - 1, split);
@@ -159,14 +157,23 @@ impl Lower {
         }
     }
 
-    /// Makes the ranks of the group that is being made numbers of table entries.
-    fn number<V: Vectors>(&mut self, vectors: V, side: &Side, shape: Shape, path: &[u8], nodes: usize) {
+    /// Makes the ranks of the group that is being made, which begin at `codes`, numbers of table entries.
+    fn number<V: Vectors>(
+        &mut self,
+        vectors: V,
+        side: &Side,
+        shape: Shape,
+        path: &[u8],
+        nodes: usize,
+        codes: usize,
+    ) {
+        let ranks = &mut self.codes[codes..];
         let keep = table_mask(side.n_rows(), shape);
         let mut path = path[..usize::from(shape.leaf)].to_vec();
         if shape.leaf == shape.group {
             let mut fixed = path;
             fixed.sort_unstable();
-            vectors.number(&mut self.ranks, &fixed, side.n_rows() - shape.leaf, keep);
+            vectors.number(ranks, &fixed, side.n_rows() - shape.leaf, keep);
             return;
         }
         for node in &self.nodes[nodes..] {
@@ -178,7 +185,7 @@ impl Lower {
                 let mut fixed = path.clone();
                 fixed.sort_unstable();
                 let range = node.start as usize..node.end as usize;
-                vectors.number(&mut self.ranks[range], &fixed, side.n_rows() - shape.leaf, keep);
+                vectors.number(&mut ranks[range], &fixed, side.n_rows() - shape.leaf, keep);
             }
         }
     }
@@ -252,7 +259,7 @@ impl Lower {
     /// The memory it takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.planes.memory()
-            + [&self.codes, &self.words, &self.ranks].map(Words::memory).iter().sum::<usize>()
+            + [&self.codes, &self.words].map(Words::memory).iter().sum::<usize>()
             + size_of::<Node>() * self.nodes.capacity()
     }
 }

@@ -101,7 +101,7 @@ pub(crate) trait Vectors: Copy {
     /// words. If `shift`, the head has a queen in a central column, and so the tail's is the second.
     fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words);
 
-    /// The same, with the ranks of the last rows' columns.
+    /// The same, with the ranks of the last rows' columns, which go to a list that is at least as long.
     fn join_ranked(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words, ranks: &mut Words);
 
     /// Appends the words that have no bit of the mask.

@@ -19,6 +19,9 @@ pub(super) fn join<const RANKED: bool>(
     let n = bucket.attacks.len();
     debug_assert!(bucket.words.len() == n && bucket.ranks.len() == n);
     to.reserve(n + ROOM);
+    // Ranks are appended to a list of their own, which may be longer.
+    assert!(!RANKED || ranks.len() >= to.len());
+    let ahead = ranks.len().saturating_sub(to.len());
     if RANKED {
         ranks.reserve(n + ROOM);
     }
@@ -36,16 +39,16 @@ pub(super) fn join<const RANKED: bool>(
         end += unsafe {
             debug_assert!(end + WORDS <= to.capacity());
             if RANKED {
-                debug_assert!(end + WORDS <= ranks.capacity());
+                debug_assert!(ahead + end + WORDS <= ranks.capacity());
                 let both = _mm256_or_si256(load(bucket.ranks, at), rank);
-                pack(both, fits, ranks.as_mut_ptr().add(end));
+                pack(both, fits, ranks.as_mut_ptr().add(ahead + end));
             }
             pack(both, fits, to.as_mut_ptr().add(end))
         };
     }
     to.set_len(end);
     if RANKED {
-        ranks.set_len(end);
+        ranks.set_len(ahead + end);
     }
 }
 

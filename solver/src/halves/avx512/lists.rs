@@ -33,6 +33,9 @@ fn join_shifted<const RANKED: bool, const SHIFT: bool>(
     let n = bucket.attacks.len();
     assert!(n.is_multiple_of(BUCKET as usize) && bucket.words.len() == n && bucket.ranks.len() == n);
     to.reserve(n + ROOM);
+    // Ranks are appended to a list of their own, which may be longer.
+    assert!(!RANKED || ranks.len() >= to.len());
+    let ahead = ranks.len().saturating_sub(to.len());
     if RANKED {
         ranks.reserve(n + ROOM);
     }
@@ -57,16 +60,16 @@ fn join_shifted<const RANKED: bool, const SHIFT: bool>(
             let both = _mm512_maskz_compress_epi64(fits, _mm512_or_si512(tail, word));
             _mm512_storeu_epi64(to.as_mut_ptr().add(end).cast(), both);
             if RANKED {
-                debug_assert!(end + WORDS <= ranks.capacity());
+                debug_assert!(ahead + end + WORDS <= ranks.capacity());
                 let both = _mm512_maskz_compress_epi64(fits, _mm512_or_si512(load(bucket.ranks), rank));
-                _mm512_storeu_epi64(ranks.as_mut_ptr().add(end).cast(), both);
+                _mm512_storeu_epi64(ranks.as_mut_ptr().add(ahead + end).cast(), both);
             }
             end += fits.count_ones() as usize;
         }
     }
     to.set_len(end);
     if RANKED {
-        ranks.set_len(end);
+        ranks.set_len(ahead + end);
     }
 }
 
