@@ -23,8 +23,10 @@ pub struct Proxy {
 struct Weather {
     /// Connections of an earlier age are cut.
     age: u64,
-    /// What comes waits this long before it goes on.
+    /// What comes from the client waits this long before it goes on.
     delay: Duration,
+    /// What comes from the server.
+    delay_of_answers: Duration,
     /// What comes is thrown away, in both directions, and nobody is told.
     swallows: bool,
     /// In how many more pieces of data a byte is changed.
@@ -63,7 +65,13 @@ impl Proxy {
 
     /// Holds all data back for so long, in each direction.
     pub fn delay(&self, delay: Duration) {
-        self.weather.send_modify(|weather| weather.delay = delay);
+        self.weather.send_modify(|weather| (weather.delay, weather.delay_of_answers) = (delay, delay));
+    }
+
+    /// Holds back for so long what the server says; what the client says goes on at once.
+    pub fn delay_answers(&self, delay: Duration) {
+        self.weather
+            .send_modify(|weather| (weather.delay, weather.delay_of_answers) = (Duration::ZERO, delay));
     }
 
     /// Throws all data away, or stops doing so.
@@ -95,22 +103,30 @@ async fn accept(listener: TcpListener, target: SocketAddr, weather: Arc<watch::S
             let mut changes = weather.subscribe();
             let age = changes.borrow_and_update().age;
             tokio::select! {
-                () = carry(from_client, to_server, &weather) => {}
-                () = carry(from_server, to_client, &weather) => {}
+                () = carry(from_client, to_server, &weather, |weather| weather.delay) => {}
+                () = carry(from_server, to_client, &weather, |weather| weather.delay_of_answers) => {}
                 _ = changes.wait_for(|weather| weather.age != age) => {}
             }
         });
     }
 }
 
-async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: &watch::Sender<Weather>) {
+async fn carry(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    weather: &watch::Sender<Weather>,
+    delay: impl Fn(&Weather) -> Duration,
+) {
     let mut buffer = vec![0; 16 << 10];
     loop {
         let n_bytes = match from.read(&mut buffer).await {
             Ok(0) | Err(_) => return,
             Ok(n_bytes) => n_bytes,
         };
-        let Weather { delay, swallows, .. } = *weather.borrow();
+        let (delay, swallows) = {
+            let weather = weather.borrow();
+            (delay(&weather), weather.swallows)
+        };
         if swallows {
             continue;
         }

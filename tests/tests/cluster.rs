@@ -152,8 +152,8 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     for (n_jobs, method) in [(1, "search"), (2, "auto")] {
         let proxy = Proxy::start(coordinator.address());
-        // So that the answer is still on its way when the job is there.
-        proxy.delay(Duration::from_millis(1500));
+        // So that the answer is still on its way when the job is there, and no call is given up before.
+        proxy.delay_answers(Duration::from_millis(1200));
         let mut command = queens(["submit", "8", "--method", method, "--coordinator", &proxy.url()]);
         let submitting = Running::start(&mut command);
         wait_until("the job", || {
