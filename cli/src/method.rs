@@ -106,8 +106,8 @@ impl MethodChoice {
     }
 }
 
-/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`] and for the portable kernel,
-/// which is for checking, the search; from [`HALVES_ALWAYS_FROM`] on halves, as far as they are taken unasked.
+/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`] and for the portable
+/// kernel, which is for checking, the search; from [`HALVES_ALWAYS_FROM`] on halves, as far as they are taken unasked.
 fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     match n.get() {
         _ if kernel == Kernel::Portable => Some(Method::Search),

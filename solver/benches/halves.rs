@@ -3,8 +3,8 @@
 //! Of each board some samples are counted by either method in turn, on one thread, and the whole board's time is
 //! estimated from them as time a unit of work times the board's estimated work. Samples of halves are subproblems that
 //! follow each other, as workers count them: lists are made for the first of them that needs them. A further argument
-//! `avx2` counts with that kernel, `two` on two threads at once. What is counted does not depend on the kernel, which is
-//! asserted by tests, not here.
+//! `avx2` counts with that kernel, `two` on two threads at once. What is counted does not depend on the kernel, which
+//! is asserted by tests, not here.
 
 #![expect(clippy::print_stdout, reason = "the report")]
 

@@ -33,8 +33,8 @@ impl Method {
         }
     }
 
-    /// What its work is counted in, in the singular: of the search a node, of halves a unit, which is so many pairs and has
-    /// no name of its own. What adds up both is told in units.
+    /// What its work is counted in, in the singular: of the search a node, of halves a unit, which is so many pairs and
+    /// has no name of its own. What adds up both is told in units.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -43,8 +43,8 @@ impl Method {
         }
     }
 
-    /// What a thread with this kernel keeps in lists at most, in bytes: 0 where it keeps none; absent where nothing bounds
-    /// it, which is so for halves by the portable kernel, and from n = 30 on by any.
+    /// What a thread with this kernel keeps in lists at most, in bytes: 0 where it keeps none; absent where nothing
+    /// bounds it, which is so for halves by the portable kernel, and from n = 30 on by any.
     #[must_use]
     pub fn most_memory(self, n: BoardSize, kernel: Kernel) -> Option<usize> {
         match self {

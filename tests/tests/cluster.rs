@@ -145,7 +145,8 @@ fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried
     }
 }
 
-/// A coordinator that is lost between a submission and its answer, on the first call of a connection and on a later one.
+/// A coordinator that is lost between a submission and its answer, on the first call of a connection and on a later
+/// one.
 #[test]
 fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
     let scratch = TempDir::new().expect("a temporary directory");

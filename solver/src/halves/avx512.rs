@@ -7,11 +7,11 @@
 //! attack none. So one step takes a lower placement, which is four numbers of entries, and counts the bits that four
 //! lines and that of the first rows have in common: two ternary logic instructions, a count of bits and an addition,
 //! for 512 pairs. These four are the bound, 1.7 cycles at the clock that such instructions run at; 2.4 to 2.9 are
-//! measured, with tables of 18 to 50 KB alike. Placements without numbers between them, packed anew for each leaf, would
-//! take a tenth off, which packing costs.
+//! measured, with tables of 18 to 50 KB alike. Placements without numbers between them, packed anew for each leaf,
+//! would take a tenth off, which packing costs.
 //!
-//! **Tables** ([`planes::pairs`]): a line for each queen, then the `and` of any two that may stand in neighbouring rows,
-//! four fifths of all: a store of a line each.
+//! **Tables** ([`planes::pairs`]): a line for each queen, then the `and` of any two that may stand in neighbouring
+//! rows, four fifths of all: a store of a line each.
 //!
 //! **Transposition** ([`planes::transpose`]): words become lines. A permutation of bytes and a product of bit matrices
 //! transpose eight words of eight bytes, unpacking brings eight such together, and as memory takes 16 bytes at any
@@ -24,16 +24,16 @@
 //!
 //! **Making placements** ([`lists::join`]) is a third of the time at n = 20: heads meet tails by a test of eight at a
 //! time. Tails are filled up to whole vectors with some that every head attacks, so that no mask is needed: 0.8 of the
-//! time. They begin where lines of memory do: vectors that lie across two lines took three times as long from the second
-//! cache, 3 to 5 % of all. To read the head from where it was just written in parts cost 4 % of all (a store that can't be
-//! forwarded).
+//! time. They begin where lines of memory do: vectors that lie across two lines took three times as long from the
+//! second cache, 3 to 5 % of all. To read the head from where it was just written in parts cost 4 % of all (a store
+//! that can't be forwarded).
 //!
 //! What decided more than any loop is how many rows are fixed where (`Shape`): tried for n = 20 to 28, the next best
 //! are 3 to 40 % slower. One lower row in a group and a leaf instead of two: x 0.84 at n = 20.
 //!
-//! Lost: pages of 2 MB (x 0.98 to 1.02); heads in the order of the tails they meet, so that tails are read from the first
-//! cache (x 1.0 to 1.25, as placements have to be brought into their order again); words by the row of the central queen,
-//! so that fewer are compared (x 0.99 to 1.06); tails fetched ahead (x 1.0).
+//! Lost: pages of 2 MB (x 0.98 to 1.02); heads in the order of the tails they meet, so that tails are read from the
+//! first cache (x 1.0 to 1.25, as placements have to be brought into their order again); words by the row of the
+//! central queen, so that fewer are compared (x 0.99 to 1.06); tails fetched ahead (x 1.0).
 
 mod lists;
 mod planes;

@@ -13,24 +13,9 @@ use crate::halves::parts::{Given, Subproblem};
 use crate::halves::placements::{Found, Parts, Path};
 use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
+use crate::halves::unit::Joined;
 use crate::halves::upper::{Level, Upper, Wanted, Weighing};
 use crate::halves::vectors::{MAX_BLOCKS, Sieve, Sifted, Vectors};
-
-/// What a subproblem holds, before it is weighted by what its columns stand for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Joined {
-    pub(crate) solutions: u64,
-    /// Pairs of halves that may fit and count twice, as far as their queens next to the middle tell.
-    pub(crate) pairs: u128,
-}
-
-impl Joined {
-    /// Adds what one list of upper placements and at most 65,536 lower ones counted to, at most 2^45 as memory holds no
-    /// more words.
-    fn add(&mut self, solutions: u64) {
-        self.solutions = self.solutions.checked_add(solutions).expect("a subproblem is small");
-    }
-}
 
 /// Joins halves; keeps what it made for one subproblem as long as the next ones need the same.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use crate::board::BoardSize;
 
-/// What a thread's lists take at most, in bytes: what was measured for the largest sets of columns that were found (3 MB
-/// at n = 20, 18 at 22, 78 at 24, 108 at 26, 68 at 27 and 398 at 28), and some more. Absent where there are no vectors for the board.
+/// What a thread's lists take at most, in bytes: what was measured for the largest sets of columns that were found (3
+/// MB at n = 20, 18 at 22, 78 at 24, 108 at 26, 68 at 27 and 398 at 28), and some more. Absent where there are no
+/// vectors for the board.
 pub(crate) fn most_memory(n: BoardSize) -> Option<usize> {
     const MIB: usize = 1 << 20;
     Some(match n.get() {

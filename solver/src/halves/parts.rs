@@ -198,8 +198,8 @@ impl HalvesPart {
         N_DIGITS[usize::from(self.n().get())]
     }
 
-    /// How many numbers with the same columns follow each other that share nearly all lists that are made for them: all, or
-    /// on larger boards those with the same queen in the first row below, or in those above and below.
+    /// How many numbers with the same columns follow each other that share nearly all lists that are made for them:
+    /// all, or on larger boards those with the same queen in the first row below, or in those above and below.
     pub(crate) fn n_in_run(&self) -> u64 {
         let n_rows = u64::from(self.middle.n_rows());
         let n_runs = match n_rows {

@@ -90,8 +90,8 @@ impl HalvesSampler {
     /// The number of a set of columns, and for how many it stands.
     ///
     /// Of several sets, each as likely as any other, one is taken with a probability in proportion to its spread, and
-    /// stands for as many times more as its spread is smaller than their mean. So the mean over all draws is that of all
-    /// sets, however good the spreads are.
+    /// stands for as many times more as its spread is smaller than their mean. So the mean over all draws is that of
+    /// all sets, however good the spreads are.
     fn draw(&self, part: &HalvesPart, random: &mut SplitMix) -> (u64, f64) {
         let candidates: [u64; N_CANDIDATES] = std::array::from_fn(|_| below(random, part.n_sets()));
         let spreads = candidates.map(|rank| self.spread.of_set(part.middle(), part.set(rank)));

@@ -22,8 +22,8 @@ pub(crate) struct Shape {
     pub(crate) run: u8,
     /// Whether all upper placements are kept for other lower queens.
     pub(crate) keeps_upper: bool,
-    /// Whether the lower placements of all second queens are made at once where one is asked for, and kept for other upper
-    /// queens.
+    /// Whether the lower placements of all second queens are made at once where one is asked for, and kept for other
+    /// upper queens.
     pub(crate) keeps_lower: bool,
 }
 

@@ -10,6 +10,24 @@
 
 use crate::board::BoardSize;
 
+/// What a subproblem holds, before it is weighted by what its columns stand for.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Joined {
+    pub(crate) solutions: u64,
+    /// Pairs of halves that may fit and count twice, as far as their queens next to the middle tell.
+    pub(crate) pairs: u128,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Joined {
+    /// Adds what one list of upper placements and at most 65,536 lower ones counted to, at most 2^45 as memory holds no
+    /// more words.
+    pub(crate) fn add(&mut self, solutions: u64) {
+        self.solutions = self.solutions.checked_add(solutions).expect("a subproblem is small");
+    }
+}
+
 /// Pairs that make a unit: so many that an AVX-512 thread does very roughly 10^9 units a second from n = 20 on.
 pub(crate) fn pairs_per_unit(n: BoardSize) -> u64 {
     let m = u32::from(n.get() / 2);

@@ -5,10 +5,11 @@ use std::sync::atomic::AtomicBool;
 use crate::halves::avx2::Avx2;
 use crate::halves::avx512::Avx512;
 use crate::halves::columns::Middle;
-use crate::halves::join::{Join, Joined};
+use crate::halves::join::Join;
 use crate::halves::memory::most_memory;
 use crate::halves::parts::Subproblem;
 use crate::halves::shape::Shape;
+use crate::halves::unit::Joined;
 use crate::kernel::Kernel;
 
 /// What joins by vectors, with the lists of the last subproblem.
@@ -48,8 +49,8 @@ impl Vectored {
 
     /// Counts the pairs of a subproblem on a board it [serves](Self::serves); `None` if it was stopped.
     ///
-    /// Lists that are larger than a thread [may have](most_memory) are not kept for the next. No set of columns is known that
-    /// has such.
+    /// Lists that are larger than a thread [may have](most_memory) are not kept for the next. No set of columns is
+    /// known that has such.
     pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
         let (joined, n) = match self.0.as_mut()? {
             Joiner::Avx512(join) => (join.count(subproblem, stop), join.n()),

@@ -119,8 +119,8 @@ pub(crate) trait Vectors: Copy {
         to_equal: &mut Words,
     );
 
-    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Of words that are not
-    /// there, zeros.
+    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Of words that are
+    /// not there, zeros.
     fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize);
 
     /// Makes each word's eight ranks into four numbers of table entries, in bytes: those of the `fixed` columns (in
@@ -136,7 +136,8 @@ pub(crate) trait Vectors: Copy {
     /// `to[i] = !(planes[a] | planes[b])` for the i-th pair of planes, `n_lines` of each.
     fn singles(self, planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &mut [Line]);
 
-    /// `to[i * second.len() + k] = first[i] & second[k]`, `n_lines` of each, for the `k` whose bit is set in `apart[i]`.
+    /// `to[i * second.len() + k] = first[i] & second[k]`, `n_lines` of each, for the `k` whose bit is set in
+    /// `apart[i]`.
     fn pairs(self, first: &[Line], second: &[Line], apart: &[u16], n_lines: usize, to: &mut [Line]);
 
     /// The number of pairs that fit: of the lower placements with these numbers, and upper ones in the tables.
