@@ -44,6 +44,9 @@ pub(crate) struct World {
     pub(crate) store: MemoryStore,
     pub(crate) now: Duration,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
+    /// Subproblems that a worker began before the ledger heard that the lease before theirs was at its end. Until then
+    /// they wait, by all that the ledger knows, and may be given to another, who counts them too.
+    begun_unheard: Vec<(JobId, Span)>,
 }
 
 #[derive(Default)]
@@ -65,7 +68,8 @@ impl World {
 
     pub(crate) fn of(stored: Stored, store: MemoryStore) -> Self {
         let ledger = Ledger::restore(stored).expect("fits");
-        let mut world = Self { ledger, store, now: Duration::ZERO, workers: BTreeMap::new() };
+        let mut world =
+            Self { ledger, store, now: Duration::ZERO, workers: BTreeMap::new(), begun_unheard: Vec::new() };
         world.carry_out();
         world
     }
@@ -177,6 +181,7 @@ impl World {
     /// A worker's thread takes the next subproblem in hand; it counts it whatever it is told meanwhile.
     pub(crate) fn begin(&mut self, id: WorkerId) -> Option<Delta> {
         let worker = self.workers.get_mut(&id).filter(|worker| worker.in_hand.is_none())?;
+        let first = worker.leases.keys().next().copied();
         let (lease, spans) = worker.leases.values_mut().find(|(_, spans)| !spans.is_empty())?;
         let front = spans.pop_front().expect("not empty");
         let (span, rest) = front.split_at(front.from() + 1);
@@ -184,6 +189,9 @@ impl World {
         let span = span.expect("not empty");
         let count = count(lease, span);
         worker.in_hand = Some(lease.id);
+        if first != Some(lease.id) {
+            self.begun_unheard.push((lease.job, span));
+        }
         Some(Delta { job: lease.job, lease: lease.id, span, count, duration: Duration::from_millis(50) })
     }
 
@@ -204,6 +212,17 @@ impl World {
         let outcomes = self.ledger.report(self.now, id, &report).expect("in order");
         self.carry_out();
         outcomes
+    }
+
+    /// A worker reports what it had in hand, which counts: nobody else has counted it.
+    #[track_caller]
+    pub(crate) fn report_counted(&mut self, id: WorkerId, delta: Delta) {
+        let may_be_repeated = self.begun_unheard.contains(&(delta.job, delta.span));
+        match &self.report(id, Some(delta))[..] {
+            [SpanOutcome::Recorded] => {}
+            [SpanOutcome::Repeated] if may_be_repeated => {}
+            outcomes => panic!("{delta:?}: {outcomes:?}"),
+        }
     }
 
     /// A worker counts one subproblem and reports it, or that its leases are at their end; `false` if it has none.
