@@ -1,9 +1,9 @@
 //! What is said to the event loop.
 
 use queens_ledger::{
-    JobChange, JobRefusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker};
+use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -14,10 +14,8 @@ type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 #[derive(Debug)]
 pub(crate) enum Command {
     Submit {
-        n: BoardSize,
-        method: Method,
-        priority: Priority,
-        reply: oneshot::Sender<Result<JobId, TooManyJobs>>,
+        asked: Submission,
+        reply: oneshot::Sender<Result<JobId, SubmissionRefusal>>,
     },
     Cancel {
         job: JobId,

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Method, Span, published};
+use queens_solver::{BoardSize, Method, Published, Span, published};
 
 use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
 use crate::speed::MethodSpeeds;
+use crate::terms::Terms;
 use crate::time_left::TimeLeft;
 
 /// A coordinator as it stands.
@@ -64,11 +65,15 @@ pub enum JobState {
     /// All else is recorded, but some spans have failed on every worker that could try them, or on three. It goes on
     /// when it is resumed, or when another worker comes that may still try.
     Failed,
+    /// Every subproblem is recorded, but not all that is to be counted again: its solutions are provisional.
+    Verifying,
+    /// The same, and there is a span of which all counts differ, and nobody who could count it again.
+    Disputed,
 }
 
 impl JobState {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Planning,
         Self::Queued,
         Self::Running,
@@ -76,6 +81,8 @@ impl JobState {
         Self::Done,
         Self::Cancelled,
         Self::Failed,
+        Self::Verifying,
+        Self::Disputed,
     ];
 
     /// The name people and programs see.
@@ -89,6 +96,8 @@ impl JobState {
             Self::Done => "done",
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
+            Self::Verifying => "verifying",
+            Self::Disputed => "disputed",
         }
     }
 
@@ -96,6 +105,12 @@ impl JobState {
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled | Self::Failed)
+    }
+
+    /// Whether all is counted, but not yet checked as it is to be: what is said to be the number may still change.
+    #[must_use]
+    pub const fn is_provisional(self) -> bool {
+        matches!(self, Self::Verifying | Self::Disputed)
     }
 }
 
@@ -144,6 +159,12 @@ pub struct JobStatus {
     pub plan_fraction: Option<Fraction>,
     /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
     pub fundamental: Option<u128>,
+    /// What is agreed about it.
+    pub terms: Terms,
+    /// The parts of its whole plan; 0 until that is made, or if its coordinator does not tell.
+    pub n_parts: u64,
+    /// The job that is its second pass, if it has one.
+    pub second: Option<JobId>,
 }
 
 impl JobStatus {
@@ -172,14 +193,47 @@ impl JobStatus {
             n_plans_before: None,
             plan_fraction: None,
             fundamental: None,
+            terms: Terms::default(),
+            n_parts: 0,
+            second: None,
         }
+    }
+
+    /// Whether only a part of its board is counted.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        self.terms.crosses.is_some()
+    }
+
+    /// Which part of its board is counted, in words, if it is not all of it: "crosses 3..7 of 12".
+    #[must_use]
+    pub fn part(&self) -> Option<String> {
+        let crosses = self.terms.crosses?;
+        Some(match self.n_parts {
+            0 => format!("crosses {crosses}"),
+            n_parts => format!("crosses {crosses} of {n_parts}"),
+        })
+    }
+
+    /// Whether all of it is counted, but not checked as it is to be: what is said to be its number may still change.
+    #[must_use]
+    pub fn is_provisional(&self) -> bool {
+        let all = self.progress.n_subproblems;
+        let is_counted = all > 0 && self.progress.n_recorded == all;
+        self.state.is_provisional() || (is_counted && self.state != JobState::Done)
+    }
+
+    /// The counts that have been published of what it has counted, if it is done.
+    #[must_use]
+    pub fn published(&self) -> Option<Published> {
+        published(self.n).filter(|_| self.state == JobState::Done && !self.is_part())
     }
 
     /// Whether what was counted is what has been published; `None` if it is not done or nothing has been published. The
     /// fundamental number is compared when it is there.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
-        let counts = published(self.n).filter(|_| self.state == JobState::Done)?;
+        let counts = self.published()?;
         let is_fundamental = self.fundamental.is_none_or(|count| count == counts.fundamental);
         Some(counts.solutions == self.progress.solutions && is_fundamental)
     }

@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::JobId;
-use queens_solver::{BoardSize, Method, Plan};
+use queens_solver::Plan;
 use thiserror::Error;
 
 use crate::book::Book;
 use crate::effects::Comparison;
-use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
-use crate::store::{JobEntry, Phase, Recorded, StoredJob};
+use crate::store::{Phase, Recorded, StoredJob};
 
 /// A job that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -31,14 +30,6 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
     // The last coordinator may have recorded all of it and not written that it is done.
     finish_if_complete(book, id);
     Ok(())
-}
-
-pub(crate) fn submit(book: &mut Book, n: BoardSize, method: Method, created_ms: u64) -> JobId {
-    let id = JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1));
-    book.add_job(Job::new(JobEntry::new(id, n, method, created_ms), None));
-    book.changes().change_entry(id);
-    book.changes().want_plan(id, n, method);
-    id
 }
 
 pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>) {

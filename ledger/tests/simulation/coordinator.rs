@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_ledger::{
-    Batch, Core, Due, JobChange, Note, Sealed, Session, TooManyJobs, WorkerChange, WorkerRefusal,
+    Batch, Core, Due, JobChange, Note, Sealed, Session, SubmissionRefusal, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
+use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, Submission, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method};
 
 use super::disk::{Disk, puzzle};
@@ -65,7 +65,7 @@ pub(crate) enum Request {
 /// An answer that waits until what it says is durable.
 #[derive(Debug)]
 enum Answer {
-    Submitted(Sealed<Result<JobId, TooManyJobs>>),
+    Submitted(Sealed<Result<JobId, SubmissionRefusal>>),
     /// Given up, unless it was over already.
     Cancelled(JobId, Sealed<Result<(), queens_ledger::UnknownJob>>),
 }
@@ -164,7 +164,7 @@ impl Coordinator {
         self.now = self.now.max(self.core.now());
         match command {
             Command::Submit(n, method) => {
-                let submitted = self.core.submit(n, method, Priority::default());
+                let submitted = self.core.submit(&Submission::new(n, method), 0);
                 self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {

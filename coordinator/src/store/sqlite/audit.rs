@@ -11,10 +11,10 @@ use queens_solver::{BoardSize, Choice, Method, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
 
-use super::digest::Board;
+use super::digest::{Board, SECOND_COUNT, VERDICT};
 use super::directory::{Directory, open_to_read};
 use super::fault::Fault;
-use super::read;
+use super::read::{self, integer, sql_integer};
 use super::schema::{self, VERSION};
 use super::tally::{Tally, check_file};
 use queens_ledger::store::{Coverage, JobEntry, Phase, StoreError, StoredJob};
@@ -28,7 +28,7 @@ pub struct JobAudit {
     pub n_records: u64,
     /// The subproblems they cover.
     pub n_recorded: u128,
-    /// The subproblems of its plan; `None` if it has no plan yet.
+    /// The subproblems of its plan that it counts; `None` if it has no plan yet.
     pub n_subproblems: Option<u128>,
     /// Their solutions, weighted: the total, once every subproblem is recorded.
     pub total: u128,
@@ -37,7 +37,8 @@ pub struct JobAudit {
 }
 
 impl JobAudit {
-    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements.
+    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements, in the part of
+    /// the board that is counted.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.n_subproblems == Some(self.n_recorded)
@@ -146,11 +147,21 @@ fn audit_job(
                 .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
             audit.n_records += found.n_records;
             audit.n_recorded += u128::from(found.sum.recorded.len());
-            audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(n_subproblems));
+            let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+            if !is_counted && found.n_records > 0 {
+                let reason =
+                    format!("job {}: it has records of cross {number}, which it does not count", job.id);
+                return Err(Fault::Damaged(reason));
+            }
+            let counted = if is_counted { n_subproblems } else { 0 };
+            audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(counted));
             audit.total += u128::from(planned.weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
         }
-        if let Some(total) = truth.total.filter(|total| audit.is_complete() && audit.total != *total) {
+        check_second_counts(connection, job, choices, sources)?;
+        let is_whole = job.terms.crosses.is_none();
+        let is_wrong = |total: &u128| is_whole && audit.is_complete() && audit.total != *total;
+        if let Some(total) = truth.total.filter(is_wrong) {
             return Err(Fault::Damaged(format!(
                 "job {}: its records add up to {} solutions, but {total} are published for n = {}",
                 job.id, audit.total, job.n
@@ -165,6 +176,39 @@ fn audit_job(
         )));
     }
     Ok(audit)
+}
+
+/// Whether what was counted again of a job, and what was decided about it, is what was written, and lies in its plan.
+fn check_second_counts(
+    connection: &Connection,
+    job: &JobEntry,
+    choices: &[Choice],
+    sources: &BTreeSet<i64>,
+) -> Result<(), Fault> {
+    for (table, columns) in [(&SECOND_COUNT, &["source"][..]), (&VERDICT, &["source", "lost_source"])] {
+        let mut statement = read::select(connection, table, "WHERE job = ?1")?;
+        let mut rows = statement.query([sql_integer("job", job.id.0)?])?;
+        while let Some(row) = rows.next()? {
+            let what = if table.name == VERDICT.name { "verdict" } else { "second count" };
+            let place = format!("{what} of job {}", job.id);
+            let (cross, first): (usize, u64) =
+                (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+            let until: u64 = integer(row, "until", &place)?;
+            let place = format!("{place}, cross {cross}, {first}..{until}");
+            table.verify(row, Some(Board::of(job)), &place)?;
+            let n_subproblems = choices.get(cross).map_or(0, |choice| choice.n_subproblems);
+            if until <= first || until > n_subproblems {
+                return Err(Fault::Damaged(format!("{place}: the plan has no such span")));
+            }
+            for column in columns {
+                let source: i64 = integer(row, column, &place)?;
+                if !sources.contains(&source) {
+                    return Err(Fault::Damaged(format!("{place}: there is no source {source}")));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a job has the plan that it should have.
