@@ -1,8 +1,11 @@
 //! What a ledger tells about itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use queens_messages::{InHand, JobId, JobState, JobStatus, TimeLeft, WorkerId, WorkerState, WorkerStatus};
+use queens_messages::{
+    InHand, JobId, JobState, JobStatus, Name, TimeLeft, WorkerId, WorkerState, WorkerStatus,
+};
 use queens_solver::{Method, Plan};
 
 use crate::book::Book;
@@ -81,6 +84,8 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
+        Phase::Active if job.is_complete() && is_disputed(book, job) => JobState::Disputed,
+        Phase::Active if job.is_complete() => JobState::Verifying,
         Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(book, c)) => {
             JobState::Failed
         }
@@ -89,7 +94,11 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         Phase::Done => JobState::Done,
         Phase::Cancelled => JobState::Cancelled,
     };
-    let waits_for = (state == JobState::Queued).then(|| waits_for(book, job.method()));
+    let waits_for = match state {
+        JobState::Queued => Some(waits_for(book, job.method())),
+        JobState::Verifying | JobState::Disputed if n_workers == 0 => waits_for_whom(book, job),
+        _ => None,
+    };
     let failed = job.counting().map(Counting::failed);
     let time_left = match state {
         JobState::Done => Some(TimeLeft::default()),
@@ -131,6 +140,43 @@ fn waits_for(book: &Book, method: Method) -> String {
     } else {
         "its turn: the workers that can count it are at other jobs".to_owned()
     }
+}
+
+/// Cases of a job that are looked at to tell what becomes of it.
+const MOST_LOOKS: usize = 64;
+
+/// Whether there is a span of which all counts differ, three at least, and nobody here who could count it again.
+fn is_disputed(book: &Book, job: &Job) -> bool {
+    let useful = book.workers().readiness(job.method()).useful_names();
+    let mut cases = job.recounts().cases().take(MOST_LOOKS);
+    cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
+}
+
+/// What a job waits for of which nobody counts again what is to be counted again.
+fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
+    let others = |names: &BTreeSet<Name>| {
+        names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
+    };
+    if let Some(case) = job.recounts().cases().find(|case| case.n_different() > 2) {
+        return Some(format!(
+            "a worker under another name than {}: their counts of {} all differ, and two names have to agree; look \
+             whether the machines are sound, and start one whose name is another",
+            others(&case.barred()),
+            case.span()
+        ));
+    }
+    let barred = job.recounts().barred().next()?;
+    let readiness = book.workers().readiness(job.method());
+    let can = readiness.useful_names().keys().any(|name| !barred.contains(name));
+    if can {
+        return Some("its turn: the workers that can count it again are at other jobs".to_owned());
+    }
+    Some(format!(
+        "a worker under another name than {} that can count by {}: nobody's count is confirmed by its own name, nor \
+         by workers of older versions",
+        others(barred),
+        job.method()
+    ))
 }
 
 /// Whether what is left of a job that nobody works on has failed on all who could count it.

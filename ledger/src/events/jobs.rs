@@ -9,10 +9,13 @@ use thiserror::Error;
 
 use crate::book::Book;
 use crate::effects::Comparison;
+use crate::events::recounts;
+use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
-use crate::store::{Phase, Recorded, StoredJob};
+use crate::store::draw::{Draw, Drawn, Recorded};
+use crate::store::{Phase, StoredJob};
 
 /// A job that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -53,19 +56,25 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     Ok(())
 }
 
-pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<&Recorded>) {
-    let Some(recorded) = recorded else { return };
-    let agrees = recorded.count == comparison.count;
-    if agrees && recorded.name == comparison.name {
-        return;
-    }
-    book.change_job(comparison.job, |job| job.note_comparison(agrees));
-    book.changes().change_entry(comparison.job);
+pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
+    recounts::compared(book, comparison, recorded);
+    finish_if_complete(book, comparison.job);
+    feed(book);
 }
 
-/// Ends a job of which everything is recorded.
+pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
+    recounts::drawn(book, draw, drawn);
+    finish_if_complete(book, draw.job);
+    feed(book);
+}
+
+/// Ends a job of which everything is recorded and nothing is left to be counted again.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
-    if book.jobs().get(id).is_some_and(|job| job.is_active() && job.is_complete()) {
+    if !book.jobs().get(id).is_some_and(Job::is_verifying) {
+        return;
+    }
+    recounts::begin(book, id);
+    if book.jobs().get(id).is_some_and(|job| job.recounts().are_done()) {
         close(book, id, Phase::Done);
     }
 }

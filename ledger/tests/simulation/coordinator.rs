@@ -128,6 +128,12 @@ impl Coordinator {
         self.queue.is_empty() && !self.core.ledger().has_leases()
     }
 
+    /// Whether a job waits for somebody else to count some of it again.
+    pub(crate) fn wants_others(&self) -> bool {
+        let jobs = self.core.ledger().jobs();
+        jobs.iter().any(|job| job.state.is_provisional() && job.waits_for.is_some())
+    }
+
     pub(crate) fn has_failed_jobs(&self) -> bool {
         self.core.ledger().jobs().iter().any(|job| job.state == JobState::Failed)
     }
@@ -179,7 +185,8 @@ impl Coordinator {
                 around.witness.planned(job);
             }
             Command::Connect { hello, link } => {
-                around.witness.connect(self.now, around.puzzles, &hello);
+                let ledger = self.core.ledger();
+                around.witness.connect(self.now, around.puzzles, &hello, |job| ledger.is_open(job));
                 let worker = hello.worker;
                 let session = self.core.connect(hello).expect("its hello is in order");
                 self.sessions.insert(link, session);
@@ -265,7 +272,7 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, plans, comparisons } = batch.written();
+            let Due { durable, messages, plans, comparisons, draws } = batch.written();
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
@@ -297,13 +304,16 @@ impl Coordinator {
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
             around.witness.check_comparisons(&comparisons);
-            if comparisons.is_empty() {
+            if comparisons.is_empty() && draws.is_empty() {
                 return;
             }
             for comparison in &comparisons {
-                let recorded = around.disk.find(comparison.job, comparison.span);
-                self.core.compared(comparison, recorded.as_ref());
-                around.witness.compare(comparison, recorded.as_ref());
+                let recorded = around.disk.find(comparison.job, comparison.second.span);
+                self.core.compared(comparison, recorded);
+            }
+            for draw in &draws {
+                let drawn = around.disk.draw(draw);
+                self.core.drawn(draw, drawn);
             }
         }
     }
@@ -352,7 +362,7 @@ impl Coordinator {
             let durable = around.disk.progress(job).unwrap_or_default();
             assert_eq!(status.progress, durable, "progress of job {job}");
             assert_eq!(durable.n_recorded, around.witness.n_recorded(job), "reports on job {job}");
-            let compared = around.witness.compared(job);
+            let compared = around.disk.compared(job);
             let entry = &around.disk.entries[&job];
             assert_eq!(
                 (entry.n_verified, entry.n_disputed, status.n_disputed),

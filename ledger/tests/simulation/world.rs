@@ -234,6 +234,9 @@ impl<'a> World<'a> {
                 if self.coordinator.as_ref().is_some_and(Coordinator::has_failed_jobs) {
                     self.repeat_operations();
                 }
+                if self.coordinator.as_ref().is_some_and(Coordinator::wants_others) {
+                    self.join(true);
+                }
                 self.after(OVERSEE, Event::Oversee);
             }
             Event::Restart => self.start_coordinator(),

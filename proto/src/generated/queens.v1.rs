@@ -57,6 +57,10 @@ pub struct Hello {
     /// What it expects one thread to count by halves, in units per second.
     #[prost(double, tag = "11")]
     pub halves_nodes_per_second: f64,
+    /// A number that workers on one machine have in common, and others hardly; it says nothing else of the machine. 0, as
+    /// programs of before say: then it counts no records again.
+    #[prost(fixed64, tag = "12")]
+    pub machine: u64,
 }
 /// A lease that a worker still holds when it connects again.
 #[derive(Clone, PartialEq, ::prost::Message)]
