@@ -5,6 +5,7 @@ use queens_process::VERSION;
 
 use crate::commands::animate::AnimateArgs;
 use crate::commands::bench::BenchArgs;
+use crate::commands::check::CheckArgs;
 use crate::commands::count::CountArgs;
 use crate::commands::estimate::EstimateArgs;
 use crate::commands::list::ListArgs;
@@ -74,6 +75,8 @@ pub(crate) enum Command {
 
     /// List a coordinator's workers, or drain or block some
     Workers(Box<WorkersArgs>),
+
+    Check(CheckArgs),
 
     Bench(BenchArgs),
 

@@ -3,6 +3,7 @@
 pub(crate) mod animate;
 pub(crate) mod bench;
 pub(crate) mod cancel;
+pub(crate) mod check;
 pub(crate) mod contributions;
 pub(crate) mod count;
 pub(crate) mod estimate;

@@ -61,6 +61,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Priority(args) => commands::priority::run(&args).await,
             Command::Cancel(args) => commands::cancel::run(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await,
+            Command::Check(args) => commands::check::run(&args),
             Command::Bench(args) => commands::bench::run(&args),
             Command::Estimate(args) => commands::estimate::run(&args),
         }

@@ -11,6 +11,7 @@ mod contributions;
 mod counted_by;
 mod digest;
 mod directory;
+mod export;
 mod fault;
 mod history;
 mod migrate;
@@ -46,7 +47,8 @@ use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
 pub use self::counted_by::{CountedBy, counted_by};
-pub use self::directory::DATABASE;
+pub use self::directory::{DATABASE, check_database};
+pub use self::export::{ExportError, Exported, export_to};
 pub use self::history::HISTORY;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
