@@ -12,8 +12,8 @@ use crate::refusal::Refusal;
 const LONGEST_LINE: u64 = 2048;
 
 /// A file may unpack to so many bytes, and beyond that to so many times its own size: records are about four times.
-const UNPACKED: u64 = 64 << 20;
-const UNPACKED_TIMES: u64 = 100;
+const UNPACKED: u64 = 16 << 20;
+const UNPACKED_TIMES: u64 = 50;
 
 /// The lines of a compressed file.
 pub(crate) struct Lines<R: Read> {
