@@ -3,7 +3,7 @@
 use queens_ledger::{
     JobChange, JobRefusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker};
+use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -14,9 +14,7 @@ type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 #[derive(Debug)]
 pub(crate) enum Command {
     Submit {
-        n: BoardSize,
-        method: Method,
-        priority: Priority,
+        asked: Submission,
         reply: oneshot::Sender<Result<JobId, TooManyJobs>>,
     },
     Cancel {

@@ -103,7 +103,7 @@ fn prepare(
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop, Historian), StartError> {
     let stored = store.load()?;
-    for name in stored.blocked.iter().filter(|name| name.parse::<Name>().is_err()) {
+    for name in stored.blocked.keys().filter(|name| name.parse::<Name>().is_err()) {
         warn!(?name, "a block is dropped: no worker can have this name any more");
     }
     let core = Core::restore(stored)?;

@@ -27,6 +27,7 @@ use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::publisher::{Publisher, Sources};
 use crate::pulse::{Pulse, SLOW};
+use crate::seed;
 use crate::seldom::Seldom;
 use crate::snapshot::Snapshot;
 use crate::store::Archive;
@@ -223,8 +224,8 @@ impl EventLoop {
 
     fn apply(&mut self, command: Command) {
         match command {
-            Command::Submit { n, method, priority, reply } => {
-                let sealed = self.core.submit(n, method, priority);
+            Command::Submit { asked, reply } => {
+                let sealed = self.core.submit(&asked, seed::draw());
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
             Command::ChangeJob { job, change, reply } => {
@@ -331,7 +332,7 @@ impl EventLoop {
         }
         for note in self.core.take_notes() {
             match &note {
-                Note::Submitted { job, n, .. } => self.traces.submitted(*job, *n),
+                Note::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
                 Note::Planned { job, .. } => self.traces.planned(*job),
                 _ => {}
             }

@@ -6,9 +6,8 @@ use std::time::Duration;
 use queens_ledger::{
     JobChange, JobRefusal, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Priority, ToCoordinator, ToWorker};
+use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Submission, ToCoordinator, ToWorker};
 use queens_proto::Link;
-use queens_solver::{BoardSize, Method};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -48,14 +47,9 @@ impl Handle {
     ///
     /// # Errors
     /// If the coordinator has stopped; inside, if there are too many jobs.
-    pub async fn submit(
-        &self,
-        n: BoardSize,
-        method: Method,
-        priority: Priority,
-    ) -> Result<Result<JobId, TooManyJobs>, Stopped> {
+    pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, TooManyJobs>, Stopped> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Submit { n, method, priority, reply }).await?;
+        self.send(Command::Submit { asked, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }
 

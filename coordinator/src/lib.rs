@@ -17,6 +17,7 @@ mod metrics;
 mod planners;
 mod publisher;
 mod pulse;
+mod seed;
 mod seldom;
 mod snapshot;
 mod status;

@@ -204,7 +204,7 @@ fn save(damaged: &Path, new_dir: &Path) -> anyhow::Result<()> {
     recovered.jobs.iter().try_for_each(|job| print(&describe_recovered(job)))?;
     if !recovered.blocked.is_empty() {
         let names: Vec<String> =
-            recovered.blocked.iter().map(|name| name.escape_debug().to_string()).collect();
+            recovered.blocked.keys().map(|name| name.escape_debug().to_string()).collect();
         print(&format!("blocked: {}", names.join(", ")))?;
     }
     print(&format!("go on with: queens-coordinator --data-dir '{}'", new_dir.display()))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::{Comparison, JobChange, Loss, Note, WorkerChange};
-use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, WorkerId};
+use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
 use queens_solver::Method;
 use tracing::{error, info, warn};
 
@@ -12,7 +12,7 @@ use crate::journal::Journal;
 /// Tells what the core has noted.
 pub(crate) fn tell(note: &Note, journal: &mut Journal) {
     match note {
-        Note::Submitted { job, n, method, priority } => {
+        Note::Submitted { job, asked: Submission { n, method, priority, .. } } => {
             info!(%job, %n, %method, %priority, "job submitted");
             about(*job, format!("submitted for n = {n} by {method} with priority {priority}"), journal);
         }

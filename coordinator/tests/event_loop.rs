@@ -11,7 +11,7 @@ use queens_coordinator::{Handle, Snapshot, unthreaded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
 use queens_messages::{
-    Delta, Held, Hello, JobId, JobState, Lease, Name, Priority, Report, ToCoordinator, ToWorker, WorkerId,
+    Delta, Held, Hello, JobId, JobState, Lease, Name, Report, Submission, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_proto::{Link, link};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Method, Span};
@@ -76,8 +76,7 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(12).expect("a board size");
-    let job =
-        handle.submit(n, Method::Search, Priority::default()).await.expect("it runs").expect("accepted");
+    let job = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
     let is_planned =
         |job: Option<&queens_messages::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
     once(&mut handle.snapshots(), |snapshot| is_planned(snapshot.job(job))).await;
@@ -184,8 +183,7 @@ async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
     let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(24).expect("a board size");
-    let job =
-        handle.submit(n, Method::Search, Priority::default()).await.expect("it runs").expect("accepted");
+    let job = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
     let snapshot = handle.snapshot();
     assert_eq!(snapshot.job(job).expect("it is there").n_plans_before, None);
 }
@@ -200,7 +198,7 @@ async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
     assert_eq!((before.store.as_str(), before.store_error, before.refuses), ("memory", None, Vec::new()));
     disk.fill(true);
     let (asking, n) = (handle.clone(), BoardSize::new(12).expect("a board size"));
-    tokio::spawn(async move { asking.submit(n, Method::Search, Priority::default()).await });
+    tokio::spawn(async move { asking.submit(Submission::new(n, Method::Search)).await });
     let mut snapshots = handle.snapshots();
     once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
     assert_eq!(snapshots.borrow().jobs, []);

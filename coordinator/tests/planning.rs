@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use queens_coordinator::{Coordinator, Handle};
 use queens_ledger::TooManyJobs;
 use queens_ledger::store::memory::MemoryStore;
-use queens_messages::{JobId, JobState, JobStatus, Priority};
+use queens_messages::{JobId, JobState, JobStatus, Submission};
 use queens_solver::{BoardSize, Method};
 use tokio::sync::Mutex;
 
@@ -26,7 +26,7 @@ fn start() -> Coordinator {
 
 async fn submit(handle: &Handle, n: u8) -> Result<JobId, TooManyJobs> {
     let n = BoardSize::new(n).expect("a board size");
-    handle.submit(n, Method::Search, Priority::default()).await.expect("it runs")
+    handle.submit(Submission::new(n, Method::Search)).await.expect("it runs")
 }
 
 /// Submits jobs at the same time.

@@ -13,9 +13,10 @@ use proptest::prelude::*;
 use queens_coordinator::store::sqlite::{SqliteStore, audit, backup};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
-    Coverage, JobEntry, MAX_COUNT, Phase, Record, Source, Store, StoreError, Stored, Write,
+    Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, StoreError, Stored, Verdict,
+    Write,
 };
-use queens_messages::{JobId, LeaseId, Priority};
+use queens_messages::{Crosses, JobId, LeaseId, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -149,6 +150,40 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
     rows.expect("readable").map(|row| row.expect("a record")).collect()
 }
 
+/// Every second count and verdict as the tables tell it, as text.
+fn counted_again(dir: &Path, job: u64) -> Vec<String> {
+    let connection = database(dir);
+    let mut statement = connection
+        .prepare(
+            "SELECT * FROM (SELECT json_array(cross, first, until, name, solutions, nodes, duration_us, at_ms, worker, kernel)
+             FROM second_count JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first, name)
+             UNION ALL
+             SELECT * FROM (SELECT json_array(cross, first, until, number, solutions, nodes, at_ms, a.worker, lost_solutions,
+             lost_nodes, b.worker) FROM verdict JOIN source a ON a.id = source JOIN source b ON b.id = lost_source
+             WHERE job = ?1 ORDER BY cross, first, number)",
+        )
+        .expect("the tables are there");
+    let rows = statement.query_map([i64::try_from(job).expect("small")], |row| row.get(0)).expect("readable");
+    rows.map(|row| row.expect("a row")).collect()
+}
+
+/// The same of the store in memory.
+fn modelled_again(model: &MemoryStore, job: u64) -> Vec<String> {
+    let span = |span: Span| format!("{},{},{}", span.cross(), span.from(), span.to());
+    let counts = |count: Count| format!("{},{}", count.solutions, count.nodes);
+    let again = model.second_counts(JobId(job)).map(|it| {
+        let (name, kernel) = (&it.source.name, &it.source.kernel);
+        let (span, counts, us) = (span(it.span), counts(it.count), it.duration.as_micros());
+        format!("[{span},\"{name}\",{counts},{us},{},\"{name}\",\"{kernel}\"]", it.at_ms)
+    });
+    let decided = model.verdicts(JobId(job)).map(|it| {
+        let (name, lost_by) = (&it.source.name, &it.lost_source.name);
+        let (span, count, lost) = (span(it.span), counts(it.count), counts(it.lost));
+        format!("[{span},{},{count},{},\"{name}\",{lost},\"{lost_by}\"]", it.number, it.at_ms)
+    });
+    again.chain(decided).collect()
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Commit(Vec<Change>),
@@ -184,12 +219,29 @@ impl Change {
     }
 }
 
+fn any_terms() -> impl Strategy<Value = Terms> {
+    let crosses = prop::option::of((0..u32::MAX, 1..9_u32));
+    // The first job is there.
+    let second_of = prop::option::of(Just(JobId(1)));
+    let seed = prop_oneof![Just(0), Just(u128::MAX), any::<u128>()];
+    (crosses, 0..=1_000_000_u32, second_of, seed, prop::option::of(0..=MAX_COUNT)).prop_map(
+        |(crosses, ppm, second_of, seed, exported_ms)| Terms {
+            crosses: crosses
+                .map(|(from, len)| Crosses::new(from, from.saturating_add(len)).expect("not empty")),
+            recount: Share::of_ppm(ppm).expect("a share"),
+            second_of,
+            seed,
+            exported_ms,
+        },
+    )
+}
+
 fn any_change() -> impl Strategy<Value = Change> {
     let size = 1_u64..=2;
     let count = || prop_oneof![0..50_u64, Just(MAX_COUNT)];
-    let decided = (-1000..=1000_i32, any::<bool>());
+    let decided = (-1000..=1000_i32, any::<bool>(), any_terms());
     let row = (size.clone(), 0_usize..4, 0..=MAX_COUNT, 0..1_000_000_u64, decided);
-    let jobs = row.prop_map(|(id, phase, created_ms, active_ms, (priority, paused))| {
+    let jobs = row.prop_map(|(id, phase, created_ms, active_ms, (priority, paused, terms))| {
         let active = Duration::from_millis(active_ms);
         let counts = (created_ms / 3, created_ms / 2);
         let phase = Phase::ALL[phase];
@@ -201,6 +253,7 @@ fn any_change() -> impl Strategy<Value = Change> {
             active,
             n_verified: counts.0,
             n_disputed: counts.1,
+            terms,
             // A job's board stays what it is.
             ..job(id, 6)
         })
@@ -218,6 +271,20 @@ fn any_change() -> impl Strategy<Value = Change> {
             record_of(id, (cross, from, from + len), (solutions, nodes), &worker)
         },
     );
+    let again = || (0_u32..4, 0..6_u64, 1..4_u64, count(), "[abc]");
+    let second_counts = (size.clone(), again()).prop_map(|(id, (cross, from, len, n, worker))| {
+        let Record { span, count, duration, source, .. } =
+            record((cross, from, from + len), (n, n / 2), &worker);
+        Write::SecondCount { job: JobId(id), count: SecondCount { span, count, duration, source, at_ms: n } }
+    });
+    let verdicts =
+        (size.clone(), again(), 0_u32..2).prop_map(|(id, (cross, from, len, n, worker), number)| {
+            let Record { span, count, source, .. } = record((cross, from, from + len), (n / 3, n), &worker);
+            let lost = Count { solutions: n, nodes: n / 7 };
+            let lost_source = record((0, 0, 1), (0, 0), "d").source;
+            let verdict = Verdict { span, number, at_ms: n, count, source, lost, lost_source };
+            Write::Verdict { job: JobId(id), verdict }
+        });
     let coverages = (size, 0_u32..4, 0..N_SUBPROBLEMS - 8, 1_u64..8, count(), count()).prop_map(
         |(id, cross, from, len, solutions, nodes)| {
             Change::Cover(id, cross, from..from + len, Count { solutions, nodes })
@@ -225,9 +292,12 @@ fn any_change() -> impl Strategy<Value = Change> {
     );
     let epochs = ((1_u32 << 30)..1_u32 << 31).prop_map(Write::Epoch);
     let names = prop::sample::select(vec!["anna", "bert", "carol's \"machine\""]);
-    let blocked =
-        (names, any::<bool>()).prop_map(|(name, blocked)| Write::Blocked { name: name.to_owned(), blocked });
-    let writes = prop_oneof![jobs, plans, records, epochs, blocked];
+    let blocked = (names, any::<bool>(), "(it lied)?").prop_map(|(name, blocked, reason)| Write::Blocked {
+        name: name.to_owned(),
+        blocked,
+        reason,
+    });
+    let writes = prop_oneof![jobs, plans, records, epochs, blocked, second_counts, verdicts];
     prop_oneof![4 => writes.prop_map(Change::Write), 2 => coverages]
 }
 
@@ -245,11 +315,16 @@ fn is_refused(model: &MemoryStore, write: &Write) -> bool {
         Write::Epoch(_) | Write::Blocked { .. } | Write::Job(_) => false,
         Write::Plan { job, choices } => find(*job).is_none_or(|found| {
             let used = found.coverage.iter().map(|(cross, _)| *cross);
+            let again = model.second_counts(*job).map(|count| count.span.cross());
+            let decided = model.verdicts(*job).map(|verdict| verdict.span.cross());
             let mut used = used.chain(model.records(*job).map(|record| record.span.cross()));
+            let mut used = used.by_ref().chain(again).chain(decided);
             used.any(|cross| cross as usize >= choices.len())
         }),
         Write::Record { job, record } => lacks(*job, record.span.cross()),
         Write::Coverage { job, cross, .. } => lacks(*job, *cross),
+        Write::SecondCount { job, count } => lacks(*job, count.span.cross()),
+        Write::Verdict { job, verdict } => lacks(*job, verdict.span.cross()),
     }
 }
 
@@ -300,6 +375,7 @@ proptest! {
         for id in 1..=2 {
             let expected: Vec<Record> = model.records(JobId(id)).cloned().collect();
             prop_assert_eq!(records(dir.path(), id), expected);
+            prop_assert_eq!(counted_again(dir.path(), id), modelled_again(&model, id));
             for (cross, from, len) in (0..4).flat_map(|c| (0..6).flat_map(move |f| (1..4).map(move |l| (c, f, l)))) {
                 let span = Span::new(cross, from, from + len).expect("not empty");
                 prop_assert_eq!(store.find(JobId(id), span).ok(), model.find(JobId(id), span).ok());

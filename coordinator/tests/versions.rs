@@ -1,12 +1,13 @@
 //! Directories of older programs are gone on with, if they do not contradict themselves.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file, backup, recover};
 use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Phase, Store, Write};
-use queens_messages::Priority;
+use queens_messages::{Priority, Terms};
 use queens_solver::{DECOMPOSITION_VERSION, Method};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -61,13 +62,13 @@ fn a_directory_of_version_1_is_gone_on_with() {
         paused: true,
         ..stored.jobs[1].entry.clone()
     };
-    let blocked = Write::Blocked { name: "anna".to_owned(), blocked: true };
+    let blocked = Write::Blocked { name: "anna".to_owned(), blocked: true, reason: String::new() };
     store.commit(&[Write::Job(row.clone()), blocked]).expect("commits");
     drop(store);
     let audited = audit(dir.path()).expect("nothing contradicts");
     assert_eq!((audited[0].total, audited[0].is_complete()), (4, true));
     assert_eq!((&audited[1].job, records(dir.path(), 1)), (&row, records_before));
-    assert!(open(dir.path()).load().expect("loads").blocked.contains("anna"));
+    assert!(open(dir.path()).load().expect("loads").blocked.contains_key("anna"));
 }
 
 /// A directory as the program of schema version 2 has left it, and then `sql`.
@@ -89,7 +90,7 @@ fn a_directory_of_version_2_is_gone_on_with() {
         stored.jobs.iter().map(|job| (job.entry.n.get(), job.entry.phase, job.entry.paused)).collect();
     assert_eq!(found, [(6, Phase::Done, false), (7, Phase::Active, true)]);
     assert_eq!(stored.jobs[1].entry.priority, Priority::try_from(5).expect("a priority"));
-    assert!(stored.blocked.contains("bert"));
+    assert!(stored.blocked.contains_key("bert"));
     assert_eq!([1, 2].map(|job| records(dir.path(), job)), records_before);
     // The estimate of an older program is made anew.
     let audited = audit(dir.path()).expect("nothing contradicts");
@@ -148,13 +149,12 @@ fn version_3(sql: &str) -> TempDir {
     dir
 }
 
-/// Nothing but the rows of jobs gets another digest.
+/// Nothing but the rows of jobs and of blocked workers gets another digest.
 #[test]
 fn a_directory_of_version_3_is_gone_on_with() {
     let dir = version_3("");
     let digests = |dir: &Path| -> Vec<i64> {
-        let tables =
-            ["plan_cross", "record", "coverage", "coverage_range", "source", "blocked_worker", "epoch"];
+        let tables = ["plan_cross", "record", "coverage", "coverage_range", "source", "epoch"];
         let database = database(dir);
         let of = |table: &str| -> Vec<i64> {
             let mut statement = database.prepare(&format!("SELECT digest FROM {table}")).expect("SQL");
@@ -169,7 +169,7 @@ fn a_directory_of_version_3_is_gone_on_with() {
     assert_eq!([found[0].phase, found[1].phase], [Phase::Done, Phase::Active]);
     assert!(found.iter().all(|job| job.method == Method::Search));
     assert_eq!((found[1].priority, found[1].paused), (Priority::try_from(5).expect("a priority"), true));
-    assert!(stored.blocked.contains("bert"));
+    assert!(stored.blocked.contains_key("bert"));
     assert_eq!(digests(dir.path()), before);
     assert_eq!(audit(dir.path()).expect("nothing contradicts")[0].total, 4);
     Ledger::restore(stored).expect("can be gone on with");
@@ -204,4 +204,72 @@ fn a_backup_of_version_1_is_of_this_version() {
     backup(dir.path(), &file).expect("is written");
     assert_eq!(audit_file(&file).expect("nothing contradicts").len(), 3);
     assert_eq!(fs::read(dir.path().join("queens.db")).expect("readable"), before);
+}
+
+/// A directory as the program of schema version 4 has left it, and then `sql`.
+fn version_4(sql: &str) -> TempDir {
+    let dir = new_dir();
+    let database = database(dir.path());
+    database.execute_batch(include_str!("version_4.sql")).expect("SQL");
+    database.execute_batch(sql).expect("SQL");
+    dir
+}
+
+/// Its jobs are on the terms on which all were counted then, and each gets a seed.
+#[test]
+fn a_directory_of_version_4_is_gone_on_with() {
+    let dir = version_4("");
+    let records_before = [1, 2, 3].map(|job| records(dir.path(), job));
+    let stored = open(dir.path()).load().expect("loads");
+    let found: Vec<_> =
+        stored.jobs.iter().map(|job| (job.entry.n.get(), job.entry.method, job.entry.phase)).collect();
+    assert_eq!(
+        found,
+        [
+            (6, Method::Search, Phase::Done),
+            (7, Method::Search, Phase::Done),
+            (8, Method::Halves, Phase::Done),
+            (9, Method::Search, Phase::Active),
+            (5, Method::Search, Phase::Cancelled),
+        ]
+    );
+    let terms: Vec<Terms> = stored.jobs.iter().map(|job| job.entry.terms).collect();
+    assert!(terms.iter().all(|terms| *terms == Terms { seed: terms.seed, ..Terms::default() }), "{terms:?}");
+    let seeds: BTreeSet<u128> = terms.iter().map(|terms| terms.seed).collect();
+    assert_eq!((seeds.len(), seeds.contains(&0)), (5, false));
+    assert_eq!(stored.blocked, BTreeMap::from([("bert".to_owned(), String::new())]));
+    assert_eq!([1, 2, 3].map(|job| records(dir.path(), job)), records_before);
+    let totals = audit(dir.path()).expect("nothing contradicts").into_iter().map(|job| job.total);
+    assert_eq!(totals.collect::<Vec<_>>(), [4, 40, 92, 0, 0]);
+    // They stay what they are.
+    assert_eq!(open(dir.path()).load().expect("loads").jobs, stored.jobs);
+    Ledger::restore(stored).expect("can be gone on with");
+}
+
+#[test]
+fn a_row_that_version_4_did_not_write_gets_no_new_digest() {
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        let dir = version_4(sql);
+        let message = SqliteStore::open(dir.path()).expect_err("is refused").to_string();
+        assert!(message.contains(expected), "{message}");
+        let version =
+            database(dir.path()).pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
+        assert_eq!(version, Ok(4));
+    }
+    check("UPDATE job SET phase = 'active' WHERE id = 2", "job 2: its digest is not that of its content");
+    check("UPDATE blocked_worker SET name = 'anna'", "blocked worker 'anna': its digest is not that");
+    check("UPDATE coverage SET nodes = '7' WHERE job = 3", "its digest is not that of its content");
+}
+
+#[test]
+fn what_proves_itself_of_version_4_is_recovered() {
+    let dir = version_4("UPDATE record SET nodes = nodes + 1 WHERE job = 2 AND cross = 3");
+    let new = new_dir();
+    let recovered = recover(dir.path(), new.path()).expect("something proves itself");
+    let found: Vec<_> = recovered.jobs.iter().map(|job| (job.job.phase, job.job.terms.seed != 0)).collect();
+    let [done, active, cancelled] = [Phase::Done, Phase::Active, Phase::Cancelled].map(|phase| (phase, true));
+    assert_eq!(found, [done, active, done, active, cancelled]);
+    assert_eq!(recovered.blocked, BTreeMap::from([("bert".to_owned(), String::new())]));
+    audit(new.path()).expect("nothing contradicts");
 }

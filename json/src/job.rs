@@ -84,6 +84,25 @@ pub struct Job {
     /// When it was done or given up; null if it is not, or nobody has kept it.
     #[cfg_attr(feature = "schema", schema(required))]
     finished_ms: Option<u64>,
+    /// Whether its solutions may still change: all is counted, but not yet checked as it is to be.
+    provisional: bool,
+    /// The only parts of the plan that are counted, such as 3..7, the last of them 6; null if all are.
+    #[cfg_attr(feature = "schema", schema(required))]
+    crosses: Option<String>,
+    /// The share of its work that is counted again, 0 to 1.
+    recount: f64,
+    /// The job of which this is the second pass; null if it is none.
+    #[cfg_attr(feature = "schema", schema(required))]
+    second_of: Option<String>,
+    /// The job that is its second pass; null if it has none.
+    #[cfg_attr(feature = "schema", schema(required))]
+    second: Option<String>,
+    /// What decides which records are counted again, 32 hexadecimal digits; null until it is done.
+    #[cfg_attr(feature = "schema", schema(required))]
+    seed: Option<String>,
+    /// When it was first exported, in milliseconds since 1970; null if it has not been.
+    #[cfg_attr(feature = "schema", schema(required))]
+    exported_ms: Option<u64>,
 }
 
 impl Job {
@@ -122,6 +141,13 @@ impl Job {
             created_ms: job.created_ms,
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
+            provisional: job.state.is_provisional(),
+            crosses: job.terms.crosses.map(|crosses| crosses.to_string()),
+            recount: job.terms.recount.fraction(),
+            second_of: job.terms.second_of.map(|job| job.to_string()),
+            second: job.second.map(|job| job.to_string()),
+            seed: (job.state == JobState::Done).then(|| format!("{:032x}", job.terms.seed)),
+            exported_ms: job.terms.exported_ms,
         }
     }
 }
@@ -159,7 +185,9 @@ mod tests {
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
-                r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null}"#,
+                r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"#,
+                r#""crosses":null,"recount":0.0,"second_of":null,"second":null,"#,
+                r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )
         );
     }

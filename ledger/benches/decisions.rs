@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::Stored;
 use queens_ledger::{Ledger, WorkerRefusal};
-use queens_messages::{Delta, Hello, JobId, Lease, LeaseId, Name, Report, Speed, ToWorker, WorkerId};
+use queens_messages::{
+    Delta, Hello, JobId, Lease, LeaseId, Name, Report, Speed, Submission, ToWorker, WorkerId,
+};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry, crosses_in_counting_order,
 };
@@ -105,7 +107,7 @@ impl Cluster {
         let plan = Plan::from_choices(n, Method::Search, &choices.collect::<Vec<_>>())
             .expect("one choice for each cross");
         let mut ledger = Ledger::restore(Stored::default()).expect("nothing contradicts");
-        let job = ledger.submit(n, Method::Search, 0);
+        let job = ledger.submit(&Submission::new(n, Method::Search), 0, 0);
         ledger.planned(Duration::ZERO, job, plan);
         Self { ledger, now: Duration::ZERO, held: BTreeMap::new() }
     }

@@ -87,7 +87,8 @@ impl Changes {
         }
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
-        writes.extend(changes.blocked.into_iter().map(|(name, blocked)| Write::Blocked { name, blocked }));
+        let blocked = |(name, blocked)| Write::Blocked { name, blocked, reason: String::new() };
+        writes.extend(changes.blocked.into_iter().map(blocked));
         let entries = changes.entries.iter().filter_map(|id| jobs.get(*id));
         writes.extend(entries.map(|job| Write::Job(job.entry().clone())));
         writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));

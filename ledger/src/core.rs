@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, ToWorker, WorkerId};
+use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, Submission, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method, Plan};
 use thiserror::Error;
 
@@ -155,22 +155,17 @@ impl Core {
         }
     }
 
-    /// Somebody submits a job.
-    pub fn submit(
-        &mut self,
-        n: BoardSize,
-        method: Method,
-        priority: Priority,
-    ) -> Sealed<Result<JobId, TooManyJobs>> {
+    /// Somebody submits a job. `seed` is drawn at random.
+    pub fn submit(&mut self, asked: &Submission, seed: u128) -> Sealed<Result<JobId, TooManyJobs>> {
         if self.ledger.n_open() >= MOST_OPEN_JOBS {
             return Sealed(Err(TooManyJobs));
         }
-        let job = self.ledger.submit(n, method, self.date_ms);
-        if priority != Priority::default() {
+        let job = self.ledger.submit(asked, seed, self.date_ms);
+        if asked.priority != Priority::default() {
             // Only a job that is over or not there can be refused one.
-            _ = self.ledger.set_priority(self.now(), job, priority);
+            _ = self.ledger.set_priority(self.now(), job, asked.priority);
         }
-        self.notes.push(Note::Submitted { job, n, method, priority });
+        self.notes.push(Note::Submitted { job, asked: *asked });
         Sealed(Ok(job))
     }
 

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{
-    Failure, Hello, InvalidName, JobId, JobStatus, LeaseId, Name, Priority, Report, WorkerId, WorkerStatus,
+    Failure, Hello, InvalidName, JobId, JobStatus, LeaseId, Name, Priority, Report, Submission, WorkerId,
+    WorkerStatus,
 };
-use queens_solver::{BoardSize, Method, Plan};
+use queens_solver::{Method, Plan};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Effects};
@@ -48,7 +49,7 @@ impl Ledger {
     /// If a job was made under another decomposition or contradicts its plan.
     pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
         let mut book = Book::new(Tokens::new(stored.first_epoch, stored.epoch));
-        for text in stored.blocked {
+        for text in stored.blocked.into_keys() {
             match text.parse() {
                 Ok(name) => _ = book.block(&name),
                 // It keeps nobody away: no worker can have it any more.
@@ -61,9 +62,9 @@ impl Ledger {
         Ok(Self { book, paces: Paces::default() })
     }
 
-    /// A new job for boards of size `n`, to be counted by `method`; `created_ms` is the time in milliseconds since 1970.
-    pub fn submit(&mut self, n: BoardSize, method: Method, created_ms: u64) -> JobId {
-        jobs::submit(&mut self.book, n, method, created_ms)
+    /// A new job. `seed` is drawn at random, and `created_ms` is the time in milliseconds since 1970.
+    pub fn submit(&mut self, asked: &Submission, seed: u128, created_ms: u64) -> JobId {
+        jobs::submit(&mut self.book, asked, seed, created_ms)
     }
 
     /// Tells the time of the calendar, in milliseconds since 1970. Nothing is decided by it: it is kept with jobs that

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use queens_messages::{Failure, JobId, Name, Priority, WorkerId};
-use queens_solver::{BoardSize, Method};
+use queens_messages::{Failure, JobId, Name, Submission, WorkerId};
+use queens_solver::Method;
 
 use crate::effects::{Comparison, Loss};
 use crate::events::operators::{JobChange, WorkerChange};
@@ -16,12 +16,8 @@ pub enum Note {
     Submitted {
         /// The job.
         job: JobId,
-        /// The size of its board.
-        n: BoardSize,
-        /// How it is counted.
-        method: Method,
-        /// How urgent it is.
-        priority: Priority,
+        /// What was asked for.
+        asked: Submission,
     },
     /// A job has its plan.
     Planned {

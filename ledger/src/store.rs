@@ -2,12 +2,12 @@
 
 pub mod memory;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, Name, Priority};
+use queens_messages::{JobId, LeaseId, Name, Priority, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span};
 use thiserror::Error;
 
@@ -104,8 +104,9 @@ pub struct Stored {
     /// What the first lease tokens of this store began with. A smaller token was given out by another coordinator,
     /// whose job of the same number may be another one.
     pub first_epoch: u32,
-    /// Names of workers that get no leases. Some may be no names any more: earlier programs allowed other texts.
-    pub blocked: BTreeSet<String>,
+    /// Names of workers that get no leases, and for what reason; an operator's needs none. Some may be no names any more:
+    /// earlier programs allowed other texts.
+    pub blocked: BTreeMap<String, String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
 }
@@ -150,10 +151,12 @@ pub struct JobEntry {
     pub n_verified: u64,
     /// Recorded spans that a second count has contradicted.
     pub n_disputed: u64,
+    /// What is agreed about it.
+    pub terms: Terms,
 }
 
 impl JobEntry {
-    /// A job that has just been submitted, at a time in milliseconds since 1970.
+    /// A job that has just been submitted, at a time in milliseconds since 1970, on no terms.
     #[must_use]
     pub fn new(id: JobId, n: BoardSize, method: Method, created_ms: u64) -> Self {
         Self {
@@ -170,6 +173,7 @@ impl JobEntry {
             active: Duration::ZERO,
             n_verified: 0,
             n_disputed: 0,
+            terms: Terms::default(),
         }
     }
 }
@@ -282,6 +286,40 @@ pub struct Source {
     pub kernel: Name,
 }
 
+/// A further count of a recorded span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecondCount {
+    /// What was counted: all of a record.
+    pub span: Span,
+    /// What it counts to; neither number exceeds [`MAX_COUNT`].
+    pub count: Count,
+    /// How long one thread took.
+    pub duration: Duration,
+    /// Who counted it, and with what.
+    pub source: Arc<Source>,
+    /// When it was reported, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What was decided about a span of which there were different counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The span.
+    pub span: Span,
+    /// Numbers the verdicts on it from 0.
+    pub number: u32,
+    /// When it was found, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What two names have counted.
+    pub count: Count,
+    /// One of them.
+    pub source: Arc<Source>,
+    /// What it was held against, and lost.
+    pub lost: Count,
+    /// Who had counted that.
+    pub lost_source: Arc<Source>,
+}
+
 /// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
@@ -293,6 +331,8 @@ pub enum Write {
         name: String,
         /// Whether it is blocked.
         blocked: bool,
+        /// Why, if that is not an operator's decision; empty otherwise.
+        reason: String,
     },
     /// The job is this; new, or replacing what was said of it.
     Job(JobEntry),
@@ -318,5 +358,20 @@ pub enum Write {
         cross: u32,
         /// What has changed of it. However many ranges there are, a report changes few.
         change: CoverageChange,
+    },
+    /// A recorded span was counted again, whole; replaces what the same name counted of it before.
+    SecondCount {
+        /// The job.
+        job: JobId,
+        /// The count.
+        count: SecondCount,
+    },
+    /// Two names agree on a span against another count. If that was the record, its successor and the coverage are
+    /// written in the same commit.
+    Verdict {
+        /// The job.
+        job: JobId,
+        /// The verdict; replaces that of the same number on the same span.
+        verdict: Verdict,
     },
 }

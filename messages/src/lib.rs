@@ -12,6 +12,7 @@ pub mod plain;
 mod priority;
 mod speed;
 mod status;
+mod terms;
 mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
@@ -28,4 +29,5 @@ pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,
     WorkerState, WorkerStatus,
 };
+pub use terms::{Crosses, InvalidCrosses, InvalidShare, Share, Submission, Terms};
 pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -9,6 +9,7 @@ use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
 use crate::speed::MethodSpeeds;
+use crate::terms::Terms;
 use crate::time_left::TimeLeft;
 
 /// A coordinator as it stands.
@@ -64,11 +65,15 @@ pub enum JobState {
     /// All else is recorded, but some spans have failed on every worker that could try them, or on three. It goes on
     /// when it is resumed, or when another worker comes that may still try.
     Failed,
+    /// Every subproblem is recorded, but not all that is to be counted again: its solutions are provisional.
+    Verifying,
+    /// The same, and there is a span of which all counts differ, and nobody who could count it again.
+    Disputed,
 }
 
 impl JobState {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Planning,
         Self::Queued,
         Self::Running,
@@ -76,6 +81,8 @@ impl JobState {
         Self::Done,
         Self::Cancelled,
         Self::Failed,
+        Self::Verifying,
+        Self::Disputed,
     ];
 
     /// The name people and programs see.
@@ -89,6 +96,8 @@ impl JobState {
             Self::Done => "done",
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
+            Self::Verifying => "verifying",
+            Self::Disputed => "disputed",
         }
     }
 
@@ -96,6 +105,12 @@ impl JobState {
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled | Self::Failed)
+    }
+
+    /// Whether all is counted, but not yet checked as it is to be: what is said to be the number may still change.
+    #[must_use]
+    pub const fn is_provisional(self) -> bool {
+        matches!(self, Self::Verifying | Self::Disputed)
     }
 }
 
@@ -144,6 +159,10 @@ pub struct JobStatus {
     pub plan_fraction: Option<Fraction>,
     /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
     pub fundamental: Option<u128>,
+    /// What is agreed about it.
+    pub terms: Terms,
+    /// The job that is its second pass, if it has one.
+    pub second: Option<JobId>,
 }
 
 impl JobStatus {
@@ -172,6 +191,8 @@ impl JobStatus {
             n_plans_before: None,
             plan_fraction: None,
             fundamental: None,
+            terms: Terms::default(),
+            second: None,
         }
     }
 

@@ -8,7 +8,9 @@ mod coordinator;
 mod event;
 mod job;
 mod session;
+mod terms;
 mod worker;
 
 pub use check::{InvalidMessage, method, worker_name};
 pub(crate) use job::store_error_of;
+pub use terms::told_terms;

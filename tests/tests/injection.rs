@@ -89,7 +89,7 @@ impl Jobs for Liar {
     type WatchStream = Answers<pb::Job>;
 
     async fn submit(&self, _: Request<pb::SubmitRequest>) -> Result<Response<pb::SubmitResponse>, Status> {
-        self.answer(pb::SubmitResponse { job: 1, method: pb::Method::Search.into() })
+        self.answer(pb::SubmitResponse { job: 1, method: pb::Method::Search.into(), terms: None })
     }
 
     async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {

@@ -224,7 +224,7 @@ fn operators_who_ask_for_nonsense_are_told_so() {
     runtime.block_on(async {
         let mut client = JobsClient::connect(fixture.coordinator.url()).await.expect("connected");
         let refused = client
-            .submit(pb::SubmitRequest { n: 33, priority: 0, method: 0 })
+            .submit(pb::SubmitRequest { n: 33, ..pb::SubmitRequest::default() })
             .await
             .expect_err("no such board");
         assert_eq!(refused.code(), Code::InvalidArgument);

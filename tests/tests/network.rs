@@ -19,7 +19,7 @@ use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, grpc, unthreaded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
-use queens_messages::{JobId, JobState, JobStatus, Priority};
+use queens_messages::{JobId, JobState, JobStatus, Submission};
 use queens_proto::client::endpoint;
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
 use queens_tests::chance::Chance;
@@ -137,7 +137,7 @@ async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
     let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
     tokio::spawn(running);
     if handle.snapshots().borrow().jobs.is_empty() {
-        handle.submit(BoardSize::new(N)?, Method::Search, Priority::default()).await??;
+        handle.submit(Submission::new(BoardSize::new(N)?, Method::Search)).await??;
     }
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
     let (sender, incoming) = tokio::sync::mpsc::channel(16);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority, Submission};
 use queens_process::say;
 use queens_proto::client::{Operator, Problem};
 use queens_solver::BoardSize;
@@ -68,7 +68,8 @@ pub(crate) async fn submit(
         None => operator.workers_and_blocked().await?,
     };
     let method = choice.method_of_cluster(n, &workers);
-    let (job, found) = operator.submit(n, method, priority).await.map_err(|error| match error.problem {
+    let asked = Submission { priority, ..Submission::new(n, method) };
+    let (job, found, _) = operator.submit(asked).await.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }

@@ -10,7 +10,7 @@ use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
 use queens_coordinator::{Coordinator, Handle, Snapshot};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, WorkerChange};
-use queens_messages::{JobId, JobState, JobStatus, Name, Priority};
+use queens_messages::{JobId, JobState, JobStatus, Name, Submission};
 use queens_process::say;
 use queens_proto::link;
 use queens_solver::{BoardSize, Kernel, Method};
@@ -193,7 +193,7 @@ impl LocalCount {
                 coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
                 Ok(job.id)
             }
-            None => Ok(coordinator.submit(self.n, method, Priority::default()).await??),
+            None => Ok(coordinator.submit(Submission::new(self.n, method)).await??),
         }
     }
 

@@ -186,7 +186,11 @@ impl Screen {
         match job.state {
             JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
             JobState::Done | JobState::Cancelled => None,
-            JobState::Planning | JobState::Queued | JobState::Running => Some(OperatorAction::Pause(job.id)),
+            JobState::Planning
+            | JobState::Queued
+            | JobState::Running
+            | JobState::Verifying
+            | JobState::Disputed => Some(OperatorAction::Pause(job.id)),
         }
     }
 

@@ -143,9 +143,9 @@ fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
 
 fn job_style(job: &JobStatus) -> Style {
     match job.state {
-        JobState::Running | JobState::Planning => Style::new(),
+        JobState::Running | JobState::Planning | JobState::Verifying => Style::new(),
         JobState::Done => Style::new().fg(Color::Green),
-        JobState::Failed => Style::new().fg(Color::Red),
+        JobState::Failed | JobState::Disputed => Style::new().fg(Color::Red),
         JobState::Paused | JobState::Queued => Style::new().fg(Color::Yellow),
         JobState::Cancelled => Style::new().add_modifier(Modifier::DIM),
     }

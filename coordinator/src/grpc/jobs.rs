@@ -3,11 +3,10 @@
 use std::pin::Pin;
 
 use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, WorkerChange};
-use queens_messages::{JobId, Priority};
-use queens_proto::convert::{self, worker_name};
+use queens_messages::{JobId, Priority, Submission};
+use queens_proto::convert::{told_terms, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
-use queens_solver::BoardSize;
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
@@ -34,13 +33,15 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
-        let pb::SubmitRequest { n, priority, method } = request.into_inner();
-        let n = BoardSize::try_from(n).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let (method, priority) =
-            (convert::method(method).map_err(|error| invalid_message(&error))?, self::priority(priority)?);
-        let submitted = self.handle.submit(n, method, priority).await.map_err(stopped)?;
+        let asked = Submission::try_from(request.into_inner()).map_err(|error| invalid_message(&error))?;
+        let submitted = self.handle.submit(asked).await.map_err(stopped)?;
         let job = submitted.map_err(|refusal| Status::resource_exhausted(refusal.to_string()))?;
-        Ok(Response::new(pb::SubmitResponse { job: job.0, method: pb::Method::from(method).into() }))
+        let terms = self.handle.snapshot().job(job).map(|job| told_terms(&job.terms, job.second, false));
+        Ok(Response::new(pb::SubmitResponse {
+            job: job.0,
+            method: pb::Method::from(asked.method).into(),
+            terms: Some(terms.unwrap_or_default()),
+        }))
     }
 
     async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {

@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::Contribution;
 use queens_ledger::JobChange;
-use queens_messages::Priority;
+use queens_messages::{Priority, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -56,9 +56,9 @@ pub(super) async fn job(State(app): State<App>, Path(id): Path<String>) -> Answe
 
 /// A job to be made.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Submission))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Submission {
+pub(super) struct SubmissionBody {
     /// The size of the board.
     #[cfg_attr(test, schema(minimum = 0, maximum = 32))]
     n: u32,
@@ -75,20 +75,21 @@ pub(super) struct Submission {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs",
-    request_body = Submission,
+    request_body = SubmissionBody,
     responses((status = 201, description = "The answer.", body = Job), NotDecided),
 ))]
 pub(super) async fn submit(
     State(app): State<App>,
-    body: Body<Submission>,
+    body: Body<SubmissionBody>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(Submission { n, method, priority })) = body?;
+    let Json(Object(SubmissionBody { n, method, priority })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
     let method = method.map_or(Ok(Method::Search), |method| method.parse());
     let method =
         method.map_err(|error: InvalidMethod| RequestRefusal::bad_request(format!("the method: {error}")))?;
     let priority = self::priority(priority)?;
-    let job = carried_out(&app, app.handle.submit(n, method, priority)).await??;
+    let asked = Submission { priority, ..Submission::new(n, method) };
+    let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
 

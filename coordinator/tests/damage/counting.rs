@@ -11,7 +11,8 @@ use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Store, StoreError};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, ToWorker, WorkerId,
+    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, Submission, ToWorker,
+    WorkerId,
 };
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span};
 use tempfile::TempDir;
@@ -79,10 +80,10 @@ impl Board {
         if let Some(other) = ledger.jobs().iter().find(|job| job.n != self.n) {
             return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
         }
-        let job = ledger
-            .jobs()
-            .last()
-            .map_or_else(|| ledger.submit(self.n, self.plan.method(), 1_800_000_000_000), |job| job.id);
+        let job = ledger.jobs().last().map_or_else(
+            || ledger.submit(&Submission::new(self.n, self.plan.method()), 0, 1_800_000_000_000),
+            |job| job.id,
+        );
         let worker = self.connect(&mut ledger);
         let mut leases: Vec<Lease> = Vec::new();
         for sequence in 1.. {

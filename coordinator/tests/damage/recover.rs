@@ -150,7 +150,8 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
             ..row.clone()
         })
     };
-    let blocked = |name: &str, blocked| Write::Blocked { name: name.to_owned(), blocked };
+    let blocked =
+        |name: &str, blocked| Write::Blocked { name: name.to_owned(), blocked, reason: "it lied".to_owned() };
     let writes =
         [other(2, Phase::Planning), other(3, Phase::Cancelled), blocked("bert", true), blocked("anna", true)];
     store.commit(&writes).expect("commits");
@@ -172,7 +173,7 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     assert_eq!(found, [(Phase::Active, false), (Phase::Planning, true), (Phase::Cancelled, true)]);
     let job = &recovered.jobs[0];
     assert_eq!(job.n_subproblems, Some(job.n_recorded + 3), "three records are not what was written");
-    assert_eq!(recovered.blocked.iter().collect::<Vec<_>>(), ["bert"]);
+    assert_eq!(recovered.blocked.iter().collect::<Vec<_>>(), [(&"bert".to_owned(), &"it lied".to_owned())]);
     let stored = load(new.path());
     assert_eq!(stored.blocked, recovered.blocked);
     assert_eq!(stored.jobs[1].entry.phase, Phase::Planning);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::JobId;
-use queens_solver::{BoardSize, Method, Plan};
+use queens_messages::{JobId, Submission, Terms};
+use queens_solver::Plan;
 use thiserror::Error;
 
 use crate::book::Book;
@@ -33,9 +33,11 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
     Ok(())
 }
 
-pub(crate) fn submit(book: &mut Book, n: BoardSize, method: Method, created_ms: u64) -> JobId {
+pub(crate) fn submit(book: &mut Book, asked: &Submission, seed: u128, created_ms: u64) -> JobId {
     let id = JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1));
-    book.add_job(Job::new(JobEntry::new(id, n, method, created_ms), None));
+    let &Submission { n, method, crosses, recount, .. } = asked;
+    let terms = Terms { crosses, recount, seed, ..Terms::default() };
+    book.add_job(Job::new(JobEntry { terms, ..JobEntry::new(id, n, method, created_ms) }, None));
     book.changes().change_entry(id);
     book.changes().want_plan(id, n, method);
     id

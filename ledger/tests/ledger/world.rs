@@ -10,7 +10,7 @@ use queens_ledger::store::{Store, Stored};
 use queens_ledger::{Ledger, SpanOutcome};
 use queens_messages::{
     Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
-    Report, Speed, ToWorker, WorkerId, WorkerState,
+    Report, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
     BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span, parts_in_counting_order, published,
@@ -84,7 +84,7 @@ impl World {
     }
 
     pub(crate) fn submit_by(&mut self, n: u8, method: Method) -> JobId {
-        let job = self.ledger.submit(size(n), method, 0);
+        let job = self.ledger.submit(&Submission::new(size(n), method), 0, 0);
         self.carry_out();
         job
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_ledger::{
     Batch, Core, Due, JobChange, Note, Sealed, Session, TooManyJobs, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, JobState, Name, Priority, Report, ToWorker, WorkerId};
+use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, Submission, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method};
 
 use super::disk::{Disk, puzzle};
@@ -164,7 +164,7 @@ impl Coordinator {
         self.now = self.now.max(self.core.now());
         match command {
             Command::Submit(n, method) => {
-                let submitted = self.core.submit(n, method, Priority::default());
+                let submitted = self.core.submit(&Submission::new(n, method), 0);
                 self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {

@@ -154,7 +154,10 @@ impl Disk {
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
-                Write::Epoch(_) | Write::Blocked { .. } => {}
+                Write::Epoch(_)
+                | Write::Blocked { .. }
+                | Write::SecondCount { .. }
+                | Write::Verdict { .. } => {}
                 Write::Job(entry) => {
                     if let Some(before) = self.entries.insert(entry.id, entry.clone()) {
                         assert!(

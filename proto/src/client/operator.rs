@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Submission, WorkerStatus,
 };
-use queens_solver::{BoardSize, Method};
+use queens_solver::Method;
 use tonic::transport::Endpoint;
 use tonic::{Response, Status, Streaming};
 
@@ -59,21 +59,13 @@ impl Operator {
         &self.coordinator
     }
 
-    /// Submits a job. Returns also how it is going to be counted: coordinators of before know the search alone.
-    pub async fn submit(
-        &self,
-        n: BoardSize,
-        method: Method,
-        priority: Priority,
-    ) -> Result<(JobId, Method), ClientError> {
-        let request = pb::SubmitRequest {
-            n: n.get().into(),
-            priority: priority.get(),
-            method: pb::Method::from(method).into(),
-        };
-        let pb::SubmitResponse { job, method } = self.change(self.jobs.clone().submit(request)).await?;
+    /// Submits a job. Returns also how it is going to be counted, because coordinators of before know the search alone,
+    /// and whether its terms are agreed, of which they know nothing.
+    pub async fn submit(&self, asked: Submission) -> Result<(JobId, Method, bool), ClientError> {
+        let pb::SubmitResponse { job, method, terms } =
+            self.change(self.jobs.clone().submit(pb::SubmitRequest::from(asked))).await?;
         let method = method_of(method).map_err(|invalid| self.error(invalid))?;
-        Ok((JobId(job), method))
+        Ok((JobId(job), method, terms.is_some()))
     }
 
     /// Gives a job up.

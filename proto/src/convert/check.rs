@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use queens_messages::{
-    InvalidFraction, InvalidName, InvalidPriority, InvalidSpeed, InvalidTimeLeft, Name, plain,
+    InvalidCrosses, InvalidFraction, InvalidName, InvalidPriority, InvalidShare, InvalidSpeed,
+    InvalidTimeLeft, Name, plain,
 };
 use queens_solver::{EmptySpan, InvalidBoardSize, Method, Span};
 use thiserror::Error;
@@ -45,6 +46,12 @@ pub enum InvalidMessage {
     /// A number is no share of a whole.
     #[error("the share of the plan: {0}")]
     Fraction(#[from] InvalidFraction),
+    /// Numbers are no parts of a plan.
+    #[error(transparent)]
+    Crosses(#[from] InvalidCrosses),
+    /// A number is no share of a job's work.
+    #[error("the share that is counted again: {0}")]
+    Share(#[from] InvalidShare),
     /// A number is no speed.
     #[error("the worker's speed: {0}")]
     Speed(#[from] InvalidSpeed),

@@ -8,6 +8,7 @@ use queens_messages::{
 use queens_solver::BoardSize;
 
 use super::check::{InvalidMessage, decimal, method, millis, some_line};
+use super::terms::{terms, told_terms};
 use crate::pb;
 
 impl From<JobState> for pb::JobState {
@@ -20,6 +21,8 @@ impl From<JobState> for pb::JobState {
             JobState::Done => Self::Done,
             JobState::Cancelled => Self::Cancelled,
             JobState::Failed => Self::Failed,
+            JobState::Verifying => Self::Verifying,
+            JobState::Disputed => Self::Disputed,
         }
     }
 }
@@ -33,16 +36,19 @@ fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
         Ok(pb::JobState::Done) => Ok(JobState::Done),
         Ok(pb::JobState::Cancelled) => Ok(JobState::Cancelled),
         Ok(pb::JobState::Failed) => Ok(JobState::Failed),
+        Ok(pb::JobState::Verifying) => Ok(JobState::Verifying),
+        Ok(pb::JobState::Disputed) => Ok(JobState::Disputed),
         Ok(pb::JobState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a job's state")),
     }
 }
 
 impl From<JobStatus> for pb::Job {
     fn from(job: JobStatus) -> Self {
+        let terms = told_terms(&job.terms, job.second, job.state == JobState::Done);
         Self {
             job: job.id.0,
             n: job.n.get().into(),
-            state: pb::JobState::from(job.state).into(),
+            state: if job.state.is_provisional() { pb::JobState::Running } else { job.state.into() }.into(),
             solutions: job.progress.solutions.to_string(),
             nodes: job.progress.nodes.to_string(),
             subproblems: job.progress.n_subproblems.to_string(),
@@ -69,6 +75,13 @@ impl From<JobStatus> for pb::Job {
             seconds_left_high: job.time_left.map(TimeLeft::high),
             method: pb::Method::from(job.method).into(),
             waits_for: job.waits_for.unwrap_or_default(),
+            terms: Some(terms),
+            exact_state: if job.state.is_provisional() {
+                job.state.into()
+            } else {
+                pb::JobState::Unspecified
+            }
+            .into(),
         }
     }
 }
@@ -87,12 +100,13 @@ impl TryFrom<pb::Job> for JobStatus {
         };
         // A coordinator of an older version knows no range.
         let (low, high) = (job.seconds_left_low, job.seconds_left_high);
+        let (terms, second) = terms(job.terms.unwrap_or_default())?;
         let time_left = |expected| TimeLeft::new(low.unwrap_or(expected), expected, high.unwrap_or(expected));
         Ok(Self {
             id: JobId(job.job),
             n: BoardSize::try_from(job.n)?,
             method: method(job.method)?,
-            state: job_state(job.state)?,
+            state: job_state(if job.exact_state == 0 { job.state } else { job.exact_state })?,
             waits_for: some_line(&job.waits_for),
             progress,
             active: Duration::from_millis(job.active_ms),
@@ -113,6 +127,8 @@ impl TryFrom<pb::Job> for JobStatus {
                 "" => None,
                 count => Some(decimal("the number of fundamental solutions", count)?),
             },
+            terms,
+            second,
         })
     }
 }

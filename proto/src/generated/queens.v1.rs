@@ -249,9 +249,50 @@ pub struct SubmitRequest {
     /// How to count it. INVALID_ARGUMENT if it can't count a board of this size.
     #[prost(enumeration = "Method", tag = "3")]
     pub method: i32,
+    /// The only parts of the plan to count; absent for all.
+    #[prost(message, optional, tag = "4")]
+    pub crosses: ::core::option::Option<CrossRange>,
+    /// The share of its work to count again, in parts per million, 0 to 1000000.
+    #[prost(uint32, tag = "5")]
+    pub recount: u32,
+    /// How to count it a second time; METHOD_UNSPECIFIED if it is not to be.
+    #[prost(enumeration = "Method", tag = "6")]
+    pub second_pass: i32,
+}
+/// Parts of a plan that follow each other; at least one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CrossRange {
+    /// The first of them, from 0.
+    #[prost(uint32, tag = "1")]
+    pub from: u32,
+    /// The one after the last.
+    #[prost(uint32, tag = "2")]
+    pub to: u32,
+}
+/// What is agreed about a job besides its board.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Terms {
+    /// The only parts of the plan that are counted; absent if all are.
+    #[prost(message, optional, tag = "1")]
+    pub crosses: ::core::option::Option<CrossRange>,
+    /// The share of its work that is counted again, in parts per million, 0 to 1000000.
+    #[prost(uint32, tag = "2")]
+    pub recount: u32,
+    /// The job of which this is the second pass; absent if it is none.
+    #[prost(uint64, optional, tag = "3")]
+    pub second_of: ::core::option::Option<u64>,
+    /// The job that is its second pass; absent if it has none.
+    #[prost(uint64, optional, tag = "4")]
+    pub second: ::core::option::Option<u64>,
+    /// What decides which records are counted again, 32 hexadecimal digits; empty until the job is done.
+    #[prost(string, tag = "5")]
+    pub seed: ::prost::alloc::string::String,
+    /// When it was first exported, in milliseconds since 1970; absent if it has not been.
+    #[prost(uint64, optional, tag = "6")]
+    pub exported_ms: ::core::option::Option<u64>,
 }
 /// The job is submitted.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SubmitResponse {
     /// Its id.
     #[prost(uint64, tag = "1")]
@@ -259,6 +300,9 @@ pub struct SubmitResponse {
     /// How it is going to be counted. A coordinator of an older version ignores what it was asked for, and searches.
     #[prost(enumeration = "Method", tag = "2")]
     pub method: i32,
+    /// What is agreed about it. A coordinator of an older version says nothing, and ignores what it was asked for.
+    #[prost(message, optional, tag = "3")]
+    pub terms: ::core::option::Option<Terms>,
 }
 /// Asks for all jobs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -416,6 +460,13 @@ pub struct Job {
     /// What it waits for, in words, while it is queued; empty otherwise.
     #[prost(string, tag = "29")]
     pub waits_for: ::prost::alloc::string::String,
+    /// What is agreed about it; absent if its coordinator is of an older version.
+    #[prost(message, optional, tag = "30")]
+    pub terms: ::core::option::Option<Terms>,
+    /// JOB_STATE_VERIFYING or JOB_STATE_DISPUTED, of which clients of older versions do not know: they find
+    /// JOB_STATE_RUNNING in state. Unspecified if state says it all.
+    #[prost(enumeration = "JobState", tag = "31")]
+    pub exact_state: i32,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -640,6 +691,10 @@ pub enum JobState {
     Cancelled = 6,
     /// All else is recorded, but some spans have failed on every worker that could try them, or on three.
     Failed = 7,
+    /// Every subproblem is recorded, but not all that is to be counted again: its solutions are provisional.
+    Verifying = 8,
+    /// The same, and there is a span of which all counts differ, and nobody who could count it again.
+    Disputed = 9,
 }
 impl JobState {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -656,6 +711,8 @@ impl JobState {
             Self::Done => "JOB_STATE_DONE",
             Self::Cancelled => "JOB_STATE_CANCELLED",
             Self::Failed => "JOB_STATE_FAILED",
+            Self::Verifying => "JOB_STATE_VERIFYING",
+            Self::Disputed => "JOB_STATE_DISPUTED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -669,6 +726,8 @@ impl JobState {
             "JOB_STATE_DONE" => Some(Self::Done),
             "JOB_STATE_CANCELLED" => Some(Self::Cancelled),
             "JOB_STATE_FAILED" => Some(Self::Failed),
+            "JOB_STATE_VERIFYING" => Some(Self::Verifying),
+            "JOB_STATE_DISPUTED" => Some(Self::Disputed),
             _ => None,
         }
     }

@@ -11,10 +11,10 @@ use queens_solver::{BoardSize, Choice, Method, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
 
-use super::digest::Board;
+use super::digest::{Board, SECOND_COUNT, VERDICT};
 use super::directory::{Directory, open_to_read};
 use super::fault::Fault;
-use super::read;
+use super::read::{self, integer, sql_integer};
 use super::schema::{self, VERSION};
 use super::tally::{Tally, check_file};
 use queens_ledger::store::{Coverage, JobEntry, Phase, StoreError, StoredJob};
@@ -150,6 +150,7 @@ fn audit_job(
             audit.total += u128::from(planned.weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
         }
+        check_second_counts(connection, job, choices, sources)?;
         if let Some(total) = truth.total.filter(|total| audit.is_complete() && audit.total != *total) {
             return Err(Fault::Damaged(format!(
                 "job {}: its records add up to {} solutions, but {total} are published for n = {}",
@@ -165,6 +166,39 @@ fn audit_job(
         )));
     }
     Ok(audit)
+}
+
+/// Whether what was counted again of a job, and what was decided about it, is what was written, and lies in its plan.
+fn check_second_counts(
+    connection: &Connection,
+    job: &JobEntry,
+    choices: &[Choice],
+    sources: &BTreeSet<i64>,
+) -> Result<(), Fault> {
+    for (table, columns) in [(&SECOND_COUNT, &["source"][..]), (&VERDICT, &["source", "lost_source"])] {
+        let mut statement = read::select(connection, table, "WHERE job = ?1")?;
+        let mut rows = statement.query([sql_integer("job", job.id.0)?])?;
+        while let Some(row) = rows.next()? {
+            let what = if table.name == VERDICT.name { "verdict" } else { "second count" };
+            let place = format!("{what} of job {}", job.id);
+            let (cross, first): (usize, u64) =
+                (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+            let until: u64 = integer(row, "until", &place)?;
+            let place = format!("{place}, cross {cross}, {first}..{until}");
+            table.verify(row, Some(Board::of(job)), &place)?;
+            let n_subproblems = choices.get(cross).map_or(0, |choice| choice.n_subproblems);
+            if until <= first || until > n_subproblems {
+                return Err(Fault::Damaged(format!("{place}: the plan has no such span")));
+            }
+            for column in columns {
+                let source: i64 = integer(row, column, &place)?;
+                if !sources.contains(&source) {
+                    return Err(Fault::Damaged(format!("{place}: there is no source {source}")));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a job has the plan that it should have.

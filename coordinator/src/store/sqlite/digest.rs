@@ -61,10 +61,18 @@ const JOB_COLUMNS: &[&str] = &[
     "started_ms",
     "finished_ms",
     "method",
+    "crosses_from",
+    "crosses_to",
+    "recount",
+    "second_of",
+    "seed",
+    "exported_ms",
 ];
 /// The table of jobs in schema version 3, which knew no methods. Nothing is written to it.
 pub(super) const JOB_3: Table =
     Table { name: "job", columns: JOB_COLUMNS.split_at(14).0, n_key: 1, is_of_job: false, put: "" };
+/// The table of jobs in schema version 4, which knew no terms. Nothing is written to it.
+pub(super) const JOB_4: Table = Table { columns: JOB_COLUMNS.split_at(15).0, ..JOB_3 };
 pub(super) const JOB: Table = Table {
     name: "job",
     columns: JOB_COLUMNS,
@@ -72,15 +80,18 @@ pub(super) const JOB: Table = Table {
     is_of_job: false,
     put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
           n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, method, \
-          digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
+          crosses_from, crosses_to, recount, second_of, seed, exported_ms, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+          ?19, ?20, ?21, ?22) \
           ON CONFLICT (id) DO UPDATE SET n = excluded.n, decomposition = excluded.decomposition, \
           phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
           excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
           excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
           paused = excluded.paused, plan_digest = excluded.plan_digest, started_ms = \
-          excluded.started_ms, finished_ms = excluded.finished_ms, method = excluded.method, digest \
-          = excluded.digest",
+          excluded.started_ms, finished_ms = excluded.finished_ms, method = excluded.method, \
+          crosses_from = excluded.crosses_from, crosses_to = excluded.crosses_to, recount = \
+          excluded.recount, second_of = excluded.second_of, seed = excluded.seed, exported_ms = \
+          excluded.exported_ms, digest = excluded.digest",
 };
 pub(super) const PLAN_CROSS: Table = Table {
     name: "plan_cross",
@@ -136,14 +147,66 @@ pub(super) const RECORD: Table = Table {
           excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, lease \
           = excluded.lease, source = excluded.source, digest = excluded.digest",
 };
+pub(super) const SECOND_COUNT: Table = Table {
+    name: "second_count",
+    columns: &[
+        "job",
+        "cross",
+        "first",
+        "name",
+        "until",
+        "solutions",
+        "nodes",
+        "duration_us",
+        "source",
+        "at_ms",
+    ],
+    n_key: 4,
+    is_of_job: true,
+    put: "INSERT INTO second_count (job, cross, first, name, until, solutions, nodes, duration_us, \
+          source, at_ms, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+          ON CONFLICT (job, cross, first, name) DO UPDATE SET until = excluded.until, solutions = \
+          excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, source \
+          = excluded.source, at_ms = excluded.at_ms, digest = excluded.digest",
+};
+pub(super) const VERDICT: Table = Table {
+    name: "verdict",
+    columns: &[
+        "job",
+        "cross",
+        "first",
+        "number",
+        "until",
+        "at_ms",
+        "solutions",
+        "nodes",
+        "source",
+        "lost_solutions",
+        "lost_nodes",
+        "lost_source",
+    ],
+    n_key: 4,
+    is_of_job: true,
+    put: "INSERT INTO verdict (job, cross, first, number, until, at_ms, solutions, nodes, source, \
+          lost_solutions, lost_nodes, lost_source, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+          ON CONFLICT (job, cross, first, number) DO UPDATE SET until = excluded.until, at_ms = \
+          excluded.at_ms, solutions = excluded.solutions, nodes = excluded.nodes, source = \
+          excluded.source, lost_solutions = excluded.lost_solutions, lost_nodes = \
+          excluded.lost_nodes, lost_source = excluded.lost_source, digest = excluded.digest",
+};
+/// The table of blocked workers in schema version 4, which knew no reasons. Nothing is written to it.
+pub(super) const BLOCKED_WORKER_4: Table =
+    Table { name: "blocked_worker", columns: &["name"], n_key: 1, is_of_job: false, put: "" };
 pub(super) const BLOCKED_WORKER: Table = Table {
     name: "blocked_worker",
-    columns: &["name"],
+    columns: &["name", "reason"],
     n_key: 1,
     is_of_job: false,
-    put: "INSERT INTO blocked_worker (name, digest) \
-          VALUES (?1, ?2) \
-          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest",
+    put: "INSERT INTO blocked_worker (name, reason, digest) \
+          VALUES (?1, ?2, ?3) \
+          ON CONFLICT (name) DO UPDATE SET reason = excluded.reason, digest = excluded.digest",
 };
 
 pub(super) const POINT: Table = Table {
@@ -326,8 +389,8 @@ mod tests {
 
     #[test]
     fn a_row_is_written_by_its_columns() {
-        let tables =
-            [EPOCH, JOB, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, SOURCE, RECORD, BLOCKED_WORKER, POINT, EVENT];
+        let of_jobs = [JOB, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, RECORD, SECOND_COUNT, VERDICT];
+        let tables = of_jobs.into_iter().chain([EPOCH, SOURCE, BLOCKED_WORKER, POINT, EVENT]);
         for table in tables {
             let columns = table.columns.iter().chain(&["digest"]);
             let set = columns.clone().skip(table.n_key).map(|column| format!("{column} = excluded.{column}"));

@@ -1,7 +1,8 @@
 //! What SQL can't do of the steps from one version of the schema to the next.
 //!
 //! From version 2 to version 3: what can be proved of a database without digests is, and then every row gets one. From
-//! version 3 to version 4: jobs get their method, and new digests if the old ones were right.
+//! version 3 to version 4: jobs get their method, and new digests if the old ones were right. From version 4 to version
+//! 5: jobs get their terms, and they and the blocked workers new digests in the same way.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +13,8 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
 use super::digest::{
-    BLOCKED_WORKER, Board, EPOCH, JOB, JOB_3, PLAN_CROSS, RECORD, SOURCE, Table, plan_digest,
+    BLOCKED_WORKER, BLOCKED_WORKER_4, Board, EPOCH, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SOURCE, Table,
+    plan_digest,
 };
 use super::fault::Fault;
 use super::read::{self, integer, parsed, sql_integer};
@@ -49,7 +51,7 @@ pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
             seal(connection, table, Some((job.id, board)))?;
         }
     }
-    for table in [&EPOCH, &JOB_3, &SOURCE, &BLOCKED_WORKER] {
+    for table in [&EPOCH, &JOB_3, &SOURCE, &BLOCKED_WORKER_4] {
         seal(connection, table, None)?;
     }
     Ok(connection.execute_batch("DROP TABLE coverage_2")?)
@@ -57,19 +59,35 @@ pub(super) fn to_version_3(connection: &Connection) -> Result<(), Fault> {
 
 /// Fills in what the step to version 4 adds.
 pub(super) fn to_version_4(connection: &Connection) -> Result<(), Fault> {
-    let columns = JOB_3.columns.join(", ");
-    let mut statement = connection.prepare(&format!("SELECT {columns}, digest_3 FROM job"))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
-        JOB_3.verify(row, None, &format_args!("job {id}"))?;
-    }
-    drop(rows);
-    seal(connection, &JOB, None)?;
-    connection.execute_batch("ALTER TABLE job DROP COLUMN digest_3")?;
+    reseal(connection, &JOB_3, "digest_3", &JOB_4)
+}
+
+/// Fills in what the step to version 5 adds.
+pub(super) fn to_version_5(connection: &Connection) -> Result<(), Fault> {
+    reseal(connection, &JOB_4, "digest_4", &JOB)?;
+    reseal(connection, &BLOCKED_WORKER_4, "digest_4", &BLOCKED_WORKER)?;
     // What the step to version 3 found of no job that is there has no digest, and is found now.
     read::jobs(connection)?;
     Ok(())
+}
+
+/// Gives rows new digests if the old ones, which stand in a column of this name and go away, are right.
+fn reseal(connection: &Connection, old: &Table, digest: &str, new: &Table) -> Result<(), Fault> {
+    let (columns, table) = (old.columns.join(", "), old.name);
+    let mut statement = connection.prepare(&format!("SELECT {columns}, {digest} FROM {table}"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key: Value = row.get(0)?;
+        let place = match key {
+            Value::Text(name) => format!("blocked worker '{}'", name.escape_debug()),
+            Value::Integer(id) => format!("job {id}"),
+            _ => format!("a row of table {table}"),
+        };
+        old.verify(row, None, &place)?;
+    }
+    drop(rows);
+    seal(connection, new, None)?;
+    Ok(connection.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {digest}"))?)
 }
 
 /// All jobs, and whether they have plans.

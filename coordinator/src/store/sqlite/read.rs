@@ -1,18 +1,18 @@
 //! Reading jobs, and doubting what is read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use queens_messages::{JobId, Priority};
+use queens_messages::{Crosses, JobId, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Method, Symmetry};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table,
-    plan_digest,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    Table, VERDICT, plan_digest,
 };
 use super::fault::Fault;
 use queens_ledger::intervals::{Extent, Intervals};
@@ -43,16 +43,17 @@ pub(super) fn epochs(connection: &Connection) -> Result<(u32, u32), Fault> {
     Ok((integer(row, "next", &"epoch")?, integer(row, "first", &"epoch")?))
 }
 
-/// Names of workers that get no leases.
-pub(super) fn blocked(connection: &Connection) -> Result<BTreeSet<String>, Fault> {
+/// Names of workers that get no leases, with the reasons.
+pub(super) fn blocked(connection: &Connection) -> Result<BTreeMap<String, String>, Fault> {
     let mut statement = select(connection, &BLOCKED_WORKER, "")?;
     let mut rows = statement.query([])?;
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let place = "a blocked worker";
         let name: String = cell(row, "name", &place)?;
         BLOCKED_WORKER.verify(row, None, &format_args!("blocked worker '{}'", name.escape_debug()))?;
-        names.insert(name);
+        let reason = cell(row, "reason", &place)?;
+        names.insert(name, reason);
     }
     Ok(names)
 }
@@ -89,7 +90,7 @@ pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
         jobs.push(stored(connection, job(row)?)?);
     }
     let ids = jobs.iter().map(|job| job.entry.id).collect();
-    [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD]
+    [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
         .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at(table)))?;
     Ok(jobs)
@@ -123,7 +124,7 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     let place = format!("job {id}");
     JOB.verify(row, None, &place)?;
     let method: Method = parsed(row, "method", &place)?;
-    let job = job_row(row, id, method, &place)?;
+    let job = JobEntry { terms: terms(row, &place)?, ..job_row(row, id, method, &place)? };
     let (n_crosses, digest): (Option<i64>, Option<i64>) =
         (cell(row, "n_crosses", &place)?, cell(row, "plan_digest", &place)?);
     if n_crosses.is_some() != digest.is_some() {
@@ -156,6 +157,35 @@ pub(super) fn job_row(row: &Row<'_>, id: JobId, method: Method, place: &str) -> 
         active: Duration::from_millis(integer(row, "active_ms", &place)?),
         n_verified: integer(row, "n_verified", &place)?,
         n_disputed: integer(row, "n_disputed", &place)?,
+        terms: Terms::default(),
+    })
+}
+
+/// What is agreed about a job.
+fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
+    let wrong = |what: String| Fault::Damaged(format!("{place}: {what}"));
+    let bound = |column| -> Result<Option<u32>, Fault> {
+        let bound: Option<i64> = cell(row, column, &place)?;
+        let in_range =
+            |bound| u32::try_from(bound).map_err(|_| wrong(format!("{column} {bound} is out of range")));
+        bound.map(in_range).transpose()
+    };
+    let crosses = match (bound("crosses_from")?, bound("crosses_to")?) {
+        (None, None) => None,
+        (Some(from), Some(to)) => Some(Crosses::new(from, to).map_err(|error| wrong(error.to_string()))?),
+        _ => return Err(wrong("it has half a range of crosses".to_owned())),
+    };
+    let second_of: Option<i64> = cell(row, "second_of", &place)?;
+    let second_of = second_of.map(u64::try_from).transpose();
+    let seed: String = cell(row, "seed", &place)?;
+    let is_seed = seed.len() == 32 && seed.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let number = u128::from_str_radix(&seed, 16).ok().filter(|_| is_seed);
+    Ok(Terms {
+        crosses,
+        recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
+        second_of: second_of.map_err(|_| wrong("second_of is out of range".to_owned()))?.map(JobId),
+        seed: number.ok_or_else(|| wrong(format!("'{}' is no seed", seed.escape_debug())))?,
+        exported_ms: time(row, "exported_ms", place)?,
     })
 }
 

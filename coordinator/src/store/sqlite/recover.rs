@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use queens_messages::JobId;
+use queens_messages::{JobId, Terms};
 use queens_solver::{BoardSize, Choice, Method};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
@@ -12,7 +12,10 @@ use thiserror::Error;
 
 use super::audit::{Truth, other_decomposition};
 use super::backup::put_in_place;
-use super::digest::{BLOCKED_WORKER, Board, JOB, JOB_3, PLAN_CROSS, RECORD, SOURCE, Table};
+use super::digest::{
+    BLOCKED_WORKER, BLOCKED_WORKER_4, Board, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    Table, VERDICT,
+};
 use super::directory::{DATABASE, LOCK, make_database, open_file};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
@@ -20,6 +23,7 @@ use super::salvage::{Candidate, candidates};
 use super::tally::Tally;
 use super::write::{self, Known};
 use crate::journal::unix_ms;
+use crate::seed;
 use queens_ledger::store::{JobEntry, Phase, StoreError, Write};
 
 /// Why nothing was recovered.
@@ -64,8 +68,8 @@ fn is_inside(new_dir: &Path, dir: &Path) -> bool {
 pub struct Recovered {
     /// Jobs in the order of their ids.
     pub jobs: Vec<RecoveredJob>,
-    /// Names that are blocked.
-    pub blocked: BTreeSet<String>,
+    /// Names that are blocked, and for what reasons.
+    pub blocked: BTreeMap<String, String>,
     /// Pages that the system can't read.
     pub n_unreadable: u64,
 }
@@ -161,14 +165,16 @@ struct Salvage<'a> {
     boards: BTreeMap<i64, Board>,
     /// Jobs whose own rows are lost.
     lost: BTreeSet<i64>,
+    /// The schema versions that the rows of jobs are of. Pages that are not used any more may have older ones.
+    versions: BTreeMap<i64, u8>,
     n_unreadable: u64,
 }
 
 impl<'a> Salvage<'a> {
     /// Takes over all rows with the right digest.
     fn of(connection: &'a Connection, database: &File, log: Option<&File>) -> Result<Self, Fault> {
-        let mut salvage =
-            Self { connection, boards: BTreeMap::new(), lost: BTreeSet::new(), n_unreadable: 0 };
+        let (boards, lost, versions) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let mut salvage = Self { connection, boards, lost, versions, n_unreadable: 0 };
         // Jobs first: the digests of their rows are made with their boards.
         let n_unreadable = candidates(database, log, &mut |candidate| salvage.keep_job(&candidate))?;
         candidates(database, log, &mut |candidate| salvage.keep_part(&candidate))?;
@@ -177,20 +183,38 @@ impl<'a> Salvage<'a> {
     }
 
     fn keep_job(&mut self, Candidate { values, is_latest }: &Candidate) -> Result<(), rusqlite::Error> {
-        for table in [&JOB, &SOURCE, &BLOCKED_WORKER] {
-            // A name on a page that was written since may be blocked no more.
-            if is_proved(table, None, values) && (*is_latest || table.name != BLOCKED_WORKER.name) {
-                table.put(self.connection, None, &values[..table.columns.len()])?;
-                if table.name == JOB.name {
-                    self.note_board(values);
-                }
+        if is_proved(&SOURCE, None, values) {
+            SOURCE.put(self.connection, None, &values[..SOURCE.columns.len()])?;
+        }
+        // A name on a page that was written since may be blocked no more.
+        for table in [&BLOCKED_WORKER, &BLOCKED_WORKER_4].into_iter().filter(|_| *is_latest) {
+            if is_proved(table, None, values)
+                && let (Some(name), reason) = (values.first(), values.get(1))
+            {
+                // Of version 4, that is the digest.
+                let reason = reason.filter(|_| table.columns.len() > 1).cloned();
+                let reason = reason.unwrap_or(Value::Text(String::new()));
+                BLOCKED_WORKER.put(self.connection, None, &[name.clone(), reason])?;
             }
         }
-        if is_proved(&JOB_3, None, values) {
-            let mut values = values[..JOB_3.columns.len()].to_vec();
-            values.push(Value::Text(Method::Search.name().to_owned()));
-            JOB.put(self.connection, None, &values)?;
-            self.note_board(&values);
+        for (version, table) in [(5, &JOB), (4, &JOB_4), (3, &JOB_3)] {
+            if is_proved(table, None, values)
+                && let Some(Value::Integer(id)) = values.first()
+                && self.versions.get(id).is_none_or(|known| *known <= version)
+            {
+                self.versions.insert(*id, version);
+                let mut values = values[..table.columns.len()].to_vec();
+                if version == 3 {
+                    values.push(Value::Text(Method::Search.name().to_owned()));
+                }
+                if version <= 4 {
+                    let seed = Value::Text(write::seed_text(seed::draw()));
+                    let (none, nothing) = (Value::Null, Value::Integer(0));
+                    values.extend([none.clone(), none.clone(), nothing, none.clone(), seed, none]);
+                }
+                JOB.put(self.connection, None, &values)?;
+                self.note_board(&values);
+            }
         }
         Ok(())
     }
@@ -208,9 +232,8 @@ impl<'a> Salvage<'a> {
 
     fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), rusqlite::Error> {
         let Some(Value::Integer(job)) = values.first() else { return Ok(()) };
-        for table in
-            [&PLAN_CROSS, &RECORD].into_iter().filter(|table| table.columns.len() + 1 == values.len())
-        {
+        let tables = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
+        for table in tables.into_iter().filter(|table| table.columns.len() + 1 == values.len()) {
             // Of a job whose row is lost, the board is the one that makes the digest right.
             let known = self.boards.get(job).copied();
             let all = Method::ALL.into_iter().flat_map(|method| {
@@ -251,7 +274,9 @@ impl<'a> Salvage<'a> {
 
     /// Records prove themselves, whoever counted them.
     fn replace_lost_sources(&self) -> Result<(), Fault> {
-        let sql = "SELECT DISTINCT source FROM record WHERE source NOT IN (SELECT id FROM source)";
+        let sql = "SELECT source FROM record UNION SELECT source FROM second_count
+                   UNION SELECT source FROM verdict UNION SELECT lost_source FROM verdict
+                   EXCEPT SELECT id FROM source";
         let mut statement = self.connection.prepare(sql)?;
         let ids = statement.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
         for id in ids {
@@ -281,6 +306,7 @@ impl<'a> Salvage<'a> {
         let mut n_subproblems = 0;
         for (cross, choice) in (0_u32..).zip(&choices) {
             self.drop_overlaps(id, cross, choice.n_subproblems)?;
+            self.drop_unfounded(id, cross)?;
             let found = Tally::of(self.connection, id, None, cross, choice.n_subproblems)?;
             if found.n_records > 0 {
                 let change = found.sum.change(found.sum.recorded.ranges().map(|range| range.start));
@@ -322,7 +348,10 @@ impl<'a> Salvage<'a> {
             }
         }
         let n_crosses = sql_integer("number of crosses", choices.len())?;
-        self.connection.execute("DELETE FROM record WHERE job = ?1 AND cross >= ?2", (job, n_crosses))?;
+        for table in [&RECORD, &SECOND_COUNT, &VERDICT] {
+            let sql = format!("DELETE FROM {} WHERE job = ?1 AND cross >= ?2", table.name);
+            self.connection.execute(&sql, (job, n_crosses))?;
+        }
         self.connection.execute("DELETE FROM plan_cross WHERE job = ?1", [job])?;
         Ok(())
     }
@@ -351,6 +380,19 @@ impl<'a> Salvage<'a> {
         }
         Ok(())
     }
+
+    /// Removes what is said of spans of a cross that no record has.
+    fn drop_unfounded(&self, id: JobId, cross: u32) -> Result<(), Fault> {
+        for table in [&SECOND_COUNT, &VERDICT] {
+            let sql = format!(
+                "DELETE FROM {0} WHERE job = ?1 AND cross = ?2 AND NOT EXISTS (SELECT 1 FROM record WHERE job = ?1 \
+                 AND cross = ?2 AND record.first = {0}.first AND record.until = {0}.until)",
+                table.name
+            );
+            self.connection.prepare_cached(&sql)?.execute((sql_integer("job", id.0)?, cross))?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether values are a row of the table with the digest that belongs to it.
@@ -362,5 +404,6 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 /// What can be said of a job of which only the board is known.
 fn lost_job(id: JobId, Board { n, method, decomposition }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
-    Ok(JobEntry { decomposition, phase: Phase::Active, ..JobEntry::new(id, n, method, unix_ms()) })
+    let terms = Terms { seed: seed::draw(), ..Terms::default() };
+    Ok(JobEntry { decomposition, phase: Phase::Active, terms, ..JobEntry::new(id, n, method, unix_ms()) })
 }

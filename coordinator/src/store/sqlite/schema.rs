@@ -3,13 +3,13 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::fault::Fault;
-use super::migrate::{to_version_3, to_version_4};
+use super::migrate::{to_version_3, to_version_4, to_version_5};
 
 /// What `file queens.db` shows, and what tells our databases from others.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
 
 /// The version of the tables this program works on: that many [`STEPS`].
-pub(super) const VERSION: i32 = 4;
+pub(super) const VERSION: i32 = 5;
 
 /// Takes the tables one version further.
 pub(super) struct Step {
@@ -24,6 +24,7 @@ pub(super) const STEPS: &[Step] = &[
     Step { sql: include_str!("schema_2.sql"), fill: nothing },
     Step { sql: include_str!("schema_3.sql"), fill: to_version_3 },
     Step { sql: include_str!("schema_4.sql"), fill: to_version_4 },
+    Step { sql: include_str!("schema_5.sql"), fill: to_version_5 },
 ];
 
 fn nothing(_: &Connection) -> Result<(), Fault> {

@@ -6,8 +6,8 @@ use queens_solver::DECOMPOSITION_VERSION;
 use rusqlite::Connection;
 
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table,
-    plan_digest,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    Table, VERDICT, plan_digest,
 };
 use super::directory::DATABASE;
 use super::migrate::seal;
@@ -48,7 +48,7 @@ fn seal_sample(connection: &Connection) {
         }
         let digest = plan_digest(board, &choices);
         connection.execute("UPDATE job SET plan_digest = ?1 WHERE id = 3", [digest]).expect("writes");
-        for table in [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD] {
+        for table in [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT] {
             _ = seal(connection, table, Some((JobId(3), board)));
         }
     }
@@ -64,8 +64,18 @@ fn reason(error: StoreError) -> String {
     }
 }
 
-const TABLES: [&Table; 8] =
-    [&EPOCH, &JOB, &PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &SOURCE, &RECORD, &BLOCKED_WORKER];
+const TABLES: [&Table; 10] = [
+    &EPOCH,
+    &JOB,
+    &PLAN_CROSS,
+    &COVERAGE,
+    &COVERAGE_RANGE,
+    &SOURCE,
+    &RECORD,
+    &SECOND_COUNT,
+    &VERDICT,
+    &BLOCKED_WORKER,
+];
 
 /// Whatever is changed in whatever row, nobody takes it for what was written.
 #[test]
@@ -83,7 +93,7 @@ fn no_column_of_any_row_can_be_changed_unseen() {
             let (loaded, audited) = tampered(&sql, false);
             assert_ne!(audited, "fine", "{sql}");
             // Who counted a record matters to nobody who counts.
-            let is_evidence = ["source", "record"].contains(&table.name);
+            let is_evidence = ["source", "record", "second_count", "verdict"].contains(&table.name);
             assert_eq!(loaded == "fine", is_evidence, "{sql}: {loaded}");
             let has_message = |text: &str| text.contains("digest is not that of its content");
             assert!(has_message(&audited) || table.n_key > 0, "{sql}: {audited}");
@@ -91,11 +101,12 @@ fn no_column_of_any_row_can_be_changed_unseen() {
     }
 }
 
-/// The same for rows that are not there any more. (What is blocked adds to no total, and of a job that was never begun
-/// there is nothing else.)
+/// The same for rows that are not there any more. (What is blocked adds to no total, nor does what was counted again,
+/// and of a job that was never begun there is nothing else.)
 #[test]
 fn no_row_that_a_total_depends_on_can_be_removed_unseen() {
-    for table in TABLES.into_iter().filter(|table| table.name != "blocked_worker") {
+    let adds_nothing = ["blocked_worker", "second_count", "verdict"];
+    for table in TABLES.into_iter().filter(|table| !adds_nothing.contains(&table.name)) {
         let key = table.columns[..table.n_key].join(", ");
         let sql = format!(
             "DELETE FROM {0} WHERE (SELECT json_array({key})) = (SELECT min(json_array({key})) FROM {0})",

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::directory::DATABASE;
 use super::*;
-use queens_ledger::store::{Coverage, JobEntry, Phase, Record, Source};
+use queens_ledger::store::{Coverage, JobEntry, Phase, Record, SecondCount, Source, Verdict};
 
 pub(super) fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
@@ -38,6 +38,38 @@ pub(super) fn record(job: u64, span: (u32, u64, u64), count: Count) -> Write {
         source: Arc::new(source),
     };
     Write::Record { job: JobId(job), record }
+}
+
+fn name(text: &str) -> Name {
+    text.parse().expect("a name")
+}
+
+fn source_of(name: &str) -> Arc<Source> {
+    Arc::new(Source { name: self::name(name), build: self::name("0.1.0"), kernel: self::name("avx2") })
+}
+
+fn second_count(job: u64, span: (u32, u64, u64), count: Count) -> Write {
+    let count = SecondCount {
+        span: Span::new(span.0, span.1, span.2).expect("not empty"),
+        count,
+        duration: Duration::from_millis(80),
+        source: source_of("carol"),
+        at_ms: 1_800_000_000_001,
+    };
+    Write::SecondCount { job: JobId(job), count }
+}
+
+fn verdict(job: u64, span: (u32, u64, u64), [count, lost]: [Count; 2]) -> Write {
+    let verdict = Verdict {
+        span: Span::new(span.0, span.1, span.2).expect("not empty"),
+        number: 0,
+        at_ms: 1_800_000_000_002,
+        count,
+        source: source_of("carol"),
+        lost,
+        lost_source: source_of("dora"),
+    };
+    Write::Verdict { job: JobId(job), verdict }
 }
 
 pub(super) fn coverage(job: u64, cross: u32, recorded: &str, sum: Count) -> Write {
@@ -68,7 +100,9 @@ pub(super) fn sample() -> TempDir {
         record(3, (2, 60, 100), count(8, 80)),
         coverage(3, 2, "30..40 60..100", count(15, 150)),
         job(4, 32, Phase::Planning),
-        Write::Blocked { name: "bert".to_owned(), blocked: true },
+        Write::Blocked { name: "bert".to_owned(), blocked: true, reason: "it lied".to_owned() },
+        second_count(3, (0, 20, 40), count(6, 60)),
+        verdict(3, (2, 30, 40), [count(7, 70), count(6, 70)]),
     ];
     SqliteStore::open(dir.path()).expect("opens").commit(&writes).expect("commits");
     dir
@@ -205,8 +239,8 @@ fn what_is_not_for_us_is_left_alone() {
     check("", write(&[b'x'; 8192]), "is damaged: 'queens.db' is no SQLite database");
     let theirs = "'queens.db' belongs to another program (application id 0x00000007, not 0x4e516e73)";
     check("", run("PRAGMA application_id = 7"), theirs);
-    let newer = "by another version: 'queens.db' has schema version 5, this program knows those up to 4";
-    check("", run("PRAGMA user_version = 5"), newer);
+    let newer = "by another version: 'queens.db' has schema version 6, this program knows those up to 5";
+    check("", run("PRAGMA user_version = 6"), newer);
     check("", run("PRAGMA user_version = 0"), "is damaged: 'queens.db' has schema version 0");
     check("queens.db", |_| (), "queens.db': Not a directory");
     check("queens.db/below", |_| (), "queens.db/below': Not a directory");
@@ -226,7 +260,7 @@ fn what_is_not_for_us_is_left_alone() {
         connection
             .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .expect("sets");
-        connection.execute_batch("PRAGMA user_version = 5").expect("writes");
+        connection.execute_batch("PRAGMA user_version = 6").expect("writes");
         drop(connection);
         assert!(dir.join("queens.db-wal").exists());
         fs::write(dir.join("lock"), "").expect("writes");

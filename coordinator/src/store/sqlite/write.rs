@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use queens_messages::{JobId, Name};
+use queens_messages::{Crosses, JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ffi};
 
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SOURCE, Table,
-    plan_digest,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    Table, VERDICT, plan_digest,
 };
 use super::fault::Fault;
 use super::read::{self, JobColumns, sql_integer};
-use queens_ledger::store::{CoverageChange, JobEntry, Record, Source, Write};
+use queens_ledger::store::{CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
 
 /// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
 /// it names may have gone with it.
@@ -38,8 +38,8 @@ pub(super) fn apply(connection: &Connection, known: &mut Known, write: &Write) -
         Write::Epoch(next) => read::epochs(connection)
             .and_then(|(_, first)| epochs(connection, *next, first))
             .map_err(|fault| fault.at(&EPOCH)),
-        Write::Blocked { name, blocked } => {
-            self::blocked(connection, name, *blocked).map_err(|fault| fault.at(&BLOCKED_WORKER))
+        Write::Blocked { name, blocked, reason } => {
+            self::blocked(connection, name, *blocked, reason).map_err(|fault| fault.at(&BLOCKED_WORKER))
         }
         Write::Job(row) => {
             job(connection, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
@@ -51,6 +51,10 @@ pub(super) fn apply(connection: &Connection, known: &mut Known, write: &Write) -
         Write::Coverage { job, cross, change } => board(connection, known, *job)
             .and_then(|board| put_coverage(connection, board, *job, *cross, change))
             .map_err(|fault| fault.at(format_args!("coverage of job {job}, cross {cross}"))),
+        Write::SecondCount { job, count } => second_count(connection, known, *job, count)
+            .map_err(|fault| fault.at(format_args!("second count of job {job}, {}", count.span))),
+        Write::Verdict { job, verdict } => self::verdict(connection, known, *job, verdict)
+            .map_err(|fault| fault.at(format_args!("verdict of job {job}, {}", verdict.span))),
     }
 }
 
@@ -59,9 +63,10 @@ pub(super) fn epochs(connection: &Connection, next: u32, first: u32) -> Result<(
     Ok(EPOCH.put(connection, None, &[1.into(), next.into(), first.into()])?)
 }
 
-fn blocked(connection: &Connection, name: &str, blocked: bool) -> Result<(), Fault> {
+fn blocked(connection: &Connection, name: &str, blocked: bool, reason: &str) -> Result<(), Fault> {
     if blocked {
-        return Ok(BLOCKED_WORKER.put(connection, None, &[name.to_owned().into()])?);
+        let values = [name.to_owned().into(), reason.to_owned().into()];
+        return Ok(BLOCKED_WORKER.put(connection, None, &values)?);
     }
     connection.prepare_cached("DELETE FROM blocked_worker WHERE name = ?1")?.execute([name])?;
     Ok(())
@@ -79,6 +84,11 @@ fn job(connection: &Connection, known: &mut Known, row: &JobEntry) -> Result<(),
     Ok(())
 }
 
+/// The form in which a seed is stored: 32 hexadecimal digits.
+pub(super) fn seed_text(seed: u128) -> String {
+    format!("{seed:032x}")
+}
+
 fn time(what: &str, ms: Option<u64>) -> Result<Value, Fault> {
     Ok(ms.map(|ms| sql_integer(what, ms)).transpose()?.into())
 }
@@ -89,6 +99,8 @@ pub(super) fn put_job(
     row: &JobEntry,
     plan: Option<(i64, i64)>,
 ) -> Result<(), Fault> {
+    let crosses = row.terms.crosses.map(Crosses::range);
+    let second_of = row.terms.second_of.map(|job| sql_integer("job", job.0)).transpose()?;
     let values = [
         sql_integer("job", row.id.0)?.into(),
         row.n.get().into(),
@@ -105,6 +117,12 @@ pub(super) fn put_job(
         time("time when it was first counted", row.started_ms)?,
         time("time when it was over", row.finished_ms)?,
         row.method.name().to_owned().into(),
+        crosses.as_ref().map(|crosses| crosses.start).into(),
+        crosses.map(|crosses| crosses.end).into(),
+        row.terms.recount.ppm().into(),
+        second_of.into(),
+        seed_text(row.terms.seed).into(),
+        time("time when it was exported", row.terms.exported_ms)?,
     ];
     Ok(JOB.put(connection, None, &values)?)
 }
@@ -182,6 +200,52 @@ fn record(connection: &Connection, known: &mut Known, job: JobId, record: &Recor
         source.into(),
     ];
     put_related(&RECORD, connection, board, &values, || no_cross(job, span.cross()))
+}
+
+fn second_count(
+    connection: &Connection,
+    known: &mut Known,
+    job: JobId,
+    counted: &SecondCount,
+) -> Result<(), Fault> {
+    let board = board(connection, known, job)?;
+    let source = source(connection, known, &counted.source)?;
+    let span = counted.span;
+    let values = [
+        sql_integer("job", job.0)?.into(),
+        span.cross().into(),
+        sql_integer("subproblem", span.from())?.into(),
+        counted.source.name.to_string().into(),
+        sql_integer("subproblem", span.to())?.into(),
+        sql_integer("number of solutions", counted.count.solutions)?.into(),
+        sql_integer("number of nodes", counted.count.nodes)?.into(),
+        sql_integer("microseconds", counted.duration.as_micros())?.into(),
+        source.into(),
+        sql_integer("time of a second count", counted.at_ms)?.into(),
+    ];
+    put_related(&SECOND_COUNT, connection, board, &values, || no_cross(job, span.cross()))
+}
+
+fn verdict(connection: &Connection, known: &mut Known, job: JobId, verdict: &Verdict) -> Result<(), Fault> {
+    let board = board(connection, known, job)?;
+    let sources =
+        [source(connection, known, &verdict.source)?, source(connection, known, &verdict.lost_source)?];
+    let span = verdict.span;
+    let values = [
+        sql_integer("job", job.0)?.into(),
+        span.cross().into(),
+        sql_integer("subproblem", span.from())?.into(),
+        verdict.number.into(),
+        sql_integer("subproblem", span.to())?.into(),
+        sql_integer("time of a verdict", verdict.at_ms)?.into(),
+        sql_integer("number of solutions", verdict.count.solutions)?.into(),
+        sql_integer("number of nodes", verdict.count.nodes)?.into(),
+        sources[0].into(),
+        sql_integer("number of solutions", verdict.lost.solutions)?.into(),
+        sql_integer("number of nodes", verdict.lost.nodes)?.into(),
+        sources[1].into(),
+    ];
+    put_related(&VERDICT, connection, board, &values, || no_cross(job, span.cross()))
 }
 
 fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {

@@ -1,0 +1,90 @@
+//! What is agreed about a job.
+
+use queens_messages::{Crosses, JobId, Priority, Share, Submission, Terms};
+use queens_solver::{BoardSize, Method};
+
+use super::check::{InvalidMessage, method};
+use crate::pb;
+
+impl From<Crosses> for pb::CrossRange {
+    fn from(crosses: Crosses) -> Self {
+        let crosses = crosses.range();
+        Self { from: crosses.start, to: crosses.end }
+    }
+}
+
+impl TryFrom<pb::CrossRange> for Crosses {
+    type Error = InvalidMessage;
+
+    fn try_from(crosses: pb::CrossRange) -> Result<Self, InvalidMessage> {
+        Ok(Self::new(crosses.from, crosses.to)?)
+    }
+}
+
+impl From<Submission> for pb::SubmitRequest {
+    fn from(asked: Submission) -> Self {
+        Self {
+            n: asked.n.get().into(),
+            priority: asked.priority.get(),
+            method: pb::Method::from(asked.method).into(),
+            crosses: asked.crosses.map(pb::CrossRange::from),
+            recount: asked.recount.ppm(),
+            second_pass: asked.second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
+        }
+    }
+}
+
+impl TryFrom<pb::SubmitRequest> for Submission {
+    type Error = InvalidMessage;
+
+    fn try_from(asked: pb::SubmitRequest) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            n: BoardSize::try_from(asked.n)?,
+            method: method(asked.method)?,
+            priority: Priority::try_from(asked.priority)?,
+            crosses: asked.crosses.map(Crosses::try_from).transpose()?,
+            recount: Share::of_ppm(asked.recount)?,
+            second_pass: some_method(asked.second_pass)?,
+        })
+    }
+}
+
+/// A method, or none.
+fn some_method(found: i32) -> Result<Option<Method>, InvalidMessage> {
+    if found == i32::from(pb::Method::Unspecified) { Ok(None) } else { method(found).map(Some) }
+}
+
+/// What is told of the terms of a job with this second pass. The seed is told of one that is done.
+#[must_use]
+pub fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) -> pb::Terms {
+    pb::Terms {
+        crosses: terms.crosses.map(pb::CrossRange::from),
+        recount: terms.recount.ppm(),
+        second_of: terms.second_of.map(|job| job.0),
+        second: second.map(|job| job.0),
+        seed: if is_done { format!("{:032x}", terms.seed) } else { String::new() },
+        exported_ms: terms.exported_ms,
+    }
+}
+
+/// The terms of a job, and the job that is its second pass. A seed that is not told is 0.
+pub(super) fn terms(told: pb::Terms) -> Result<(Terms, Option<JobId>), InvalidMessage> {
+    let seed = match told.seed.as_str() {
+        "" => Some(0),
+        text if text.len() == 32 => u128::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+')),
+        _ => None,
+    };
+    let wrong = || InvalidMessage::OutOfRange {
+        what: "the seed",
+        found: format!("'{}'", told.seed.chars().take(50).collect::<String>()),
+        expected: "32 hexadecimal digits".to_owned(),
+    };
+    let terms = Terms {
+        crosses: told.crosses.map(Crosses::try_from).transpose()?,
+        recount: Share::of_ppm(told.recount)?,
+        second_of: told.second_of.map(JobId),
+        seed: seed.ok_or_else(wrong)?,
+        exported_ms: told.exported_ms,
+    };
+    Ok((terms, told.second.map(JobId)))
+}
