@@ -4,6 +4,7 @@
 //! explained in `docs/CERTIFICATE.md`.
 
 mod check;
+mod drawn;
 mod entry;
 mod fields;
 mod header;

@@ -33,6 +33,7 @@ pub(crate) struct Opinions {
 struct Record {
     counted: Counted,
     name: Name,
+    is_drawn: bool,
     again: Vec<(Name, Count)>,
     verdicts: Vec<Decided>,
 }
@@ -45,9 +46,9 @@ struct Decided {
 }
 
 impl Opinions {
-    /// A record comes, by this name.
-    pub(crate) fn open(&mut self, counted: Counted, name: Name) {
-        self.open = Some(Record { counted, name, again: Vec::new(), verdicts: Vec::new() });
+    /// A record comes, by this name. If it was drawn, another name must have confirmed it.
+    pub(crate) fn open(&mut self, counted: Counted, name: Name, is_drawn: bool) {
+        self.open = Some(Record { counted, name, is_drawn, again: Vec::new(), verdicts: Vec::new() });
     }
 
     /// Another count of it.
@@ -129,6 +130,8 @@ impl Opinions {
         if is_confirmed {
             self.n_confirmed += 1;
             self.confirmed_nodes += u128::from(count.nodes);
+        } else if record.is_drawn {
+            return Err(format!("{span} was drawn to be counted again, and no second name has confirmed it"));
         } else {
             *self.unconfirmed.entry(record.name).or_default() += 1;
         }

@@ -42,11 +42,11 @@ impl PartCheck<'_> {
             .plan(&header, plans)
             .map_err(|(what, refusal)| refusal.unwrap_or_else(|| Refusal::at(lines.place(), what)))?;
         let mut passes = Vec::new();
-        for (number, kind) in (1..).zip(&kinds) {
+        for ((number, kind), said) in (1..).zip(&kinds).zip(&header.passes) {
             let Some(plan) = plans.get(*kind) else { continue };
             let n_parts = u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
             let crosses = if kind.method == kinds[0].method { header.crosses.clone() } else { 0..n_parts };
-            passes.push(PassCheck::of(number, plan, crosses));
+            passes.push(PassCheck::of(number, said, plan, crosses));
         }
         let mut tree = Tree::default();
         self.body(lines, &mut passes, &mut tree, |counted, pass| {

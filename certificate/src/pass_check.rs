@@ -5,8 +5,9 @@ use std::ops::Range;
 use queens_messages::Name;
 use queens_solver::{Count, Plan};
 
+use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
-use crate::header::Total;
+use crate::header::{Pass, Total};
 use crate::opinions::Opinions;
 
 /// Who counted: for each number of a counter, the name of its worker.
@@ -31,6 +32,7 @@ impl Names {
 /// A pass as far as it is read.
 pub(crate) struct PassCheck<'a> {
     number: u8,
+    said: &'a Pass,
     plan: &'a Plan,
     crosses: Range<u32>,
     /// The cross that is being read, and what its records come to so far.
@@ -56,10 +58,11 @@ struct Sum {
 
 impl<'a> PassCheck<'a> {
     /// A pass with this number over these parts of a plan.
-    pub(crate) fn of(number: u8, plan: &'a Plan, crosses: Range<u32>) -> Self {
+    pub(crate) fn of(number: u8, said: &'a Pass, plan: &'a Plan, crosses: Range<u32>) -> Self {
         let next = crosses.start;
         Self {
             number,
+            said,
             plan,
             crosses,
             open: None,
@@ -123,7 +126,8 @@ impl<'a> PassCheck<'a> {
         sum.solutions += u128::from(solutions);
         sum.nodes += u128::from(nodes);
         self.total.n_records += 1;
-        self.opinions.open(*found, name.clone());
+        let is_drawn = is_drawn(self.said, span);
+        self.opinions.open(*found, name.clone(), is_drawn);
         Ok(())
     }
 

@@ -55,6 +55,8 @@ pub(crate) fn second(first: &Plan) -> Plan {
 }
 
 /// The lines of a part: counted by these plans, of which the first is counted in part.
+///
+/// If they are two by one method, all of the first was to be counted again, and else nothing.
 pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Part {
     let (n, n_crosses) = (plans[0].n(), plans[0].parts().len());
     let known = published(n).expect("published");
@@ -66,7 +68,8 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     ];
     for (number, plan) in (1..).zip(plans) {
         let (method, version) = (plan.method(), plan.method().decomposition());
-        lines.push(format!("pass\t{number}\t{method}\t{version}\t{}\t10000\t{:032x}", number + 6, 12345));
+        let ppm = if is_all(plans, number) { 1_000_000 } else { 0 };
+        lines.push(format!("pass\t{number}\t{method}\t{version}\t{}\t{ppm}\t{:032x}", number + 6, 12345));
     }
     lines.push(format!("symmetric\t{}\t{}", known.half_turn, known.quarter_turn));
     lines.push("made\t1790000200000\t0.1.0".to_owned());
@@ -77,7 +80,8 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     for (number, plan) in (1..).zip(plans) {
         let all = 0..u32::try_from(plan.parts().len()).expect("few");
         let crosses = if plan.method() == plans[0].method() { crosses.clone() } else { all };
-        crosses.for_each(|cross| lines.extend(cross_lines(number, plan, cross)));
+        let all_again = is_all(plans, number);
+        crosses.for_each(|cross| lines.extend(cross_lines(number, plan, cross, all_again)));
     }
     lines.extend((1..=plans.len()).map(|number| format!("total\t{number}\t0\t0\t0")));
     lines.push("tree\t0\t".to_owned());
@@ -88,8 +92,13 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     part
 }
 
+/// Whether all of a pass was to be counted again.
+fn is_all(plans: &[&Plan], number: u8) -> bool {
+    number == 1 && plans.get(1).is_some_and(|second| second.method() == plans[0].method())
+}
+
 /// A cross in up to three spans; of some crosses, the first span has been counted again, or disputed.
-fn cross_lines(pass: u8, plan: &Plan, cross: u32) -> Vec<String> {
+fn cross_lines(pass: u8, plan: &Plan, cross: u32, all_again: bool) -> Vec<String> {
     let planned = plan.part(cross).expect("a cross");
     let choice = planned.choice();
     let all = choice.n_subproblems;
@@ -103,7 +112,7 @@ fn cross_lines(pass: u8, plan: &Plan, cross: u32) -> Vec<String> {
         let Count { solutions, nodes } = count.expect("nobody stops it");
         let span = format!("{pass}\t{cross}\t{from}\t{until}");
         lines.push(format!("record\t{span}\t{solutions}\t{nodes}\t1500\t{}", (pass - 1) * 2));
-        if from == 0 && cross % 2 == 0 {
+        if all_again || from == 0 && cross % 2 == 0 {
             lines.push(format!("again\t{span}\t{solutions}\t{nodes}\t1700\t1\t1790000090000"));
         }
         if from == 0 && cross == 2 {

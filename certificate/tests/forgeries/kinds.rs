@@ -51,7 +51,7 @@ const fn forged(
 }
 
 const fn file(name: &'static str, expected: &'static str, how: fn(Vec<u8>) -> Vec<u8>) -> Forgery {
-    Forgery { name, of: Of::TwoMethods, how: How::File(how), expected }
+    Forgery { name, of: TwoMethods, how: How::File(how), expected }
 }
 
 const fn merged(name: &'static str, expected: &'static str, how: fn(&mut Draft)) -> Forgery {
@@ -89,17 +89,27 @@ fn alike(part: &Part, pass: i128) -> (usize, usize) {
     (one + 1, *other.expect("there are such") + 1)
 }
 
+/// A record and what was counted of it again, which a forger makes agree.
+fn with_again(part: &Part, record: usize) -> std::ops::Range<usize> {
+    let others = part.lines[record + 1..].iter().take_while(|line| line.starts_with("again"));
+    record..record + 1 + others.count()
+}
+
+fn amend(part: &mut Part, record: usize, field: usize, more: i128) {
+    with_again(part, record).for_each(|line| part.add(line, field, more));
+}
+
 fn exchange(part: &mut Part, (one, other): (usize, usize), fields: &[usize]) {
     for &field in fields {
         let (a, b) = (part.field(one, field).to_owned(), part.field(other, field).to_owned());
-        part.set(one, field, b);
-        part.set(other, field, a);
+        with_again(part, one).for_each(|line| part.set(line, field, &b));
+        with_again(part, other).for_each(|line| part.set(line, field, &a));
     }
 }
 
 fn shift(part: &mut Part, (to, from): (usize, usize), field: usize) {
-    part.add(to, field, 2);
-    part.add(from, field, -2);
+    amend(part, to, field, 2);
+    amend(part, from, field, -2);
 }
 
 /// The lines of a pass.
@@ -133,7 +143,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("the program", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("made", 0); p.set(l, 2, "0.2.0"); }),
     forged("when the job was submitted", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("job", 0); p.add(l, 1, -1); }),
     forged("the seed of the recounts", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 6, "1".repeat(32)); }),
-    forged("the share of the recounts", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 5, 1_000_000); }),
+    forged("the share of the recounts", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 5, 1); }),
     forged("the signer", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("signer", 0); p.set(l, 1, crate::draft::hex(key(9).verifying_key().as_bytes())); }),
     forged("a digit of the signature", TwoMethods, Leave, "has not signed this", |p| { let l = p.place("signature", 0); let s = p.field(l, 1).replace('7', "8"); p.set(l, 1, s); }),
     forged("the signature of another file", TwoMethods, Leave, "has not signed this", |p| {
@@ -152,11 +162,11 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a solution more in a total", TwoMethods, Sign, "its total says", |p| { let l = p.place("total", 0); p.add(l, 3, 1); }),
     forged("a record more in a total", TwoMethods, Sign, "its total says", |p| { let l = p.place("total", 1); p.add(l, 2, 1); }),
     forged("a solution more, added up", TwoMethods, Sum, "the passes contradict each other", |p| { let l = p.place("record", 5); p.add(l, 5, 1); }),
-    forged("a solution more in one cross of one pass, added up", TwoImages, Sum, "the passes contradict each other: cross", |p| { let l = alike(p, 1).0; p.add(l, 5, 1); }),
+    forged("a solution more in one cross of one pass, added up", TwoImages, Sum, "the passes contradict each other: cross", |p| { let l = alike(p, 1).0; amend(p, l, 5, 1); }),
     forged("a solution more in a cross of both passes, added up", TwoImages, Sum, "are published for n = 11", |p| {
         let (one, two) = (alike(p, 1).0, alike(p, 2).0);
-        p.add(one, 5, 1);
-        p.add(two, 5, 1);
+        amend(p, one, 5, 1);
+        amend(p, two, 5, 1);
     }),
     forged("two solutions shifted between spans of a cross", TwoMethods, Sum, "counted again it has", |p| { let l = neighbours(p); shift(p, l, 5); }),
     forged("two solutions shifted between crosses", TwoImages, Sum, "the passes contradict each other: cross", |p| { let l = alike(p, 1); shift(p, l, 5); }),
@@ -199,10 +209,10 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a record of a counter that is not there", TwoMethods, Sum, "there is no counter 9", |p| { let l = p.place("record", 1); p.set(l, 8, 9); }),
 
     // Signed again: crosses, plans and passes.
-    forged("a cross left out", TwoImages, Sum, "of pass 1 are missing", |p| { let l = p.place("cross", 3); replace(p, l + 1, &[]); replace(p, l, &[]); }),
+    forged("a cross left out", TwoImages, Sum, "of pass 1 are missing", |p| { let l = p.place("cross", 3); let next = p.place("cross", 4); p.lines.drain(l..next); }),
     forged("the last cross left out", TwoImages, Sum, "of pass 2 are missing", |p| { let l = p.place("cross", -1); p.lines.drain(l..p.place("total", 0)); }),
-    forged("a cross doubled", TwoImages, Sign, "comes again, or out of order", |p| { let l = p.place("cross", 3); let both = [p.lines[l].clone(), p.lines[l + 1].clone(), p.lines[l].clone()]; replace(p, l, &both); }),
-    forged("two crosses out of order", TwoImages, Sign, "crosses 3..4 of pass 1 are missing", |p| { let l = p.place("cross", 3); let both: Vec<String> = p.lines.drain(l..l + 2).collect(); let next = p.place("cross", 5); p.lines.splice(next..next, both); }),
+    forged("a cross doubled", TwoImages, Sign, "comes again, or out of order", |p| { let l = p.place("cross", 3); let next = p.place("cross", 4); let cross = p.lines[l].clone(); p.lines.insert(next, cross); }),
+    forged("two crosses out of order", TwoImages, Sign, "crosses 3..4 of pass 1 are missing", |p| { let l = p.place("cross", 3); let both: Vec<String> = p.lines.drain(l..p.place("cross", 4)).collect(); let next = p.place("cross", 5); p.lines.splice(next..next, both); }),
     forged("a cross past the last", TwoImages, Sign, "is none of the crosses", |p| { let l = p.place("total", 0); p.lines.insert(l, format!("cross\t2\t{}\t0\t1\t8\t0\t0", plan_len(11))); }),
     forged("the weight of a cross", TwoMethods, Sum, "and must have", |p| { let l = p.place("cross", 2); p.set(l, 5, 8); }),
     forged("the image of a cross", TwoImages, Sign, "by its plan it is on", |p| { let l = p.place("cross", 2); let i = (p.number(l, 3) + 2) % 8; p.set(l, 3, i); }),
@@ -223,7 +233,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     }),
     forged("the first pass copied into the second", TwoImages, Sum, "by its plan it is on", |p| copy_pass(p, false)),
     forged("the first pass copied into the second, with its images", TwoImages, Sum, "one is a copy of the other", |p| copy_pass(p, true)),
-    forged("the first pass copied into the second, but for one cross", TwoImages, Sum, "counted again it has", |p| { copy_pass(p, true); let l = alike(p, 2).0; p.add(l, 6, 1); }),
+    forged("the first pass copied into the second, but for one cross", TwoImages, Sum, "counted again it has", |p| { copy_pass(p, true); let l = alike(p, 2).0; amend(p, l, 6, 1); }),
     forged("the second pass left out", TwoImages, Sum, "where 'tree' belongs", |p| { let l = p.place("pass", 1); replace(p, l, &[]); let of = of_pass(p, 2); p.lines.drain(of); }),
     forged("a part said to be the whole", TwoImages, Sum, "of pass 1 are missing", |p| { let half = 40; *p = part(&[&plan(9, Method::Search)], 0..half, key(1)); let l = p.place("crosses", 0); p.set(l, 2, plan_len(9)); }),
     forged("a part with a second pass by another method", TwoMethods, Sign, "can be compared for a whole board alone", |p| { let l = p.place("crosses", 0); p.add(l, 2, -1); }),
@@ -256,6 +266,9 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a verdict against somebody else", TwoMethods, Sign, "no verdict says who is right", |p| { let l = p.place("verdict", 0); p.set(l, 12, 2); }),
     forged("a verdict for what one name alone has", TwoMethods, Sign, "that one name alone has", |p| { let l = p.place("verdict", 0); replace(p, l - 2, &[]); }),
     forged("a verdict about another span", TwoMethods, Sign, "does not follow its record", |p| { let l = p.place("verdict", 0); p.add(l, 2, 1); }),
+
+    forged("a second count of a drawn record left out", TwoImages, Sign, "was drawn to be counted again", |p| { let l = p.place("again", 7); replace(p, l, &[]); }),
+    forged("a larger share said to be counted again", TwoMethods, Sign, "was drawn to be counted again", |p| { let l = p.place("pass", 0); p.set(l, 5, 900_000); }),
 
     // The file.
     file("the end is cut off", "ends here, too early", |file| file[..file.len() - 40].to_vec()),

@@ -12,6 +12,7 @@ mod counted_by;
 mod digest;
 mod directory;
 mod export;
+mod export_body;
 mod fault;
 mod history;
 mod migrate;
