@@ -1,6 +1,6 @@
 //! What a certificate proves.
 
-use queens_certificate::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};
+use queens_certificate::{Agreement, LoserReport, PartReport, PassReport, Proved, Report, SampleReport};
 use serde::Serialize;
 
 /// A certificate that holds.
@@ -153,6 +153,47 @@ impl Sample {
             all_nodes: sample.all_nodes.to_string(),
             seconds: sample.elapsed.as_secs_f64(),
             noticed_share: sample.noticed(),
+        }
+    }
+}
+
+/// A proof that a record is in a certificate.
+#[derive(Clone, Debug, Serialize)]
+pub struct Proof {
+    /// Size of the board.
+    n: u8,
+    /// Who signed the certificate.
+    signer: String,
+    pass: u8,
+    cross: u32,
+    image: u8,
+    from: u64,
+    until: u64,
+    solutions: String,
+    nodes: String,
+    worker: String,
+    build: String,
+    kernel: String,
+}
+
+impl Proof {
+    /// What this proves.
+    #[must_use]
+    pub fn of(proved: &Proved) -> Self {
+        let Proved { header, counted, cross, counter } = proved;
+        Self {
+            n: header.n.get(),
+            signer: header.signer.to_string(),
+            pass: counted.pass,
+            cross: counted.span.cross(),
+            image: cross.image,
+            from: counted.span.from(),
+            until: counted.span.to(),
+            solutions: counted.count.solutions.to_string(),
+            nodes: counted.count.nodes.to_string(),
+            worker: counter.worker.to_string(),
+            build: counter.build.to_string(),
+            kernel: counter.kernel.to_string(),
         }
     }
 }

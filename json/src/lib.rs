@@ -12,7 +12,7 @@ mod job;
 mod schema;
 mod worker;
 
-pub use certificate::Certificate;
+pub use certificate::{Certificate, Proof};
 pub use contribution::Contribution;
 pub use coordinator::Coordinator;
 pub use event::Event;

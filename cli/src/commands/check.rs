@@ -1,6 +1,7 @@
 //! `queens check`: whether a certificate holds.
 
 use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,12 +9,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
-use queens_certificate::{Extent, Options, PublicKey, Sample, Stage, check};
-use queens_json::Certificate;
+use queens_certificate::{
+    Extent, Options, PublicKey, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
+};
+use queens_json::{Certificate, Proof};
 use queens_process::{default_threads, threads};
 
 use crate::flags::{KernelArgs, OutputArgs};
-use crate::present::certificate::describe;
+use crate::present::certificate::{describe, describe_proof, stage};
 use crate::present::output::{Output, json_of, print};
 use crate::present::progress::Busy;
 
@@ -52,6 +55,11 @@ pub(crate) struct CheckArgs {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
+    /// Print a proof that the record with this subproblem of this cross is in the certificate: what a participant can
+    /// show of their part. 'queens check' checks that, too
+    #[arg(long, value_name = "CROSS:SUBPROBLEM", value_parser = wanted)]
+    prove: Option<Wanted>,
+
     #[command(flatten)]
     kernel: KernelArgs,
 
@@ -62,10 +70,18 @@ pub(crate) struct CheckArgs {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
-    let file = File::open(&args.file).with_context(|| format!("failed to open '{name}'"))?;
+    let mut file = File::open(&args.file).with_context(|| format!("failed to open '{name}'"))?;
+    if begins_proof(&mut file)? {
+        let proved = check_proof(file, &args.key).with_context(|| format!("'{name}' proves nothing"))?;
+        print(&match args.output.output {
+            Output::Json => json_of(&Proof::of(&proved))?,
+            Output::Text => describe_proof(&proved, args.key.len()),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let seed = match args.seed {
         Some(seed) => seed,
-        None => queens_certificate::random_seed().context("failed to draw a random number")?,
+        None => random_seed().context("failed to draw a random number")?,
     };
     let extent = match args.share {
         Some(share) => Extent::Share(share),
@@ -73,15 +89,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     };
     let wants_sample = !matches!(extent, Extent::Time(Duration::ZERO));
     let busy = Busy::new("checking", None);
-    let told = |stage| {
-        busy.say(match stage {
-            Stage::Planning => "making the plan again".to_owned(),
-            Stage::Reading(n_records) => format!("{n_records} records read"),
-            Stage::Turning => "counting symmetric placements".to_owned(),
-            Stage::Recounting { done, of } => {
-                format!("counted again: {done} records of {of} that were drawn")
-            }
-        });
+    let told = |now| {
+        busy.say(stage(now));
     };
     let stop = AtomicBool::new(false);
     let options = Options {
@@ -91,14 +100,43 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         n_threads: args.threads,
         stop: &stop,
     };
-    let checked = check(file, &options, &told);
+    let checked = check(&file, &options, &told);
     drop(busy);
     let report = checked.with_context(|| format!("'{name}' proves nothing"))?;
+    if let Some(wanted) = args.prove {
+        file.rewind()?;
+        let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;
+        print(proof.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     print(&match args.output.output {
         Output::Json => json_of(&Certificate::of(&report))?,
         Output::Text => describe(&report),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a file is a proof.
+fn begins_proof(file: &mut File) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    file.by_ref().take(64).read_to_end(&mut beginning)?;
+    file.rewind()?;
+    Ok(is_proof(&beginning))
+}
+
+/// Reads the place of a record, of the first pass unless a second number says otherwise.
+fn wanted(text: &str) -> Result<Wanted, String> {
+    let (pass, place) = text.split_once('/').unwrap_or(("1", text));
+    let found = place.split_once(':').and_then(|(cross, subproblem)| {
+        Some(Wanted {
+            pass: pass.parse().ok()?,
+            cross: cross.parse().ok()?,
+            subproblem: subproblem.parse().ok()?,
+        })
+    });
+    found.ok_or_else(|| {
+        "expected a cross and a subproblem, such as 17:0, or 2/17:0 for the second pass".to_owned()
+    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -2,10 +2,42 @@
 
 use std::ops::Range;
 
-use queens_certificate::{Agreement, PartReport, PassReport, Report, SampleReport};
+use queens_certificate::{Agreement, Counter, PartReport, PassReport, Proved, Report, SampleReport, Stage};
+use queens_solver::Count;
 
 use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work;
+
+/// What is being done.
+pub(crate) fn stage(stage: Stage) -> String {
+    match stage {
+        Stage::Planning => "making the plan again".to_owned(),
+        Stage::Reading(n_records) => format!("{n_records} records read"),
+        Stage::Turning => "counting symmetric placements".to_owned(),
+        Stage::Recounting { done, of } => format!("counted again: {done} records of {of} that were drawn"),
+    }
+}
+
+/// What a proof of one record proves, for people.
+pub(crate) fn describe_proof(proved: &Proved, keys: usize) -> String {
+    let Proved { header, counted, cross, counter } = proved;
+    let Counter { worker, build, kernel } = counter;
+    let Count { solutions, nodes } = counted.count;
+    let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
+    let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
+    let vouched = if keys > 0 { "which was expected" } else { "a key that nothing here vouches for (--key)" };
+    format!(
+        "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel)\nis in the \
+         certificate that {} signed, {vouched}",
+        header.n,
+        counted.pass,
+        counted.span,
+        cross.image,
+        plural(solutions, "solution"),
+        nodes,
+        header.signer
+    )
+}
 
 /// A certificate that holds, for people.
 pub(crate) fn describe(report: &Report) -> String {

@@ -113,7 +113,12 @@ pub fn export_to(dir: &Path, job: JobId, program: &Name, file: &Path) -> Result<
 ///
 /// # Errors
 /// If the job is not done, the directory can't be read or the certificate can't be written.
-fn export(dir: &Path, job: JobId, program: &Name, out: impl Write) -> Result<Exported, ExportError> {
+pub(super) fn export(
+    dir: &Path,
+    job: JobId,
+    program: &Name,
+    out: impl Write,
+) -> Result<Exported, ExportError> {
     let of_dir = |fault: Fault| ExportError::Store(fault.of_opening(dir));
     let told = |untold: Untold| match untold {
         Untold::Told(error) => error,
