@@ -8,6 +8,7 @@ mod connect;
 mod counting;
 mod flags;
 mod method;
+mod new_file;
 mod present;
 mod sampling;
 mod terms;
@@ -62,6 +63,9 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Priority(args) => commands::priority::run(&args).await,
             Command::Cancel(args) => commands::cancel::run(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await,
+            Command::Export(args) => commands::export::run(&args).await,
+            Command::Merge(args) => commands::merge::run(&args),
+            Command::Check(args) => commands::check::run(&args),
             Command::Bench(args) => commands::bench::run(&args),
             Command::Estimate(args) => commands::estimate::run(&args),
         }

@@ -4,13 +4,15 @@ pub mod history;
 pub mod sqlite;
 
 use std::fmt::Debug;
+use std::io::Write;
 use std::sync::Arc;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError};
-use queens_messages::{Contribution, JobId};
+use queens_messages::{Contribution, JobId, Name};
 
 use self::history::History;
+use self::sqlite::ExportError;
 
 /// A store with what people want to read of it.
 pub trait Archive: Store {
@@ -40,4 +42,10 @@ pub trait Records: Debug + Send + Sync {
     /// # Errors
     /// If they can't be read.
     fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
+
+    /// Writes a certificate of a job that is done. `program` is the version of this program.
+    ///
+    /// # Errors
+    /// If the job is not done, or something can't be read or written.
+    fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError>;
 }

@@ -163,6 +163,12 @@ impl Core {
         Sealed(self.ledger.cancel(self.now(), job))
     }
 
+    /// A certificate of a job is out.
+    pub fn exported(&mut self, job: JobId) -> Sealed<()> {
+        self.ledger.exported(job);
+        Sealed(())
+    }
+
     /// Somebody changes how a job is served.
     pub fn change_job(&mut self, job: JobId, change: JobChange) -> Sealed<Result<(), JobRefusal>> {
         let now = self.now();

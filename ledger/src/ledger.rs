@@ -96,6 +96,11 @@ impl Ledger {
         jobs::cancel(&mut self.book, now, id)
     }
 
+    /// A certificate of a job that is done is out.
+    pub fn exported(&mut self, id: JobId) {
+        jobs::exported(&mut self.book, id);
+    }
+
     /// The answer to a [`Comparison`]: what the record of exactly this span says, if there is one. Only another
     /// worker's count confirms it.
     pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Recorded>) {

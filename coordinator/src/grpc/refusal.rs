@@ -8,7 +8,9 @@ use queens_proto::page::UnknownPage;
 use tonic::Status;
 
 use crate::connections::Caller;
+use crate::exports::NoExport;
 use crate::handle::Stopped;
+use crate::store::sqlite::ExportError;
 
 /// The address of who is at the other end of a connection, for the log.
 pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
@@ -27,6 +29,16 @@ pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
     match refusal {
         SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
         SubmissionRefusal::Crosses { .. } => Status::invalid_argument(refusal.to_string()),
+    }
+}
+
+pub(super) fn not_exported(error: &NoExport) -> Status {
+    match error {
+        NoExport::Unkept | NoExport::Failed(ExportError::NotDone { .. } | ExportError::Second { .. }) => {
+            Status::failed_precondition(error.to_string())
+        }
+        NoExport::Failed(ExportError::Unknown(job)) => unknown_job(*job),
+        NoExport::Busy | NoExport::Failed(_) => Status::unavailable(error.to_string()),
     }
 }
 

@@ -56,6 +56,15 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     Ok(())
 }
 
+/// A certificate of a job is out: what it says stands.
+pub(crate) fn exported(book: &mut Book, id: JobId) {
+    let is_new = |job: &Job| job.phase() == Phase::Done && job.entry().terms.exported_ms.is_none();
+    if book.jobs().get(id).is_some_and(is_new) {
+        book.note_exported(id);
+        book.changes().change_entry(id);
+    }
+}
+
 pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
     recounts::compared(book, comparison, recorded);
     finish_if_complete(book, comparison.job);
