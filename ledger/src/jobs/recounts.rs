@@ -198,6 +198,11 @@ impl Recounts {
         self.search = Search::After(None);
     }
 
+    /// All records of a cross are to be counted again. Returns whether that is new.
+    pub(crate) fn doubt(&mut self, cross: u32) -> bool {
+        self.doubted.insert(cross)
+    }
+
     /// There are second counts, which may contradict their records.
     pub(crate) fn note_second_count(&mut self) {
         self.has_second_counts = true;
