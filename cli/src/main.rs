@@ -10,6 +10,7 @@ mod flags;
 mod method;
 mod present;
 mod sampling;
+mod terms;
 mod time_limit;
 mod top;
 mod usage;

@@ -8,4 +8,5 @@ pub(crate) mod recounts;
 pub(crate) mod refusal;
 pub(crate) mod reports;
 pub(crate) mod sessions;
+pub(crate) mod submissions;
 pub(crate) mod time;

@@ -1,6 +1,7 @@
 //! Why something is not done, as a status.
 
 use axum::extract::ConnectInfo;
+use queens_ledger::SubmissionRefusal;
 use queens_messages::JobId;
 use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
@@ -20,6 +21,13 @@ pub(super) fn unknown_page(unknown: UnknownPage) -> Status {
 
 pub(super) fn unknown_job(id: JobId) -> Status {
     Status::not_found(format!("there is no job {id}"))
+}
+
+pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
+    match refusal {
+        SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
+        SubmissionRefusal::Crosses { .. } => Status::invalid_argument(refusal.to_string()),
+    }
 }
 
 pub(super) fn stopped(_: Stopped) -> Status {

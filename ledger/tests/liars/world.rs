@@ -78,7 +78,8 @@ impl World {
     pub(crate) fn submit(&mut self, share: u32) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
         let asked = Submission { recount, ..Submission::new(self.plan.n(), Method::Search) };
-        let job = self.ledger.submit(&asked, u128::from(self.random.next()) << 64, 0);
+        let seed = u128::from(self.random.next()) << 64;
+        let job = self.ledger.submit(&asked, seed, 0).expect("it is taken");
         self.jobs.push(job);
         self.settle();
         job
