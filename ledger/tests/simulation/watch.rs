@@ -152,7 +152,7 @@ impl Watch {
         let machine = Some(machine);
         let expected =
             Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, machine, held };
-        assert_eq!(hello, &expected, "who it is");
+        assert_eq!(**hello, expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =
             self.unacknowledged.iter().cloned().map(ToCoordinator::Report).collect();
