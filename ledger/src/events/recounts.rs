@@ -45,7 +45,7 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
         return;
     }
     let suspects = Arc::clone(book.workers().suspects());
-    let next = drawn.next;
+    let (next, n_seen) = (drawn.next, drawn.n_seen);
     for recorded in drawn.records {
         let key = (recorded.record.span.cross(), recorded.record.span.from());
         if settled(&recorded, &suspects) != Some(recorded.count()) {
@@ -53,7 +53,7 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
             settle(book, id, key);
         }
     }
-    change(book, id, |recounts, _| recounts.searched(draw.after, next));
+    change(book, id, |recounts, _| recounts.searched(draw.after, next, n_seen));
 }
 
 /// Begins to look for what is to be counted again of a job of which everything is recorded, if it has not begun.
