@@ -45,8 +45,9 @@ fn no_liar_who_is_alone_changes_a_total_of_which_all_is_counted_again() {
         let played = std::panic::catch_unwind(|| play(seed));
         let Ok(world) = played else {
             panic!(
-                "the history of seed {seed} fails; to play it again: QUEENS_SIMULATION_SEED={seed} cargo test -p \
-                 queens-ledger --test liars"
+                "after {} histories, that of seed {seed} fails; to play it again: QUEENS_SIMULATION_SEED={seed} cargo test -p \
+                 queens-ledger --test liars",
+                seed - 1
             )
         };
         n_liars += world.liars().len();
