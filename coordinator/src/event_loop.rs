@@ -10,11 +10,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_ledger::store::draw::Recorded;
 use queens_ledger::store::{StoreError, Write};
 use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
 use queens_messages::{EventKind, Report, ToWorker, WorkerId};
-use queens_solver::Count;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -319,7 +317,8 @@ impl EventLoop {
             for comparison in &comparisons {
                 match self.store.find(comparison.job, comparison.second.span) {
                     Ok(recorded) => {
-                        self.counters.add_spans(fate(comparison.second.count, recorded.as_ref()), 1);
+                        let fate = Fate::of_repeated(comparison.second.count, recorded.as_ref());
+                        self.counters.add_spans(fate, 1);
                         self.core.compared(comparison, recorded);
                     }
                     Err(error) if error.may_heal() => {
@@ -445,13 +444,4 @@ impl EventLoop {
 fn is_sign_of_life(command: &Command) -> bool {
     let Command::Report { report, .. } = command else { return false };
     report.deltas.is_empty() && report.finished.is_empty()
-}
-
-/// What has become of a span that lies wholly in recorded ones.
-fn fate(count: Count, recorded: Option<&Recorded>) -> Fate {
-    match recorded {
-        None => Fate::Discarded,
-        Some(recorded) if recorded.count() == count => Fate::Duplicate,
-        Some(_) => Fate::Conflict,
-    }
 }

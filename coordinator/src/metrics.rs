@@ -17,9 +17,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use queens_ledger::store::draw::Recorded;
 use queens_messages::{JobState, JobStatus, WorkerState, WorkerStatus};
 use queens_process::metrics::{Exposition, exposition};
-use queens_solver::{DECOMPOSITION_VERSION, Method};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 use tokio::sync::watch;
 
 use crate::snapshot::Snapshot;
@@ -65,6 +66,15 @@ impl Fate {
         Self::Conflict,
         Self::Unleased,
     ];
+
+    /// What has become of a span that lies wholly in recorded ones.
+    pub(crate) fn of_repeated(count: Count, recorded: Option<&Recorded>) -> Self {
+        match recorded {
+            None => Self::Discarded,
+            Some(recorded) if recorded.count() == count => Self::Duplicate,
+            Some(_) => Self::Conflict,
+        }
+    }
 }
 
 /// All numbers, to be written when somebody asks.

@@ -132,7 +132,11 @@ impl Changes {
         let again = changes.second_counts.into_iter();
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
         writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
-        let Self { comparisons, draws, messages, plans, losses, findings, .. } = changes;
+        let Self { comparisons, mut draws, messages, plans, losses, findings, .. } = changes;
+        if !comparisons.is_empty() {
+            // What comes of these is not written yet: records would be drawn that they confirm. The next tick asks again.
+            draws.clear();
+        }
         Effects { writes, comparisons, draws, messages, plans, losses, findings }
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use queens_messages::{
-    InHand, JobId, JobState, JobStatus, Name, TimeLeft, WorkerId, WorkerState, WorkerStatus,
+    InHand, JobId, JobState, JobStatus, Name, Recounting, Share, TimeLeft, WorkerId, WorkerState,
+    WorkerStatus,
 };
 use queens_solver::{Method, Plan};
 
@@ -113,6 +114,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
         n_verified: entry.n_verified,
         n_disputed: entry.n_disputed,
+        recounting: recounting(job),
         created_ms: entry.created_ms,
         started_ms: entry.started_ms,
         finished_ms: entry.finished_ms,
@@ -139,6 +141,21 @@ fn waits_for(book: &Book, method: Method) -> String {
         )
     } else {
         "its turn: the workers that can count it are at other jobs".to_owned()
+    }
+}
+
+/// How far a job is with what is counted again.
+fn recounting(job: &Job) -> Recounting {
+    let recounts = job.recounts();
+    // What is not drawn yet is about the share of all.
+    let share = u128::from(job.entry().terms.recount.ppm());
+    let expected = job.progress().work.saturating_mul(share) / u128::from(Share::ALL.ppm());
+    let is_known = recounts.are_known() || !job.is_open();
+    Recounting {
+        n_open: recounts.len() as u64,
+        work_left: if is_known { recounts.work() } else { recounts.work().max(expected) },
+        n_cases: recounts.n_cases() as u64,
+        n_records: recounts.n_seen(),
     }
 }
 

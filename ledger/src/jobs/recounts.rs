@@ -34,6 +34,8 @@ pub(crate) struct Recounts {
     /// The estimated work of all of them.
     work: u128,
     search: Search,
+    /// Records that were looked at, since they are looked through from the first on.
+    n_seen: u64,
     /// Crosses of which all records are to be counted again.
     doubted: BTreeSet<u32>,
     /// Whether there are second counts, which may contradict their records.
@@ -130,6 +132,16 @@ impl Recounts {
         }
     }
 
+    /// Whether all were looked at, so that no more are going to be drawn.
+    pub(crate) fn are_known(&self) -> bool {
+        self.search == Search::Ended
+    }
+
+    /// How many records were looked at.
+    pub(crate) fn n_seen(&self) -> u64 {
+        self.n_seen
+    }
+
     pub(crate) fn has_begun(&self) -> bool {
         self.search != Search::Idle
     }
@@ -196,6 +208,12 @@ impl Recounts {
     /// Looks through all records, from the first one on.
     pub(crate) fn search(&mut self) {
         self.search = Search::After(None);
+        self.n_seen = 0;
+    }
+
+    /// All records of a cross are to be counted again. Returns whether that is new.
+    pub(crate) fn doubt(&mut self, cross: u32) -> bool {
+        self.doubted.insert(cross)
     }
 
     /// There are second counts, which may contradict their records.
@@ -210,8 +228,9 @@ impl Recounts {
 
     /// Records behind `after` were looked at, and there are more if `next` says so. What was asked for before something
     /// changed is looked for again.
-    pub(crate) fn searched(&mut self, after: Option<Key>, next: Option<Key>) {
+    pub(crate) fn searched(&mut self, after: Option<Key>, next: Option<Key>, n_seen: u64) {
         if self.search == Search::After(after) {
+            self.n_seen += n_seen;
             self.search = next.map_or(Search::Ended, |next| Search::After(Some(next)));
         }
     }

@@ -89,9 +89,7 @@ impl World {
     pub(crate) fn submit_verified(&mut self, n: u8, percent: u32) -> JobId {
         let recount = Share::of_ppm(percent * 10_000).expect("a share");
         let asked = Submission { recount, ..Submission::new(size(n), Method::Search) };
-        let job = self.ledger.submit(&asked, 7, 0).expect("it is taken");
-        self.carry_out();
-        job
+        self.submit_on(&asked).expect("it is taken")
     }
 
     pub(crate) fn submit_by(&mut self, n: u8, method: Method) -> JobId {

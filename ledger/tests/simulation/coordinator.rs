@@ -7,17 +7,19 @@ use queens_ledger::{
     Batch, Core, Due, JobChange, Note, Sealed, Session, SubmissionRefusal, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, Submission, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Method};
 
 use super::disk::{Disk, puzzle};
 use super::puzzle::Puzzle;
 use super::witness::Witness;
 use super::worker::Worker;
 
+/// What decides which records are counted again.
+pub(crate) const SEED: u128 = 7;
+
 /// What waits in the event loop's queue.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit(BoardSize, Method),
+    Submit(Submission),
     Cancel(JobId),
     Planned(JobId),
     Connect {
@@ -169,12 +171,12 @@ impl Coordinator {
     fn apply(&mut self, command: Command, around: &mut Surroundings<'_>) {
         self.now = self.now.max(self.core.now());
         match command {
-            Command::Submit(n, method) => {
-                let submitted = self.core.submit(&Submission::new(n, method), 0);
+            Command::Submit(asked) => {
+                let submitted = self.core.submit(&asked, SEED);
                 self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {
-                let was_over = around.disk.is_over(job) || self.is_complete(job, around);
+                let was_over = around.disk.is_over(job) || !self.core.ledger().is_open(job);
                 self.answers.push(Answer::Cancelled(job, self.core.cancel(job)));
                 if around.disk.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
@@ -220,11 +222,6 @@ impl Coordinator {
                 self.end(link);
             }
         }
-    }
-
-    fn is_complete(&self, job: JobId, around: &Surroundings<'_>) -> bool {
-        let progress = around.disk.progress(job);
-        progress.is_some_and(|progress| around.witness.n_recorded(job) == progress.n_subproblems)
     }
 
     fn report(&mut self, link: u64, report: &Report, around: &mut Surroundings<'_>) {

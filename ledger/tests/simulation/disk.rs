@@ -146,6 +146,11 @@ impl Disk {
         record.is_some_and(|record| record.span == span)
     }
 
+    /// Whether another name has counted a record to the same.
+    pub(crate) fn is_confirmed(&self, job: JobId, span: Span) -> bool {
+        self.verified.contains(&(job, span.cross(), span.from(), span.to()))
+    }
+
     /// Whether nothing is left to be recorded of a job.
     pub(crate) fn is_all_recorded(&self, job: JobId) -> bool {
         self.progress(job).is_some_and(|progress| progress.n_recorded == progress.n_subproblems)

@@ -211,8 +211,7 @@ impl<'a> World<'a> {
             Event::Join { healthy } => self.join(healthy),
             Event::Submit => {
                 if self.coordinator.is_some() {
-                    let plan = &self.puzzles[self.n_submitted].plan;
-                    let submit = Command::Submit(plan.n(), plan.method());
+                    let submit = Command::Submit(self.puzzles[self.n_submitted].submission());
                     self.n_submitted += 1;
                     self.command(submit);
                 } else {
