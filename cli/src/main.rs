@@ -11,6 +11,7 @@ mod method;
 mod new_file;
 mod present;
 mod sampling;
+mod terms;
 mod time_limit;
 mod top;
 mod usage;

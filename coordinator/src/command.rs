@@ -1,7 +1,7 @@
 //! What is said to the event loop.
 
 use queens_ledger::{
-    JobChange, JobRefusal, Session, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Plan};
@@ -15,7 +15,7 @@ type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 pub(crate) enum Command {
     Submit {
         asked: Submission,
-        reply: oneshot::Sender<Result<JobId, TooManyJobs>>,
+        reply: oneshot::Sender<Result<JobId, SubmissionRefusal>>,
     },
     Cancel {
         job: JobId,

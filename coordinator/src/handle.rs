@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::{
-    JobChange, JobRefusal, TooManyJobs, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+    JobChange, JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Submission, ToCoordinator, ToWorker};
 use queens_proto::Link;
@@ -48,8 +48,8 @@ impl Handle {
     /// Submits a job; it is durable when its id is returned.
     ///
     /// # Errors
-    /// If the coordinator has stopped; inside, if there are too many jobs.
-    pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, TooManyJobs>, Stopped> {
+    /// If the coordinator has stopped; inside, if the job is refused.
+    pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, SubmissionRefusal>, Stopped> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Submit { asked, reply }).await?;
         answer.await.map_err(|_| Stopped)

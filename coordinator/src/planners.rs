@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_messages::{Fraction, JobId};
-use queens_solver::{BoardSize, Method, Plan, PlanProgress};
+use queens_solver::{BoardSize, Method, Pass, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
@@ -179,7 +179,7 @@ impl Planners {
         let make = move || {
             // That it has panicked, if it has, is in the log; nothing of it is used.
             let plan = catch_unwind(AssertUnwindSafe(|| {
-                Plan::with_progress(n, method, n_threads, &stop, &progress)
+                Plan::with_progress(n, method, Pass::First, n_threads, &stop, &progress)
             }));
             let plan = plan.unwrap_or(None);
             if let Some(commands) = commands.upgrade() {

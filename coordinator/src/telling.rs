@@ -12,9 +12,10 @@ use crate::journal::Journal;
 /// Tells what the core has noted.
 pub(crate) fn tell(note: &Note, journal: &mut Journal) {
     match note {
-        Note::Submitted { job, asked: Submission { n, method, priority, .. } } => {
-            info!(%job, %n, %method, %priority, "job submitted");
-            about(*job, format!("submitted for n = {n} by {method} with priority {priority}"), journal);
+        Note::Submitted { job, asked: Submission { n, method, priority, crosses, .. } } => {
+            let part = crosses.map(|crosses| format!(", crosses {crosses},")).unwrap_or_default();
+            info!(%job, %n, %method, %priority, part, "job submitted");
+            about(*job, format!("submitted for n = {n}{part} by {method} with priority {priority}"), journal);
         }
         Note::Planned { job, method, n_parts, work } => {
             info!(%job, %method, parts = n_parts, %work, "job planned");
@@ -91,7 +92,8 @@ pub(crate) fn over(job: &JobStatus, journal: &mut Journal) {
     let (id, n, state, solutions) = (job.id, job.n, job.state.name(), job.progress.solutions);
     info!(job = %id, %n, state, %solutions, "job over");
     let counted = if job.state == JobState::Done { "" } else { " so far" };
-    about(id, format!("n = {n} is {state}: {solutions} solutions{counted}"), journal);
+    let part = job.part().map(|part| format!(", {part},")).unwrap_or_default();
+    about(id, format!("n = {n}{part} is {state}: {solutions} solutions{counted}"), journal);
 }
 
 /// The number of a job's solutions can't be, for it does not go with that of symmetric ones.

@@ -52,7 +52,7 @@ impl Turns {
     /// look for the others. Returns the jobs that are found now to contradict the law.
     pub(crate) fn complete(&mut self, jobs: &mut [JobStatus]) -> Vec<JobId> {
         let mut contradicted = Vec::new();
-        for job in jobs.iter_mut().filter(|job| job.state == JobState::Done) {
+        for job in jobs.iter_mut().filter(|job| job.state == JobState::Done && !job.is_part()) {
             match self.known.get(&job.n) {
                 None => _ = self.wanted.insert(job.n),
                 Some(None) => {}

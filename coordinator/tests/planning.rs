@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_coordinator::{Coordinator, Handle};
-use queens_ledger::TooManyJobs;
+use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::memory::MemoryStore;
 use queens_messages::{JobId, JobState, JobStatus, Submission};
 use queens_solver::{BoardSize, Method};
@@ -24,13 +24,13 @@ fn start() -> Coordinator {
     Coordinator::start(Box::new(MemoryStore::default()), n_threads).expect("an empty store")
 }
 
-async fn submit(handle: &Handle, n: u8) -> Result<JobId, TooManyJobs> {
+async fn submit(handle: &Handle, n: u8) -> Result<JobId, SubmissionRefusal> {
     let n = BoardSize::new(n).expect("a board size");
     handle.submit(Submission::new(n, Method::Search)).await.expect("it runs")
 }
 
 /// Submits jobs at the same time.
-async fn submit_many(handle: &Handle, n: u8, n_jobs: usize) -> Vec<Result<JobId, TooManyJobs>> {
+async fn submit_many(handle: &Handle, n: u8, n_jobs: usize) -> Vec<Result<JobId, SubmissionRefusal>> {
     let one = || {
         let handle = handle.clone();
         tokio::spawn(async move { submit(&handle, n).await })

@@ -1,4 +1,4 @@
-import { $, agreement, duration, follow, get, grouped, h, jobActions, pathPart, percent, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
+import { $, agreement, duration, follow, get, grouped, h, jobActions, partText, pathPart, percent, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
 import { drawChart } from "./chart.js";
 import { makeHeat } from "./heat.js";
 
@@ -12,13 +12,13 @@ const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
 
 function show(job) {
   document.title = `${percent(job.fraction)} of job ${id} (n = ${job.n}) – queens`;
-  say($("title"), `Job ${id}: ${job.n} queens`);
+  say($("title"), `Job ${id}: ${job.n} queens${job.crosses === null ? "" : `, ${partText(job)}`}`);
   say($("state"), stateText(job));
   say($("method"), job.method);
   $("waits").hidden = job.waits_for === null;
   say($("waits"), job.waits_for === null ? "" : `It waits for ${job.waits_for}.`);
   say($("count"), grouped(job.solutions));
-  $("fundamental-part").hidden = job.state !== "done";
+  $("fundamental-part").hidden = job.state !== "done" || job.crosses !== null;
   say($("fundamental"), job.fundamental === null ? "being computed" : grouped(job.fundamental));
   const [words, look] = agreement(job);
   say($("agrees"), words);

@@ -7,7 +7,10 @@ $("submit").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   const n = Number(form.get("n"));
-  const submit = () => post("jobs", { n, method: form.get("method"), priority: Number(form.get("priority")) });
+  const submit = () => post("jobs", {
+    n, method: form.get("method"), priority: Number(form.get("priority")),
+    crosses: form.get("crosses") || null, recount: form.get("recount") || null,
+  });
   attempt(said, submit, `The job for n = ${n} is submitted.`);
 });
 

@@ -104,9 +104,14 @@ export function timeLeft(job) {
   return typeof low === "number" && typeof high === "number" ? `${range(low, high)}${doneAt(low, high)}` : "unknown";
 }
 
+/** Which part of its board a job counts, in words. */
+export const partText = (job) => `crosses ${job.crosses}${job.parts ? ` of ${grouped(job.parts)}` : ""}`;
+
 /** How a finished count lies to the published one: words and a class. */
 export function agreement(job) {
+  if (job.provisional) return ["provisional: not all of it is checked yet", "warn"];
   if (job.state !== "done") return ["", ""];
+  if (job.crosses !== null) return [`a part of the board: ${partText(job)}`, "quiet"];
   if (job.agrees === null) return ["no count has been published to compare with", "quiet"];
   return job.agrees
     ? ["agrees with the published count", "good"]

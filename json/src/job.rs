@@ -1,7 +1,6 @@
 //! Jobs.
 
 use queens_messages::{Fraction, JobState, JobStatus, TimeLeft};
-use queens_solver::published;
 use serde::Serialize;
 
 /// A job as it stands. Numbers that may pass 2^53 are strings of digits.
@@ -86,6 +85,8 @@ pub struct Job {
     finished_ms: Option<u64>,
     /// Whether its solutions may still change: all is counted, but not yet checked as it is to be.
     provisional: bool,
+    /// The parts of its whole plan; 0 until that is made.
+    parts: u64,
     /// The only parts of the plan that are counted, such as 3..7, the last of them 6; null if all are.
     #[cfg_attr(feature = "schema", schema(required))]
     crosses: Option<String>,
@@ -109,7 +110,7 @@ impl Job {
     /// A job of a coordinator that can record nothing at present for this reason, if there is one.
     #[must_use]
     pub fn of(job: &JobStatus, store_error: Option<&str>) -> Self {
-        let published = published(job.n).filter(|_| job.state == JobState::Done);
+        let published = job.published();
         Self {
             job: job.id.to_string(),
             n: job.n.get(),
@@ -141,7 +142,8 @@ impl Job {
             created_ms: job.created_ms,
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
-            provisional: job.state.is_provisional(),
+            provisional: job.is_provisional(),
+            parts: job.n_parts,
             crosses: job.terms.crosses.map(|crosses| crosses.to_string()),
             recount: job.terms.recount.fraction(),
             second_of: job.terms.second_of.map(|job| job.to_string()),
@@ -185,7 +187,7 @@ mod tests {
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
-                r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"#,
+                r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
                 r#""crosses":null,"recount":0.0,"second_of":null,"second":null,"#,
                 r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )

@@ -107,7 +107,7 @@ impl Cluster {
         let plan = Plan::from_choices(n, Method::Search, &choices.collect::<Vec<_>>())
             .expect("one choice for each cross");
         let mut ledger = Ledger::restore(Stored::default()).expect("nothing contradicts");
-        let job = ledger.submit(&Submission::new(n, Method::Search), 0, 0);
+        let job = ledger.submit(&Submission::new(n, Method::Search), 0, 0).expect("it is taken");
         ledger.planned(Duration::ZERO, job, plan);
         Self { ledger, now: Duration::ZERO, held: BTreeMap::new() }
     }

@@ -8,9 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, Hello, JobId, Name, Priority, Report, Submission, ToWorker, WorkerId};
+use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method, Plan};
-use thiserror::Error;
 
 use crate::attendance::{Attendance, Session};
 use crate::clock::Clock;
@@ -19,19 +18,11 @@ use crate::events::jobs::UnknownJob;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::SpanOutcome;
+use crate::events::submissions::SubmissionRefusal;
 use crate::jobs::restore::RestoreError;
 use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::store::{Recorded, Stored, Write};
-
-/// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,
-/// and what each takes in memory stays within bounds.
-pub const MOST_OPEN_JOBS: usize = 10_000;
-
-/// A job is refused, because there are too many that are not over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
-pub struct TooManyJobs;
 
 /// The state of a coordinator.
 #[derive(Debug)]
@@ -156,17 +147,10 @@ impl Core {
     }
 
     /// Somebody submits a job. `seed` is drawn at random.
-    pub fn submit(&mut self, asked: &Submission, seed: u128) -> Sealed<Result<JobId, TooManyJobs>> {
-        if self.ledger.n_open() >= MOST_OPEN_JOBS {
-            return Sealed(Err(TooManyJobs));
-        }
-        let job = self.ledger.submit(asked, seed, self.date_ms);
-        if asked.priority != Priority::default() {
-            // Only a job that is over or not there can be refused one.
-            _ = self.ledger.set_priority(self.now(), job, asked.priority);
-        }
-        self.notes.push(Note::Submitted { job, asked: *asked });
-        Sealed(Ok(job))
+    pub fn submit(&mut self, asked: &Submission, seed: u128) -> Sealed<Result<JobId, SubmissionRefusal>> {
+        let submitted = self.ledger.submit(asked, seed, self.date_ms);
+        self.notes.extend(submitted.map(|job| Note::Submitted { job, asked: *asked }));
+        Sealed(submitted)
     }
 
     /// Somebody gives a job up.

@@ -7,4 +7,5 @@ pub(crate) mod operators;
 pub(crate) mod refusal;
 pub(crate) mod reports;
 pub(crate) mod sessions;
+pub(crate) mod submissions;
 pub(crate) mod time;

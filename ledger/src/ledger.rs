@@ -25,6 +25,7 @@ use crate::events::jobs::{self, UnknownJob};
 use crate::events::operators::{self, JobRefusal, UnknownWorker};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::{self, SpanOutcome};
+use crate::events::submissions::{self, SubmissionRefusal};
 use crate::events::{failures, sessions, time};
 use crate::jobs::job::Job;
 use crate::jobs::restore::RestoreError;
@@ -63,8 +64,16 @@ impl Ledger {
     }
 
     /// A new job. `seed` is drawn at random, and `created_ms` is the time in milliseconds since 1970.
-    pub fn submit(&mut self, asked: &Submission, seed: u128, created_ms: u64) -> JobId {
-        jobs::submit(&mut self.book, asked, seed, created_ms)
+    ///
+    /// # Errors
+    /// If there are too many, or there is nothing like what is asked for.
+    pub fn submit(
+        &mut self,
+        asked: &Submission,
+        seed: u128,
+        created_ms: u64,
+    ) -> Result<JobId, SubmissionRefusal> {
+        submissions::submit(&mut self.book, asked, seed, created_ms)
     }
 
     /// Tells the time of the calendar, in milliseconds since 1970. Nothing is decided by it: it is kept with jobs that

@@ -112,6 +112,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
         failure: failed.and_then(|failed| failed.reason()).map(ToOwned::to_owned),
         terms: entry.terms,
+        n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
         ..JobStatus::new(id, entry.n, entry.method, state)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Method, Span, published};
+use queens_solver::{BoardSize, Method, Published, Span, published};
 
 use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
@@ -161,6 +161,8 @@ pub struct JobStatus {
     pub fundamental: Option<u128>,
     /// What is agreed about it.
     pub terms: Terms,
+    /// The parts of its whole plan; 0 until that is made, or if its coordinator does not tell.
+    pub n_parts: u64,
     /// The job that is its second pass, if it has one.
     pub second: Option<JobId>,
 }
@@ -192,15 +194,46 @@ impl JobStatus {
             plan_fraction: None,
             fundamental: None,
             terms: Terms::default(),
+            n_parts: 0,
             second: None,
         }
+    }
+
+    /// Whether only a part of its board is counted.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        self.terms.crosses.is_some()
+    }
+
+    /// Which part of its board is counted, in words, if it is not all of it: "crosses 3..7 of 12".
+    #[must_use]
+    pub fn part(&self) -> Option<String> {
+        let crosses = self.terms.crosses?;
+        Some(match self.n_parts {
+            0 => format!("crosses {crosses}"),
+            n_parts => format!("crosses {crosses} of {n_parts}"),
+        })
+    }
+
+    /// Whether all of it is counted, but not checked as it is to be: what is said to be its number may still change.
+    #[must_use]
+    pub fn is_provisional(&self) -> bool {
+        let all = self.progress.n_subproblems;
+        let is_counted = all > 0 && self.progress.n_recorded == all;
+        self.state.is_provisional() || (is_counted && self.state != JobState::Done)
+    }
+
+    /// The counts that have been published of what it has counted, if it is done.
+    #[must_use]
+    pub fn published(&self) -> Option<Published> {
+        published(self.n).filter(|_| self.state == JobState::Done && !self.is_part())
     }
 
     /// Whether what was counted is what has been published; `None` if it is not done or nothing has been published. The
     /// fundamental number is compared when it is there.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
-        let counts = published(self.n).filter(|_| self.state == JobState::Done)?;
+        let counts = self.published()?;
         let is_fundamental = self.fundamental.is_none_or(|count| count == counts.fundamental);
         Some(counts.solutions == self.progress.solutions && is_fundamental)
     }

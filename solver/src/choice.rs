@@ -15,6 +15,16 @@ pub struct Choice {
     pub work: u128,
 }
 
+/// Which of the two times a board is counted by one method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pass {
+    /// The first.
+    #[default]
+    First,
+    /// The second: each cross on another image, so that its nodes are others and its solutions the same.
+    Second,
+}
+
 /// How far a plan is while it is being made. Other threads may look at it.
 #[derive(Debug, Default)]
 pub struct PlanProgress {

@@ -51,7 +51,7 @@ mod tests;
 mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};
-pub use choice::{Choice, PlanProgress};
+pub use choice::{Choice, Pass, PlanProgress};
 pub use cross::{Cross, cross_lines};
 pub use fundamental::fundamental;
 pub use halves::HalvesPart;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
 use crate::board::{BoardSize, Square};
-use crate::choice::{Choice, PlanProgress};
+use crate::choice::{Choice, Pass, PlanProgress};
 use crate::halves;
 use crate::method::Method;
 use crate::part::{Part, crosses_in_counting_order, halves_in_counting_order, parts_in_counting_order};
@@ -15,7 +15,7 @@ use crate::subproblems::{Subproblems, depth};
 
 /// What is to be counted for one n by one method, and in which pieces.
 ///
-/// It depends on n and the method alone: made again, it is the same plan.
+/// It depends on n, the method and the pass alone: made again, it is the same plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     n: BoardSize,
@@ -48,14 +48,22 @@ impl Plan {
     /// about a core-second at most. Returns `None` if `stop` is set before the end, or if a thread can't be started.
     #[must_use]
     pub fn new(n: BoardSize, method: Method, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
-        Self::with_progress(n, method, n_threads, stop, &PlanProgress::default())
+        Self::with_progress(n, method, Pass::First, n_threads, stop, &PlanProgress::default())
     }
 
-    /// The same. `progress` tells all the time how far it is.
+    /// The plan for counting the same a second time, each cross on another image than [`new`](Self::new) has it on, and
+    /// not on the left-right mirror of that, whose tree is the same. Halves have no images: of them there is one plan.
+    #[must_use]
+    pub fn second(n: BoardSize, method: Method, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
+        Self::with_progress(n, method, Pass::Second, n_threads, stop, &PlanProgress::default())
+    }
+
+    /// The plan of either pass. `progress` tells all the time how far it is.
     #[must_use]
     pub fn with_progress(
         n: BoardSize,
         method: Method,
+        pass: Pass,
         n_threads: NonZeroUsize,
         stop: &AtomicBool,
         progress: &PlanProgress,
@@ -64,7 +72,7 @@ impl Plan {
         progress.begin(parts.len());
         let choices = match method {
             Method::Search => {
-                search_plan::choices(n, &crosses_in_counting_order(n), n_threads, stop, progress)?
+                search_plan::choices(n, &crosses_in_counting_order(n), pass, n_threads, stop, progress)?
             }
             Method::Halves => halves::choices(n, &halves_in_counting_order(n), n_threads, stop, progress)?,
         };

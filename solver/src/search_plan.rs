@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::board::BoardSize;
-use crate::choice::{Choice, PlanProgress};
+use crate::board::{BoardSize, Square};
+use crate::choice::{Choice, Pass, PlanProgress};
 use crate::cross::Cross;
 use crate::free_rows::FreeRows;
 use crate::parallel::parallel;
@@ -21,11 +21,12 @@ pub const DECOMPOSITION_VERSION: u32 = 2;
 /// Below this n the whole plan takes less than starting a thread.
 const THREADED_FROM: u8 = 21;
 
-/// What is decided about each of the crosses of boards of size `n`. `None` if `stop` is set before the end, or if a
+/// What is decided about each of the crosses of boards of size `n` for this pass. `None` if `stop` is set before the end, or if a
 /// thread can't be started.
 pub(crate) fn choices(
     n: BoardSize,
     crosses: &[Cross],
+    pass: Pass,
     n_threads: NonZeroUsize,
     stop: &AtomicBool,
     progress: &PlanProgress,
@@ -33,7 +34,7 @@ pub(crate) fn choices(
     let n_threads = if n.get() < THREADED_FROM { NonZeroUsize::MIN } else { n_threads };
     let go_on = |_| !stop.load(Ordering::Relaxed);
     let probes = parallel(n_threads, crosses.len(), go_on, |i| {
-        let probe = Probe::new(&crosses[i]);
+        let probe = Probe::new(&crosses[i], pass);
         progress.step();
         probe
     });
@@ -55,9 +56,13 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(cross: &Cross) -> Self {
+    fn new(cross: &Cross, pass: Pass) -> Self {
         let images = images(cross);
-        let best = narrowest(&images);
+        let first = narrowest(&images);
+        let best = match pass {
+            Pass::First => first,
+            Pass::Second => second(cross, &images, first),
+        };
         // The first two images keep rows as rows, the last two exchange them with columns.
         let crosswise = &images[(best + 2) % images.len()];
         Self {
@@ -88,6 +93,27 @@ fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
         }
     }
     best
+}
+
+/// The narrowest image but the first that has another tree than that. Of a cross that turns and reflections leave
+/// unchanged there may be none: then it is one of the other images all the same.
+fn second(cross: &Cross, images: &[FreeRows], first: usize) -> usize {
+    let tree = |image: Symmetry| {
+        let mut queens = cross.image(image);
+        queens.sort_unstable();
+        queens
+    };
+    let (n, symmetries) = (cross.n(), Symmetry::UP_TO_MIRROR);
+    let known = tree(symmetries[first]);
+    // Applied to what the first image has, so that it is the left-right mirror of that.
+    let mirror = |square: &Square| Square { column: n.get() - 1 - square.column, ..*square };
+    let mut mirrored: Vec<Square> = known.iter().map(mirror).collect();
+    mirrored.sort_unstable();
+    let is_alike = |i: usize| [&known, &mirrored].contains(&&tree(symmetries[i]));
+    let others = (0..images.len()).filter(|&i| i != first);
+    let width = |i: usize| work::width(&images[i]);
+    let narrower = |&a: &usize, &b: &usize| is_alike(a).cmp(&is_alike(b)).then(width(a).total_cmp(&width(b)));
+    others.min_by(narrower).unwrap_or(first)
 }
 
 /// The estimated work of each cross: its shape, scaled so that each class has the mean that random descents find.

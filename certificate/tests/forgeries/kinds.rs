@@ -235,6 +235,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("the first pass copied into the second, with its images", TwoImages, Sum, "one is a copy of the other", |p| copy_pass(p, true)),
     forged("the first pass copied into the second, but for one cross", TwoImages, Sum, "counted again it has", |p| { copy_pass(p, true); let l = alike(p, 2).0; amend(p, l, 6, 1); }),
     forged("the second pass left out", TwoImages, Sum, "where 'tree' belongs", |p| { let l = p.place("pass", 1); replace(p, l, &[]); let of = of_pass(p, 2); p.lines.drain(of); }),
+    forged("a second pass by halves of halves", TwoMethods, Sign, "halves have no other images", |p| { let l = p.place("pass", 1); p.set(l, 2, "halves"); p.set(l, 3, Method::Halves.decomposition()); }),
     forged("a part said to be the whole", TwoImages, Sum, "of pass 1 are missing", |p| { let half = 40; *p = part(&[&plan(9, Method::Search)], 0..half, key(1)); let l = p.place("crosses", 0); p.set(l, 2, plan_len(9)); }),
     forged("a part with a second pass by another method", TwoMethods, Sign, "can be compared for a whole board alone", |p| { let l = p.place("crosses", 0); p.add(l, 2, -1); }),
     forged("crosses that begin behind their end", TwoMethods, Sign, "are no crosses of", |p| { let l = p.place("crosses", 0); p.set(l, 1, 99); }),
@@ -281,8 +282,8 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     file("a line behind the last", "something follows", |file| { let mut text = unpack(&file); text.push(b'\n'); pack(&text) }),
     file("not packed", "is damaged, or the file is no certificate", |file| unpack(&file)),
     file("an empty file", "ends here, too early", |_| Vec::new()),
-    file("a bomb of zeros", "longer than any line", |file| { let head = head(&file); pack(&[head, vec![0; 100 << 20]].concat()) }),
-    file("a bomb of empty lines", "begins no line that can stand here", |file| { let head = head(&file); pack(&[head, vec![b'\n'; 100 << 20]].concat()) }),
+    file("a bomb of zeros", "longer than any line", |file| { let head = head(&file); pack(&[head, vec![0; 20 << 20]].concat()) }),
+    file("a bomb of empty lines", "begins no line that can stand here", |file| { let head = head(&file); pack(&[head, vec![b'\n'; 20 << 20]].concat()) }),
     file("a bomb of lines that may stand there", "unpacks to more than 50 times its size", |file| {
         let mut text = head(&file);
         let name = "x".repeat(100);

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, check};
-use queens_solver::{Kernel, Method};
+use queens_solver::{Kernel, Method, published};
 
 use crate::draft::{Draft, key, part, plan, second};
 use crate::kinds::{FORGERIES, Forgery, How, Of, Then, plan_len};
@@ -90,6 +90,27 @@ fn what_is_not_forged_holds() {
     let one = Draft { parts: TWO_SITES.parts[..1].to_vec() };
     let report = checked(&one.pack()).expect("it holds");
     assert_eq!((report.crosses, report.fundamental), (0..30, None));
+}
+
+/// Small boards have few crosses or none, and their images may be alike.
+#[test]
+fn honest_certificates_of_small_boards_hold() {
+    for n in 0..=10 {
+        let (search, halves) = (plan(n, Method::Search), plan(n, Method::Halves));
+        let twice = second(&search);
+        for plans in [
+            vec![&search],
+            vec![&halves],
+            vec![&search, &twice],
+            vec![&halves, &search],
+            vec![&search, &halves],
+        ] {
+            let n_crosses = u32::try_from(plans[0].parts().len()).expect("few");
+            let draft = Draft { parts: vec![part(&plans, 0..n_crosses, key(1))] };
+            let report = checked(&draft.pack()).unwrap_or_else(|refusal| panic!("n = {n}: {refusal}"));
+            assert_eq!(Some(report.solutions), published(draft::size(n)).map(|known| known.solutions));
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::counting::cluster::submit;
 use crate::flags::{BoardArgs, RemoteArgs};
 use crate::method::MethodArgs;
 use crate::present::output::{Output, print};
+use crate::terms::TermsArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
@@ -30,6 +31,9 @@ pub(crate) struct SubmitArgs {
     #[command(flatten)]
     method: MethodArgs,
 
+    #[command(flatten)]
+    terms: TermsArgs,
+
     /// Don't ask, even if it takes more than a year of core time
     #[arg(long)]
     yes: bool,
@@ -46,7 +50,8 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let operator = args.remote.connect().await?;
-    let job = submit(&operator, n, args.method.choice(), args.priority).await?;
+    let asked = |method| args.terms.submission(n, method, args.priority);
+    let job = submit(&operator, n, args.method.choice(), asked).await?;
     print(&match args.remote.output() {
         Output::Text => job.to_string(),
         Output::Json => json!({ "job": job.to_string() }).to_string(),

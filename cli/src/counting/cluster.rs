@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority, Submission};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Submission};
 use queens_process::say;
 use queens_proto::client::{Operator, Problem};
-use queens_solver::BoardSize;
+use queens_solver::{BoardSize, Method};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::warn;
@@ -30,7 +30,7 @@ pub(crate) async fn count(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(coordinator).await?;
-    let id = submit(&operator, n, method, Priority::default()).await?;
+    let id = submit(&operator, n, method, |method| Submission::new(n, method)).await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
@@ -61,15 +61,15 @@ pub(crate) async fn submit(
     operator: &Operator,
     n: BoardSize,
     choice: MethodChoice,
-    priority: Priority,
+    asked: impl FnOnce(Method) -> Submission,
 ) -> anyhow::Result<JobId> {
     let (workers, _) = match choice.named() {
         Some(_) => Default::default(),
         None => operator.workers_and_blocked().await?,
     };
     let method = choice.method_of_cluster(n, &workers);
-    let asked = Submission { priority, ..Submission::new(n, method) };
-    let (job, found, _) = operator.submit(asked).await.map_err(|error| match error.problem {
+    let asked = asked(method);
+    let (job, found, knows_terms) = operator.submit(asked).await.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }
@@ -78,6 +78,13 @@ pub(crate) async fn submit(
     if choice.named().is_some_and(|named| named != found) {
         operator.cancel(job).await?;
         bail!("{} can't have a job counted by {method}: it is of an older version", operator.coordinator());
+    }
+    if !knows_terms && asked != (Submission { priority: asked.priority, ..Submission::new(n, method) }) {
+        operator.cancel(job).await?;
+        bail!(
+            "{} can't count a part of a board, nor anything again: it is of an older version",
+            operator.coordinator()
+        );
     }
     Ok(job)
 }

@@ -2,8 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus};
-use queens_solver::published;
+use queens_messages::{JobState, JobStatus, Share};
 
 use crate::present::numbers::{date, done_at, duration, percent, plural, range};
 
@@ -12,8 +11,12 @@ pub(crate) fn line(job: &JobStatus) -> String {
     let JobStatus { id, n, n_workers, .. } = job;
     let (state, solutions) = (state(job), job.progress.solutions);
     let share = percent(job.fraction());
-    let so_far = format!("job {id}  n = {n}  {state}  {share}  {}", plural(solutions, "solution"));
+    let part = job.part().map(|part| format!("  {part}")).unwrap_or_default();
+    let provisional = if job.is_provisional() { " (provisional)" } else { "" };
+    let solutions = plural(solutions, "solution");
+    let so_far = format!("job {id}  n = {n}{part}  {state}  {share}  {solutions}{provisional}");
     match job.state {
+        JobState::Done if job.is_part() => so_far,
         JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
         JobState::Cancelled => so_far,
@@ -66,7 +69,8 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
 
 /// How a count that is done compares with the published one.
 pub(crate) fn comparison(job: &JobStatus) -> String {
-    match published(job.n) {
+    match job.published() {
+        None if job.is_part() => "a part of the board: there is nothing to compare it with".to_owned(),
         None => "no count has been published to compare with".to_owned(),
         Some(_) if job.agrees() == Some(true) => "agrees with the published count".to_owned(),
         Some(counts) => format!(
@@ -84,7 +88,16 @@ fn fundamental(job: &JobStatus) -> String {
 /// What `queens status` shows.
 pub(crate) fn describe(job: &JobStatus) -> String {
     let progress = &job.progress;
-    let found = if job.state == JobState::Done { "solutions" } else { "found so far" };
+    let found = match job.state {
+        JobState::Done => "solutions",
+        _ if job.is_provisional() => "provisional",
+        _ => "found so far",
+    };
+    let part = job.part().map(|part| format!("\npart          {part}")).unwrap_or_default();
+    let recount = match job.terms.recount {
+        Share::NOTHING => String::new(),
+        share => format!("\nrecount       {share} of the work"),
+    };
     let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
     let disputed = match job.n_disputed {
         0 => String::new(),
@@ -97,6 +110,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         }
     };
     let compared = match job.state {
+        JobState::Done if job.is_part() => format!("\n              {}", comparison(job)),
         JobState::Done => format!("\n              {}\nfundamental   {}", comparison(job), fundamental(job)),
         _ => String::new(),
     };
@@ -112,7 +126,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     let times: String =
         times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
     format!(
-        "job           {}\nn             {}\nmethod        {}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
+        "job           {}\nn             {}{part}\nmethod        {}{recount}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
          counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}",
         job.id,
         job.n,

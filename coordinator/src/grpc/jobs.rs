@@ -13,7 +13,7 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
 use super::lists;
-use super::refusal::{invalid_message, not_exported, stopped, unknown_job, unknown_page};
+use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::told::{find, told};
 use super::watch::watch;
 use crate::exports::NoExport;
@@ -39,7 +39,7 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::SubmitResponse>, Status> {
         let asked = Submission::try_from(request.into_inner()).map_err(|error| invalid_message(&error))?;
         let submitted = self.handle.submit(asked).await.map_err(stopped)?;
-        let job = submitted.map_err(|refusal| Status::resource_exhausted(refusal.to_string()))?;
+        let job = submitted.map_err(|refusal| refused(&refusal))?;
         let terms = self.handle.snapshot().job(job).map(|job| told_terms(&job.terms, job.second, false));
         Ok(Response::new(pb::SubmitResponse {
             job: job.0,

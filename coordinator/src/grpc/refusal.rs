@@ -1,6 +1,7 @@
 //! Why something is not done, as a status.
 
 use axum::extract::ConnectInfo;
+use queens_ledger::SubmissionRefusal;
 use queens_messages::JobId;
 use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
@@ -31,6 +32,13 @@ pub(super) fn not_exported(error: &NoExport) -> Status {
         }
         NoExport::Failed(ExportError::Unknown(job)) => unknown_job(*job),
         NoExport::Busy | NoExport::Failed(_) => Status::unavailable(error.to_string()),
+    }
+}
+
+pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
+    match refusal {
+        SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
+        SubmissionRefusal::Crosses { .. } => Status::invalid_argument(refusal.to_string()),
     }
 }
 

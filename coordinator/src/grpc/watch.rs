@@ -29,7 +29,7 @@ pub(super) async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result
         };
         let Some((job, told)) = job else { return };
         let over = job.state.is_over();
-        if job.state == JobState::Done && job.fundamental.is_none() {
+        if job.state == JobState::Done && job.fundamental.is_none() && !job.is_part() {
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + SETTLING);
             if Instant::now() < deadline {
                 tokio::select! {

@@ -83,6 +83,9 @@ pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Ans
     let map = Map::of(&details.plan);
     let mut cells: BTreeMap<Place, Cell> = BTreeMap::new();
     for ((number, planned), status) in (0..).zip(details.plan.parts()).zip(&details.crosses) {
+        if job.terms.crosses.is_some_and(|crosses| !crosses.contains(number)) {
+            continue;
+        }
         let Some(place) = map.place(number) else { continue };
         let cell = cells.entry(place).or_default();
         (cell.first, cell.second) = (place.first, place.second);

@@ -154,11 +154,13 @@ pub(super) async fn list_crosses(
     query: Queried<CrossQuery>,
 ) -> Answer<Crosses> {
     let Query(CrossQuery { first, second, offset, limit }) = query?;
-    let PlannedJob { details, .. } = planned_job(&app, &id).await?;
+    let PlannedJob { job, details } = planned_job(&app, &id).await?;
     let map = Map::of(&details.plan);
     let is_meant = |number: u32| {
         let place = map.place(number);
-        first.is_none_or(|first| place.is_some_and(|place| place.first == first))
+        let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+        is_counted
+            && first.is_none_or(|first| place.is_some_and(|place| place.first == first))
             && second.is_none_or(|second| place.is_some_and(|place| place.second == second))
     };
     let all = (0..).zip(details.plan.parts()).zip(&details.crosses);

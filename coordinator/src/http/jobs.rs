@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::Contribution;
 use queens_ledger::JobChange;
-use queens_messages::{Priority, Submission};
+use queens_messages::{InvalidCrosses, InvalidShare, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,10 @@ pub(super) struct SubmissionBody {
     #[serde(default)]
     #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
     priority: i32,
+    /// The only crosses of the plan that are to be counted, such as 0..100, the end left out; all if not given.
+    crosses: Option<String>,
+    /// The share of its work to count again, in per cent with at most four decimals; nothing if not given.
+    recount: Option<String>,
 }
 
 /// Submits a job; it is durable when it is answered.
@@ -82,13 +86,18 @@ pub(super) async fn submit(
     State(app): State<App>,
     body: Body<SubmissionBody>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(SubmissionBody { n, method, priority })) = body?;
+    let Json(Object(SubmissionBody { n, method, priority, crosses, recount })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
     let method = method.map_or(Ok(Method::Search), |method| method.parse());
     let method =
         method.map_err(|error: InvalidMethod| RequestRefusal::bad_request(format!("the method: {error}")))?;
     let priority = self::priority(priority)?;
-    let asked = Submission { priority, ..Submission::new(n, method) };
+    let bad = |error: &dyn std::fmt::Display| RequestRefusal::bad_request(error.to_string());
+    let crosses = crosses.map(|crosses| crosses.parse()).transpose();
+    let crosses = crosses.map_err(|error: InvalidCrosses| bad(&error))?;
+    let recount = recount.map_or(Ok(Share::NOTHING), |share| share.parse());
+    let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
+    let asked = Submission { priority, crosses, recount, ..Submission::new(n, method) };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::connections::REQUEST;
 use crate::handle::Stopped;
-use queens_ledger::{JobRefusal, TooManyJobs, UnknownJob, UnknownWorker};
+use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker};
 
 /// The largest body of a request: all that is ever sent is a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
@@ -86,9 +86,12 @@ impl From<Stopped> for RequestRefusal {
     }
 }
 
-impl From<TooManyJobs> for RequestRefusal {
-    fn from(refusal: TooManyJobs) -> Self {
-        Self::unavailable(refusal.to_string())
+impl From<SubmissionRefusal> for RequestRefusal {
+    fn from(refusal: SubmissionRefusal) -> Self {
+        match refusal {
+            SubmissionRefusal::TooMany(_) => Self::unavailable(refusal.to_string()),
+            SubmissionRefusal::Crosses { .. } => Self::bad_request(refusal.to_string()),
+        }
     }
 }
 

@@ -81,7 +81,11 @@ impl Board {
             return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
         }
         let job = ledger.jobs().last().map_or_else(
-            || ledger.submit(&Submission::new(self.n, self.plan.method()), 0, 1_800_000_000_000),
+            || {
+                ledger
+                    .submit(&Submission::new(self.n, self.plan.method()), 0, 1_800_000_000_000)
+                    .expect("it is taken")
+            },
             |job| job.id,
         );
         let worker = self.connect(&mut ledger);

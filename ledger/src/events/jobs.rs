@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, Submission, Terms};
+use queens_messages::JobId;
 use queens_solver::Plan;
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
-use crate::store::{JobEntry, Phase, Recorded, StoredJob};
+use crate::store::{Phase, Recorded, StoredJob};
 
 /// A job that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -31,16 +31,6 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
     // The last coordinator may have recorded all of it and not written that it is done.
     finish_if_complete(book, id);
     Ok(())
-}
-
-pub(crate) fn submit(book: &mut Book, asked: &Submission, seed: u128, created_ms: u64) -> JobId {
-    let id = JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1));
-    let &Submission { n, method, crosses, recount, .. } = asked;
-    let terms = Terms { crosses, recount, seed, ..Terms::default() };
-    book.add_job(Job::new(JobEntry { terms, ..JobEntry::new(id, n, method, created_ms) }, None));
-    book.changes().change_entry(id);
-    book.changes().want_plan(id, n, method);
-    id
 }
 
 pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>) {

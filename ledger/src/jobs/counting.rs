@@ -1,9 +1,10 @@
 //! What is counted of one job: its plan, what is recorded of it, and what is there to be leased.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
-use queens_messages::{Progress, WorkerId};
+use queens_messages::{Crosses, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::failed::FailedSpans;
@@ -18,6 +19,8 @@ use crate::work::{n_subproblems_of, share_of_work, work_of};
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
     plan: Arc<Plan>,
+    /// The parts of it that are counted.
+    crosses: Range<u32>,
     coverage: Vec<Coverage>,
     /// By cross: where ranges of the coverage begin, or began, that have changed since they were last written.
     changed: BTreeMap<u32, BTreeSet<u64>>,
@@ -35,12 +38,16 @@ pub(crate) enum Overlap {
 }
 
 impl Counting {
-    /// A job of which `coverage` is recorded and all else free.
-    pub(crate) fn new(plan: Arc<Plan>, coverage: Vec<Coverage>) -> Self {
+    /// A job of which `coverage` is recorded and all else free, but for parts of the plan other than `crosses`, if only
+    /// these are counted.
+    pub(crate) fn new(plan: Arc<Plan>, crosses: Option<Crosses>, coverage: Vec<Coverage>) -> Self {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
         let (changed, progress) = (BTreeMap::new(), Progress::default());
-        let mut counting = Self { plan, coverage, changed, free, failed, progress };
-        for (number, planned) in (0..).zip(counting.plan.parts()) {
+        let all = 0..u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
+        let crosses = crosses.map_or(all, Crosses::range);
+        let mut counting = Self { plan, crosses, coverage, changed, free, failed, progress };
+        let is_counted = |(number, _): &(u32, _)| counting.crosses.contains(number);
+        for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
             let whole = Span::new(number, 0, all).ok();
@@ -86,9 +93,11 @@ impl Counting {
         !self.free.is_empty()
     }
 
-    /// Whether the span lies in a cross of the plan.
+    /// Whether the span lies in a cross of the plan that is counted.
     pub(crate) fn has(&self, span: Span) -> bool {
-        self.plan.part(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
+        let is_counted = self.crosses.contains(&span.cross());
+        is_counted
+            && self.plan.part(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
     }
 
     /// How `span`, which must lie in the plan, meets what is recorded.

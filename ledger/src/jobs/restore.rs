@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use queens_messages::JobId;
+use queens_messages::{Crosses, JobId};
 use queens_solver::{Method, Plan, WrongParts};
 use thiserror::Error;
 
@@ -52,6 +52,16 @@ pub enum RestoreError {
         /// Where it is said to stand.
         phase: Phase,
     },
+    /// It counts parts that its plan has not.
+    #[error("job {job} counts crosses {crosses} of a plan with {n_parts}: {REPAIR}")]
+    Crosses {
+        /// The job.
+        job: JobId,
+        /// What it counts.
+        crosses: Crosses,
+        /// The parts of its plan.
+        n_parts: usize,
+    },
     /// A record lies outside its plan.
     #[error("job {job} has records outside cross {cross} of its plan: {REPAIR}")]
     Coverage {
@@ -77,16 +87,21 @@ pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
     if let Some(choices) = choices {
         let plan = Plan::from_choices(entry.n, method, &choices)
             .map_err(|reason| RestoreError::Plan { job, reason })?;
-        let mut all = vec![Coverage::default(); plan.parts().len()];
+        let (n_parts, crosses) = (plan.parts().len(), entry.terms.crosses);
+        if let Some(crosses) = crosses.filter(|crosses| crosses.range().end as usize > n_parts) {
+            return Err(RestoreError::Crosses { job, crosses, n_parts });
+        }
+        let mut all = vec![Coverage::default(); n_parts];
         for (cross, coverage) in coverage {
-            let n_subproblems = plan.part(cross).map_or(0, |cross| cross.choice().n_subproblems);
+            let counted = plan.part(cross).filter(|_| crosses.is_none_or(|crosses| crosses.contains(cross)));
+            let n_subproblems = counted.map_or(0, |cross| cross.choice().n_subproblems);
             let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
             match all.get_mut(cross as usize) {
                 Some(slot) if end <= n_subproblems => *slot = coverage,
                 _ => return Err(RestoreError::Coverage { job, cross }),
             }
         }
-        counting = Some(Counting::new(Arc::new(plan), all));
+        counting = Some(Counting::new(Arc::new(plan), crosses, all));
     }
     let is_planned = counting.is_some();
     if (entry.phase == Phase::Planning && is_planned) || (entry.phase == Phase::Active && !is_planned) {

@@ -3,6 +3,7 @@
 
 mod belief;
 mod methods;
+mod parts;
 mod speed;
 mod world;
 

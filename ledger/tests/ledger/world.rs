@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, Stored};
-use queens_ledger::{Ledger, SpanOutcome};
+use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal};
 use queens_messages::{
     Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
     Report, Speed, Submission, ToWorker, WorkerId, WorkerState,
@@ -84,7 +84,11 @@ impl World {
     }
 
     pub(crate) fn submit_by(&mut self, n: u8, method: Method) -> JobId {
-        let job = self.ledger.submit(&Submission::new(size(n), method), 0, 0);
+        self.submit_on(&Submission::new(size(n), method)).expect("it is taken")
+    }
+
+    pub(crate) fn submit_on(&mut self, asked: &Submission) -> Result<JobId, SubmissionRefusal> {
+        let job = self.ledger.submit(asked, 0, 0);
         self.carry_out();
         job
     }

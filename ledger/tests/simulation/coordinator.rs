@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_ledger::{
-    Batch, Core, Due, JobChange, Note, Sealed, Session, TooManyJobs, WorkerChange, WorkerRefusal,
+    Batch, Core, Due, JobChange, Note, Sealed, Session, SubmissionRefusal, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, Submission, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method};
@@ -65,7 +65,7 @@ pub(crate) enum Request {
 /// An answer that waits until what it says is durable.
 #[derive(Debug)]
 enum Answer {
-    Submitted(Sealed<Result<JobId, TooManyJobs>>),
+    Submitted(Sealed<Result<JobId, SubmissionRefusal>>),
     /// Given up, unless it was over already.
     Cancelled(JobId, Sealed<Result<(), queens_ledger::UnknownJob>>),
 }

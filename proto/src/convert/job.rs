@@ -76,6 +76,7 @@ impl From<JobStatus> for pb::Job {
             method: pb::Method::from(job.method).into(),
             waits_for: job.waits_for.unwrap_or_default(),
             terms: Some(terms),
+            parts: job.n_parts,
             exact_state: if job.state.is_provisional() {
                 job.state.into()
             } else {
@@ -128,6 +129,7 @@ impl TryFrom<pb::Job> for JobStatus {
                 count => Some(decimal("the number of fundamental solutions", count)?),
             },
             terms,
+            n_parts: job.parts,
             second,
         })
     }

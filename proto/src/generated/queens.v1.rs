@@ -473,6 +473,9 @@ pub struct Job {
     /// JOB_STATE_RUNNING in state. Unspecified if state says it all.
     #[prost(enumeration = "JobState", tag = "31")]
     pub exact_state: i32,
+    /// The parts of its whole plan; 0 until that is made.
+    #[prost(uint64, tag = "32")]
+    pub parts: u64,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::classic;
 use crate::free_rows::{FreeRows, RowState};
 use crate::prefix::Prefixes;
-use crate::{BoardSize, Count, Cross, Kernel, Method, Plan, PlanProgress, Square, Symmetry, published};
+use crate::{BoardSize, Count, Cross, Kernel, Method, Pass, Plan, PlanProgress, Square, Symmetry, published};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -44,6 +44,38 @@ fn totals_are_the_published_counts() {
     for n in 0..=15 {
         check_total(n);
     }
+}
+
+/// Both passes find as many solutions in each cross, on trees that are others in nearly all of them, and that the second
+/// takes little longer for.
+#[test]
+fn a_second_pass_counts_other_trees_to_the_same_solutions() {
+    let (mut first_nodes, mut second_nodes) = (0, 0);
+    for n in 0..=13 {
+        let never = || NonZeroUsize::MIN;
+        let passes = [Plan::new, Plan::second]
+            .map(|plan| plan(size(n), Method::Search, never(), &NEVER).expect("made"));
+        let [first, second] = &passes;
+        let mut n_alike = 0;
+        for (first, second) in first.parts().iter().zip(second.parts()) {
+            let counts = [first, second].map(|part| {
+                let all = 0..part.choice().n_subproblems;
+                part.subproblems().count(all, Kernel::Portable, &NEVER).expect("nobody stops it")
+            });
+            assert_eq!(counts[0].solutions, counts[1].solutions, "n = {n}: {first:?}, {second:?}");
+            let images = [first, second].map(|part| part.choice().image);
+            assert!(first.queens().is_empty() || images[0] != images[1], "n = {n}: {first:?}");
+            assert_eq!(images[1].index() % 2, 0, "the left-right mirror of another image: {second:?}");
+            n_alike += usize::from(counts[0].nodes == counts[1].nodes);
+            (first_nodes, second_nodes) = (first_nodes + counts[0].nodes, second_nodes + counts[1].nodes);
+        }
+        let n_parts = first.parts().len();
+        eprintln!("n = {n}: {n_alike} of {n_parts} crosses have as many nodes");
+        assert!(n < 12 || n_alike * 20 <= n_parts);
+    }
+    let ratio = second_nodes as f64 / first_nodes as f64;
+    eprintln!("nodes of the second pass: {ratio:.4} of the first's");
+    assert!((1.0..1.15).contains(&ratio), "{ratio}");
 }
 
 #[test]
@@ -237,12 +269,16 @@ fn the_progress_of_a_plan_goes_from_nothing_to_all_of_its_crosses() {
     let progress = PlanProgress::default();
     assert_eq!((progress.n_planned(), progress.n_parts()), (0, 0));
     let stop = AtomicBool::new(true);
-    assert!(Plan::with_progress(size(14), Method::Search, NonZeroUsize::MIN, &stop, &progress).is_none());
+    assert!(
+        Plan::with_progress(size(14), Method::Search, Pass::First, NonZeroUsize::MIN, &stop, &progress)
+            .is_none()
+    );
     assert_eq!((progress.n_planned(), progress.n_parts()), (0, 849));
     let progress = PlanProgress::default();
     let planned = Plan::with_progress(
         size(21),
         Method::Search,
+        Pass::First,
         NonZeroUsize::new(2).expect("not zero"),
         &NEVER,
         &progress,

@@ -28,7 +28,7 @@ pub struct JobAudit {
     pub n_records: u64,
     /// The subproblems they cover.
     pub n_recorded: u128,
-    /// The subproblems of its plan; `None` if it has no plan yet.
+    /// The subproblems of its plan that it counts; `None` if it has no plan yet.
     pub n_subproblems: Option<u128>,
     /// Their solutions, weighted: the total, once every subproblem is recorded.
     pub total: u128,
@@ -37,7 +37,8 @@ pub struct JobAudit {
 }
 
 impl JobAudit {
-    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements.
+    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements, in the part of
+    /// the board that is counted.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.n_subproblems == Some(self.n_recorded)
@@ -146,12 +147,21 @@ fn audit_job(
                 .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
             audit.n_records += found.n_records;
             audit.n_recorded += u128::from(found.sum.recorded.len());
-            audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(n_subproblems));
+            let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+            if !is_counted && found.n_records > 0 {
+                let reason =
+                    format!("job {}: it has records of cross {number}, which it does not count", job.id);
+                return Err(Fault::Damaged(reason));
+            }
+            let counted = if is_counted { n_subproblems } else { 0 };
+            audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(counted));
             audit.total += u128::from(planned.weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
         }
         check_second_counts(connection, job, choices, sources)?;
-        if let Some(total) = truth.total.filter(|total| audit.is_complete() && audit.total != *total) {
+        let is_whole = job.terms.crosses.is_none();
+        let is_wrong = |total: &u128| is_whole && audit.is_complete() && audit.total != *total;
+        if let Some(total) = truth.total.filter(is_wrong) {
             return Err(Fault::Damaged(format!(
                 "job {}: its records add up to {} solutions, but {total} are published for n = {}",
                 job.id, audit.total, job.n

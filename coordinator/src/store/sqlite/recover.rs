@@ -314,7 +314,8 @@ impl<'a> Salvage<'a> {
             }
             job.n_records += found.n_records;
             job.n_recorded += u128::from(found.sum.recorded.len());
-            n_subproblems += u128::from(choice.n_subproblems);
+            let is_counted = row.terms.crosses.is_none_or(|crosses| crosses.contains(cross));
+            n_subproblems += u128::from(if is_counted { choice.n_subproblems } else { 0 });
         }
         job.n_subproblems = Some(n_subproblems);
         row.phase = match row.phase {

@@ -1,0 +1,74 @@
+//! Parts of boards.
+
+use queens_ledger::SubmissionRefusal;
+use queens_ledger::store::{Coverage, Store};
+use queens_ledger::{Ledger, RestoreError};
+use queens_messages::{Crosses, JobId, JobState, Submission};
+use queens_solver::{Method, parts_in_counting_order};
+
+use super::world::{World, size, solutions};
+
+fn part(n: u8, method: Method, from: u32, to: u32) -> Submission {
+    let crosses = Some(Crosses::new(from, to).expect("not empty"));
+    Submission { crosses, ..Submission::new(size(n), method) }
+}
+
+/// Whichever way a board is cut into two, its parts have all its solutions together, over a restart.
+#[test]
+fn parts_of_a_board_add_up_to_it() {
+    for method in Method::ALL {
+        let n_parts = u32::try_from(parts_in_counting_order(size(8), method).len()).expect("few");
+        for cut in [1, n_parts / 2, n_parts - 1] {
+            let mut world = World::new();
+            let jobs = [(0, cut), (cut, n_parts)].map(|(from, to)| {
+                world.submit_on(&part(8, method, from, to)).expect("there are such crosses")
+            });
+            let worker = world.connect_able(1, "anna");
+            world.step(worker);
+            let mut world = world.restart();
+            let worker = world.connect_able(2, "bert");
+            while world.step(worker) {}
+            let done = jobs.map(|job| world.job(job));
+            assert!(done.iter().all(|job| job.state == JobState::Done && job.agrees().is_none()), "{done:?}");
+            let [first, second] = done.map(|job| job.progress);
+            assert_eq!(first.solutions + second.solutions, solutions(size(8)), "{method}, cut at {cut}");
+            let whole = world.submit_by(8, method);
+            while world.step(worker) {}
+            let whole = world.job(whole).progress;
+            assert_eq!(first.n_subproblems + second.n_subproblems, whole.n_subproblems);
+            assert_eq!((first.work + second.work, first.nodes + second.nodes), (whole.work, whole.nodes));
+            for (job, crosses) in jobs.into_iter().zip([0..cut, cut..n_parts]) {
+                let recorded = world.store.records(job).map(|record| record.span.cross());
+                assert!(recorded.into_iter().all(|cross| crosses.contains(&cross)), "{crosses:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_that_no_plan_has_is_refused() {
+    let mut world = World::new();
+    let n_parts = u32::try_from(parts_in_counting_order(size(8), Method::Search).len()).expect("few");
+    let refused = world.submit_on(&part(8, Method::Search, 3, n_parts + 1));
+    assert!(matches!(refused, Err(SubmissionRefusal::Crosses { .. })), "{refused:?}");
+    assert_eq!(world.ledger.jobs(), []);
+    world.submit_on(&part(8, Method::Search, 3, n_parts)).expect("there are such crosses");
+}
+
+/// What is recorded of another part belongs to another job.
+#[test]
+fn records_outside_a_part_are_refused_at_start() {
+    let mut world = World::new();
+    let job = world.submit_on(&part(8, Method::Search, 2, 4)).expect("there are such crosses");
+    let mut stored = world.store.load().expect("memory");
+    stored.jobs[0]
+        .coverage
+        .push((4, Coverage { recorded: "0..1".parse().expect("ranges"), ..Coverage::default() }));
+    let refused = Ledger::restore(stored.clone()).err();
+    assert_eq!(refused, Some(RestoreError::Coverage { job, cross: 4 }));
+    stored.jobs[0].coverage.clear();
+    let crosses = Crosses::new(2, 99).expect("not empty");
+    stored.jobs[0].entry.terms.crosses = Some(crosses);
+    let refused = Ledger::restore(stored).err();
+    assert!(matches!(refused, Some(RestoreError::Crosses { job: JobId(1), .. })), "{refused:?}");
+}
