@@ -103,7 +103,7 @@ fn cross_lines(pass: u8, plan: &Plan, cross: u32, all_again: bool) -> Vec<String
         let Count { solutions, nodes } = count.expect("nobody stops it");
         let span = format!("{pass}\t{cross}\t{from}\t{until}");
         lines.push(format!("record\t{span}\t{solutions}\t{nodes}\t1500\t{}", (pass - 1) * 2));
-        if all_again || from == 0 && cross % 2 == 0 {
+        if all_again || from == 0 && cross.is_multiple_of(2) {
             lines.push(format!("again\t{span}\t{solutions}\t{nodes}\t1700\t1\t1790000090000"));
         }
         if from == 0 && cross == 2 {

@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::connections::Caller;
 use crate::exports::NoExport;
 use crate::handle::Stopped;
-use crate::store::sqlite::ExportError;
+use crate::store::certificate::ExportError;
 
 /// The address of who is at the other end of a connection, for the log.
 pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
