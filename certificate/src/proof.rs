@@ -119,7 +119,8 @@ fn follow<R: Read>(lines: &mut Lines<R>, leaves: &[u64]) -> Result<(Tree, Vec<St
         let line = lines.take()?;
         if leaves.contains(&tree.n_leaves()) {
             tree.push_and_follow(leaf(line.as_bytes()));
-            texts.push(line.to_owned());
+            let entry = Entry::read(line).map_err(|what| Refusal::at("the certificate", what))?;
+            texts.push(entry.to_string());
         } else {
             tree.push(leaf(line.as_bytes()));
         }

@@ -55,7 +55,7 @@ impl<W: Write> Writer<W> {
         let (root, _) = self.tree.finish();
         let footer = Footer { totals, n_leaves, root };
         let signature = key.sign(&message(&self.header, &footer));
-        write!(self.out, "{footer}signature\t{}\n", to_hex(&signature))?;
+        writeln!(self.out, "{footer}signature\t{}", to_hex(&signature))?;
         self.out.finish()
     }
 }

@@ -23,7 +23,7 @@ pub(crate) enum Command {
     },
     Exported {
         job: JobId,
-        reply: oneshot::Sender<()>,
+        reply: oneshot::Sender<bool>,
     },
     ChangeJob {
         job: JobId,

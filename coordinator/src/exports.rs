@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
 use crate::store::Records;
-use crate::store::sqlite::ExportError;
+use crate::store::certificate::ExportError;
 
 /// Bytes of a piece.
 const PIECE: usize = 1 << 16;

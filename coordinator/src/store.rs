@@ -1,5 +1,6 @@
 //! Where what the ledger wants kept is kept, and what lies beside it.
 
+pub mod certificate;
 pub mod history;
 pub mod sqlite;
 
@@ -11,8 +12,8 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError};
 use queens_messages::{Contribution, JobId, Name};
 
+use self::certificate::ExportError;
 use self::history::History;
-use self::sqlite::ExportError;
 
 /// A store with what people want to read of it.
 pub trait Archive: Store {

@@ -163,10 +163,9 @@ impl Core {
         Sealed(self.ledger.cancel(self.now(), job))
     }
 
-    /// A certificate of a job is out.
-    pub fn exported(&mut self, job: JobId) -> Sealed<()> {
-        self.ledger.exported(job);
-        Sealed(())
+    /// A certificate of a job is out. The answer is whether the job is done, so that there can be one.
+    pub fn exported(&mut self, job: JobId) -> Sealed<bool> {
+        Sealed(self.ledger.exported(job))
     }
 
     /// Somebody changes how a job is served.

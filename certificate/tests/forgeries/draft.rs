@@ -9,7 +9,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Symmetry, published};
+use queens_solver::{BoardSize, Count, Kernel, Method, Plan, published};
 use sha2::{Digest, Sha256};
 
 /// The parts of a certificate, each with its lines and with who signs it.
@@ -41,17 +41,8 @@ pub(crate) fn plan(n: u8, method: Method) -> Plan {
 
 /// The plan of a second pass by search.
 pub(crate) fn second(first: &Plan) -> Plan {
-    let images = Symmetry::UP_TO_MIRROR;
-    let choices: Vec<Choice> = first
-        .parts()
-        .iter()
-        .map(|planned| {
-            let at = images.iter().position(|&image| image == planned.choice().image).expect("one of four");
-            let image = images[(at + 1) % 4];
-            Choice { image, n_subproblems: planned.part().subproblems(image).n_subproblems(), work: 1 }
-        })
-        .collect();
-    Plan::from_choices(first.n(), first.method(), &choices).expect("as many")
+    Plan::second(first.n(), first.method(), NonZeroUsize::MIN, &AtomicBool::new(false))
+        .expect("nobody stops it")
 }
 
 /// The lines of a part: counted by these plans, of which the first is counted in part.
@@ -112,7 +103,7 @@ fn cross_lines(pass: u8, plan: &Plan, cross: u32, all_again: bool) -> Vec<String
         let Count { solutions, nodes } = count.expect("nobody stops it");
         let span = format!("{pass}\t{cross}\t{from}\t{until}");
         lines.push(format!("record\t{span}\t{solutions}\t{nodes}\t1500\t{}", (pass - 1) * 2));
-        if all_again || from == 0 && cross % 2 == 0 {
+        if all_again || from == 0 && cross.is_multiple_of(2) {
             lines.push(format!("again\t{span}\t{solutions}\t{nodes}\t1700\t1\t1790000090000"));
         }
         if from == 0 && cross == 2 {

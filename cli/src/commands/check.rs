@@ -1,7 +1,7 @@
 //! `queens check`: whether a certificate holds.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use queens_certificate::{
     Extent, Options, PublicKey, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
 };
 use queens_json::{Certificate, Proof};
-use queens_process::{default_threads, threads};
+use queens_process::{default_threads, stdout, threads};
 
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};
@@ -71,7 +71,7 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
     let mut file = File::open(&args.file).with_context(|| format!("failed to open '{name}'"))?;
-    if begins_proof(&mut file)? {
+    if begins_proof(&mut file).with_context(|| format!("failed to read '{name}'"))? {
         let proved = check_proof(file, &args.key).with_context(|| format!("'{name}' proves nothing"))?;
         print(&match args.output.output {
             Output::Json => json_of(&Proof::of(&proved))?,
@@ -106,7 +106,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if let Some(wanted) = args.prove {
         file.rewind()?;
         let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;
-        print(proof.trim_end())?;
+        // Not as other answers, in which no tab is printed: this is a file.
+        let written = stdout().and_then(|mut out| out.write_all(proof.as_bytes()));
+        written.context("failed to write the proof")?;
         return Ok(ExitCode::SUCCESS);
     }
     print(&match args.output.output {
@@ -119,7 +121,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 /// Whether a file is a proof.
 fn begins_proof(file: &mut File) -> io::Result<bool> {
     let mut beginning = Vec::new();
-    file.by_ref().take(64).read_to_end(&mut beginning)?;
+    Read::by_ref(file).take(64).read_to_end(&mut beginning)?;
     file.rewind()?;
     Ok(is_proof(&beginning))
 }

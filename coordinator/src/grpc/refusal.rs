@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::connections::Caller;
 use crate::exports::NoExport;
 use crate::handle::Stopped;
-use crate::store::sqlite::ExportError;
+use crate::store::certificate::ExportError;
 
 /// The address of who is at the other end of a connection, for the log.
 pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
@@ -25,13 +25,6 @@ pub(super) fn unknown_job(id: JobId) -> Status {
     Status::not_found(format!("there is no job {id}"))
 }
 
-pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
-    match refusal {
-        SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
-        SubmissionRefusal::Crosses { .. } => Status::invalid_argument(refusal.to_string()),
-    }
-}
-
 pub(super) fn not_exported(error: &NoExport) -> Status {
     match error {
         NoExport::Unkept | NoExport::Failed(ExportError::NotDone { .. } | ExportError::Second { .. }) => {
@@ -39,6 +32,13 @@ pub(super) fn not_exported(error: &NoExport) -> Status {
         }
         NoExport::Failed(ExportError::Unknown(job)) => unknown_job(*job),
         NoExport::Busy | NoExport::Failed(_) => Status::unavailable(error.to_string()),
+    }
+}
+
+pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
+    match refusal {
+        SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
+        SubmissionRefusal::Crosses { .. } => Status::invalid_argument(refusal.to_string()),
     }
 }
 

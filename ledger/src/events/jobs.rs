@@ -56,13 +56,14 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     Ok(())
 }
 
-/// A certificate of a job is out: what it says stands.
-pub(crate) fn exported(book: &mut Book, id: JobId) {
-    let is_new = |job: &Job| job.phase() == Phase::Done && job.entry().terms.exported_ms.is_none();
-    if book.jobs().get(id).is_some_and(is_new) {
+/// A certificate of a job is out: what it says stands. Returns whether the job is done, so that there can be one.
+pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
+    let Some(job) = book.jobs().get(id).filter(|job| job.phase() == Phase::Done) else { return false };
+    if job.entry().terms.exported_ms.is_none() {
         book.note_exported(id);
         book.changes().change_entry(id);
     }
+    true
 }
 
 pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {

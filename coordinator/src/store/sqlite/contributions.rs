@@ -11,10 +11,11 @@ use rusqlite::{Connection, params};
 
 use super::digest::{Board, RECORD, SOURCE};
 use super::directory::{DATABASE, open_to_read};
-use super::export::{ExportError, export};
+use super::export::export;
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, integer, sql_integer};
 use crate::store::Records;
+use crate::store::certificate::ExportError;
 use queens_ledger::store::{Source, StoreError};
 
 /// The records of a data directory.

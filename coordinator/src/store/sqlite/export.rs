@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_certificate::{Header, Key, KeyError, Pass, Writer};
+use queens_certificate::{Header, Key, Pass, Writer};
 use queens_messages::{Crosses, JobId, Name};
 use queens_solver::{Plan, half_turn, published, quarter_turn};
 use rusqlite::Connection;
-use thiserror::Error;
 
 use super::audit::other_decomposition;
 use super::backup::{BackupError, put_in_place};
@@ -19,43 +18,8 @@ use super::export_body::{Body, Counters, DoneJob, Unwritten};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::schema::{self, VERSION};
-use queens_ledger::store::{Phase, StoreError, StoredJob};
-
-/// Why there is no certificate.
-#[derive(Debug, Error)]
-pub enum ExportError {
-    /// The directory can't be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// There is no such job.
-    #[error("there is no job {0}")]
-    Unknown(JobId),
-    /// There is nothing to be certified yet.
-    #[error("job {job} is {}: a certificate is made of a job that is done", phase.name())]
-    NotDone {
-        /// The job.
-        job: JobId,
-        /// Where it stands.
-        phase: Phase,
-    },
-    /// It is no job of its own.
-    #[error("job {job} is the second pass of job {of}, whose certificate has both: export that")]
-    Second {
-        /// The job.
-        job: JobId,
-        /// The job whose second pass it is.
-        of: JobId,
-    },
-    /// There is something where the certificate should go.
-    #[error("'{}' is there already: an export overwrites nothing", .0.display())]
-    Exists(PathBuf),
-    /// There is no key to sign it with.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// It can't be written.
-    #[error("failed to write it: {0}")]
-    Unwritable(#[from] io::Error),
-}
+use crate::store::certificate::ExportError;
+use queens_ledger::store::{Phase, StoredJob};
 
 /// Why a job can't be exported.
 enum Untold {
