@@ -24,6 +24,7 @@ mod tally;
 mod tampering;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod write;
 
 use std::path::Path;
