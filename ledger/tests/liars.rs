@@ -10,6 +10,7 @@ mod nature;
 #[allow(dead_code, reason = "the other simulation uses all of it")]
 #[path = "simulation/random.rs"]
 mod random;
+#[allow(dead_code, reason = "the coordinator's test uses all of it")]
 #[path = "liars/world.rs"]
 mod world;
 

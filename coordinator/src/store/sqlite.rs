@@ -26,6 +26,7 @@ mod tally;
 mod tampering;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod write;
 
 use std::path::Path;

@@ -5,6 +5,7 @@
 //! verdicts, and the names that lost are suspect. They get no leases any more, and what they recorded in jobs that are
 //! not exported is to be counted again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use queens_messages::{Delta, JobId, Name, WorkerId};
@@ -48,7 +49,7 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
     let (next, n_seen) = (drawn.next, drawn.n_seen);
     for recorded in drawn.records {
         let key = (recorded.record.span.cross(), recorded.record.span.from());
-        if settled(&recorded, &suspects) != Some(recorded.count()) {
+        if !is_closed(&recorded, &suspects) {
             insert(book, id, recorded);
             settle(book, id, key);
         }
@@ -111,7 +112,7 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     recorded.again.push(second.clone());
     let is_first = agreeing(&recorded, second.count).len() == 2;
     book.change_job(*id, |job| {
-        if agrees && is_first {
+        if is_first {
             job.note_verified();
         }
         if !agrees && !was_disputed {
@@ -121,13 +122,24 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     change(book, *id, |recounts, _| recounts.note_second_count());
     book.changes().count_again(*id, second.clone());
     book.changes().change_entry(*id);
-    let is_settled = settled(&recorded, book.workers().suspects()) == Some(recorded.count());
     // While the record may still grow, its span is looked at later.
-    if !is_settled && is_complete && exported.is_none() {
-        reopen(book, *id);
-        insert(book, *id, recorded);
-        settle(book, *id, key);
+    if is_closed(&recorded, book.workers().suspects()) || !is_complete {
+        return;
     }
+    if settled(&recorded, book.workers().suspects()).is_none() {
+        if exported.is_some() {
+            return;
+        }
+        reopen(book, *id);
+    }
+    insert(book, *id, recorded);
+    settle(book, *id, key);
+}
+
+/// Whether two names agree on a record, and all that contradicts it has been decided about.
+fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Name>) -> bool {
+    let agreed = settled(recorded, suspects).filter(|agreed| *agreed == recorded.count());
+    agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
 }
 
 /// A count contradicts a record: people are to know.
@@ -154,8 +166,14 @@ fn add(book: &mut Book, id: JobId, key: Key, second: SecondCount) {
     book.change_job(id, |job| {
         let Some((recounts, _)) = job.recounting_mut() else { return };
         recounts.note_second_count();
-        if recounts.add(key, second) {
+        let count = second.count;
+        let is_new_dispute = recounts.add(key, second);
+        let is_first = recounts.get(key).is_some_and(|it| agreeing(it.recorded(), count).len() == 2);
+        if is_new_dispute {
             job.note_disputed();
+        }
+        if is_first {
+            job.note_verified();
         }
     });
     book.changes().change_entry(id);
@@ -175,13 +193,6 @@ fn settle(book: &mut Book, id: JobId, key: Key) {
     let Some(recorded) = removed else { return };
     let at_ms = book.date_ms();
     let verdicts = verdicts(&recorded, agreed, at_ms);
-    let is_first = agreeing(&recorded, agreed).len() == 2;
-    book.change_job(id, |job| {
-        if is_first {
-            job.note_verified()
-        }
-    });
-    book.changes().change_entry(id);
     if recorded.count() != agreed {
         replace(book, id, &recorded, agreed);
     }
@@ -236,7 +247,8 @@ fn suspect(book: &mut Book, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> 
 
 /// Names are suspect that were not: all that they recorded in jobs that are not exported is to be counted again.
 fn doubt_all(book: &mut Book) {
-    let jobs: Vec<JobId> = book.jobs().iter().map(Job::id).collect();
+    let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
+    let jobs: Vec<JobId> = book.jobs().iter().filter(|job| !is_exported(job)).map(Job::id).collect();
     for id in jobs {
         look_again(book, id);
     }
@@ -257,7 +269,7 @@ pub(crate) fn clear(book: &mut Book) {
 }
 
 /// All records of a cross are to be counted again: what else is known of it contradicts them, or nobody but those who
-/// counted them says the same. Has no effect on a job that is exported or given up.
+/// counted them says the same. Has no effect on a job that is given up.
 #[expect(dead_code, reason = "for second passes")]
 pub(crate) fn doubt(book: &mut Book, id: JobId, cross: u32) {
     let is_new = change(book, id, |recounts, _| recounts.doubt(cross));
@@ -268,8 +280,7 @@ pub(crate) fn doubt(book: &mut Book, id: JobId, cross: u32) {
 
 /// More of a job is to be counted again than was before: it is looked through once more, though it be done.
 pub(crate) fn look_again(book: &mut Book, id: JobId) {
-    let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
-    if book.jobs().get(id).is_some_and(|job| job.is_complete() && !is_exported(job)) {
+    if book.jobs().get(id).is_some_and(Job::is_complete) {
         reopen(book, id);
         change(book, id, |recounts, _| recounts.search());
     }

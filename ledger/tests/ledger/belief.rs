@@ -24,7 +24,7 @@ fn lies(job: JobId, lease: LeaseId, n_crosses: u32) -> Vec<Delta> {
     (0..n_crosses).map(lie).collect()
 }
 
-fn say(world: &mut World, worker: WorkerId, deltas: Vec<Delta>) -> Vec<SpanOutcome> {
+pub(crate) fn say(world: &mut World, worker: WorkerId, deltas: Vec<Delta>) -> Vec<SpanOutcome> {
     let report = Report { sequence: 1000, deltas, finished: Vec::new() };
     let outcomes = world.ledger.report(world.now, worker, &report).expect("in order");
     world.carry_out();

@@ -6,6 +6,7 @@ use queens_ledger::SpanOutcome;
 use queens_messages::{JobId, JobState, WorkerId, WorkerState};
 use queens_solver::Count;
 
+use super::belief::say;
 use super::world::{World, named, solutions};
 
 /// What is recorded twice, by two names, and alike.
@@ -244,6 +245,34 @@ fn a_name_that_is_cleared_is_not_held_against_anybody() {
     }
     let n_again = world.store.second_counts(other).count();
     assert!(n_again < world.store.records(other).count(), "the rest was let be");
+}
+
+/// Two names agree, the job is done, and then a third contradicts them: it loses at once.
+#[test]
+fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
+    let mut world = World::new();
+    let job = world.submit_verified(6, 100);
+    let mallory = world.connect(1, "mallory");
+    let mut late = world.begin(mallory).expect("something to count");
+    world.ledger.disconnect(world.now, mallory);
+    world.pass(std::time::Duration::from_secs(10));
+    world.workers.remove(&mallory);
+    world.connect(2, "anna");
+    world.finish();
+    world.connect(3, "bert");
+    world.finish();
+    world.check_done(job);
+    let span = late.span;
+    assert!(world.store.records(job).any(|record| record.span == span), "a record of one subproblem");
+
+    let held = queens_messages::Held { lease: late.lease, job, spans: vec![span] };
+    let mallory = world.connect_with(1, "mallory", vec![held]);
+    late.count.solutions += 1;
+    assert_eq!(say(&mut world, mallory, vec![late]), [SpanOutcome::Repeated]);
+    world.finish();
+    let status = world.job(job);
+    assert_eq!((status.state, status.n_disputed, world.store.verdicts(job).count()), (JobState::Done, 1, 1));
+    assert_eq!(world.worker_state(mallory), WorkerState::Blocked);
 }
 
 #[test]

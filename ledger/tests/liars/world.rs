@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store};
+use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
     Delta, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission, ToWorker,
     WorkerId,
@@ -27,7 +27,9 @@ pub(crate) struct World {
     random: Random,
     ledger: Ledger,
     store: MemoryStore,
-    plan: Arc<Plan>,
+    /// Another store, which is told the same and has to say the same.
+    pub(crate) mirror: Option<Box<dyn Store>>,
+    pub(crate) plan: Arc<Plan>,
     now: Duration,
     jobs: Vec<JobId>,
     members: BTreeMap<WorkerId, Member>,
@@ -64,6 +66,7 @@ impl World {
             random,
             ledger,
             store,
+            mirror: None,
             plan: Arc::new(plan),
             now: Duration::ZERO,
             jobs: Vec::new(),
@@ -195,6 +198,12 @@ impl World {
                 return Err(Crashed);
             }
             self.store.commit(&effects.writes).expect("memory");
+            if let Some(mirror) = &mut self.mirror {
+                // Each store begins its tokens elsewhere.
+                let is_same = |write: &&Write| !matches!(write, Write::Epoch(_));
+                let writes: Vec<Write> = effects.writes.iter().filter(is_same).cloned().collect();
+                mirror.commit(&writes).expect("it can be written");
+            }
             if may_crash && self.random.below(200) == 0 {
                 return Err(Crashed);
             }
@@ -205,10 +214,17 @@ impl World {
             }
             for comparison in &effects.comparisons {
                 let recorded = self.store.find(comparison.job, comparison.second.span).expect("memory");
+                if let Some(mirror) = &mut self.mirror {
+                    let found = mirror.find(comparison.job, comparison.second.span);
+                    assert_eq!(found.expect("it can be read"), recorded);
+                }
                 self.ledger.compared(comparison, recorded);
             }
             for draw in &effects.draws {
                 let drawn = self.store.draw(draw).expect("memory");
+                if let Some(mirror) = &mut self.mirror {
+                    assert_eq!(mirror.draw(draw).expect("it can be read"), drawn);
+                }
                 self.ledger.drawn(draw, drawn);
             }
             for (job, ..) in &effects.plans {
@@ -253,6 +269,10 @@ impl World {
             self.step();
         }
         panic!("no end in sight: {:?}", self.ledger.jobs());
+    }
+
+    pub(crate) fn jobs(&self) -> &[JobId] {
+        &self.jobs
     }
 
     pub(crate) fn job(&self, id: JobId) -> JobStatus {
