@@ -189,7 +189,7 @@ impl Handle {
             return Err(WorkerRefusal::NoHello);
         };
         let (reply, answer) = oneshot::channel();
-        let connect = Command::Connect { hello, to_worker: sender, reply };
+        let connect = Command::Connect { hello: *hello, to_worker: sender, reply };
         if self.send(connect).await.is_err() {
             return Ok(());
         }

@@ -100,7 +100,7 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         halves: None,
         held,
     };
-    worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
+    worker.sender.send(ToCoordinator::Hello(Box::new(hello))).await.expect("it listens");
     worker
 }
 

@@ -14,8 +14,8 @@ pub const MOST_THREADS: u32 = 4096;
 /// What a worker says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToCoordinator {
-    /// Who it is; the first message of a session, sent once.
-    Hello(Hello),
+    /// Who it is; the first message of a session, sent once. Boxed, as queues reserve room for the largest message.
+    Hello(Box<Hello>),
     /// What it has counted, and that it is alive.
     Report(Report),
     /// It can't count a span. Said before the report that ends the span's lease.

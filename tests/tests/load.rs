@@ -306,7 +306,7 @@ impl Worker {
             halves: None,
             held: Vec::new(),
         };
-        to_coordinator.send(ToCoordinator::Hello(hello).into()).await.expect("it is open");
+        to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
         let answers = client.session(ReceiverStream::new(messages)).await.expect("a session");
         Self {
             n_threads,

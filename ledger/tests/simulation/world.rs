@@ -385,7 +385,7 @@ impl<'a> World<'a> {
             return;
         }
         self.command(match message {
-            ToCoordinator::Hello(hello) => Command::Connect { hello, link },
+            ToCoordinator::Hello(hello) => Command::Connect { hello: *hello, link },
             ToCoordinator::Report(report) => Command::Report { link, report },
             ToCoordinator::Failure(failure) => Command::Failure { link, failure },
             ToCoordinator::Goodbye => Command::Goodbye { link },

@@ -24,7 +24,7 @@ impl From<ToCoordinator> for pb::WorkerMessage {
     fn from(message: ToCoordinator) -> Self {
         use worker_message::Message;
         let message = match message {
-            ToCoordinator::Hello(hello) => Message::Hello(hello.into()),
+            ToCoordinator::Hello(hello) => Message::Hello((*hello).into()),
             ToCoordinator::Report(report) => Message::Report(report.into()),
             ToCoordinator::Failure(failure) => Message::Failure(failure.into()),
             ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
@@ -39,7 +39,7 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
     fn try_from(message: pb::WorkerMessage) -> Result<Self, InvalidMessage> {
         use worker_message::Message;
         Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
-            Message::Hello(hello) => Self::Hello(hello.try_into()?),
+            Message::Hello(hello) => Self::Hello(Box::new(hello.try_into()?)),
             Message::Report(report) => Self::Report(report.try_into()?),
             Message::Failure(failure) => Self::Failure(failure.try_into()?),
             Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
