@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::{JobId, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Choice, Method};
+use queens_solver::Choice;
 
-use crate::effects::{Comparison, Effects, Loss};
+use crate::effects::{Comparison, Effects, Loss, WantedPlan};
 use crate::jobs::register::Jobs;
 use crate::store::{Record, Write};
 
@@ -21,7 +21,7 @@ pub(crate) struct Changes {
     coverage: BTreeSet<(JobId, u32)>,
     comparisons: Vec<Comparison>,
     messages: Vec<(WorkerId, ToWorker)>,
-    plans: Vec<(JobId, BoardSize, Method)>,
+    plans: Vec<WantedPlan>,
     losses: Vec<Loss>,
 }
 
@@ -70,8 +70,8 @@ impl Changes {
     }
 
     /// A plan is to be made.
-    pub(crate) fn want_plan(&mut self, job: JobId, n: BoardSize, method: Method) {
-        self.plans.push((job, n, method));
+    pub(crate) fn want_plan(&mut self, plan: WantedPlan) {
+        self.plans.push(plan);
     }
 
     /// A worker has lost leases.

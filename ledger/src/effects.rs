@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use queens_messages::{JobId, Name, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Count, Method, Span};
+use queens_solver::{BoardSize, Count, Method, Pass, Span};
 
 use crate::store::Write;
 
@@ -17,9 +17,22 @@ pub struct Effects {
     /// To be sent once the writes are durable.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Ledger::planned`](crate::Ledger::planned).
-    pub plans: Vec<(JobId, BoardSize, Method)>,
+    pub plans: Vec<WantedPlan>,
     /// To be told to people.
     pub losses: Vec<Loss>,
+}
+
+/// A plan that a job waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedPlan {
+    /// The job.
+    pub job: JobId,
+    /// The size of its board.
+    pub n: BoardSize,
+    /// How it is counted.
+    pub method: Method,
+    /// Which images it is counted on.
+    pub pass: Pass,
 }
 
 /// A worker has lost leases through no decision of anybody.

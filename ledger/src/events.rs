@@ -9,3 +9,4 @@ pub(crate) mod reports;
 pub(crate) mod sessions;
 pub(crate) mod submissions;
 pub(crate) mod time;
+pub(crate) mod verification;

@@ -8,7 +8,10 @@ use queens_solver::Plan;
 use thiserror::Error;
 
 use crate::book::Book;
-use crate::effects::Comparison;
+use crate::effects::{Comparison, WantedPlan};
+use crate::jobs::agreement::Doubt;
+use crate::jobs::counting::Counting;
+use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
@@ -22,14 +25,31 @@ pub struct UnknownJob(pub JobId);
 /// A job goes on where it was left.
 pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreError> {
     let job = restored(stored)?;
-    let (id, n, method, phase) = (job.id(), job.entry().n, job.method(), job.phase());
-    if phase == Phase::Planning {
-        book.changes().want_plan(id, n, method);
+    let (id, terms) = (job.id(), job.entry().terms);
+    if let Some(first) = terms.second_of {
+        let known = book.jobs().get(first).map(Job::entry).filter(|entry| entry.terms.second_of.is_none());
+        let is_alike = known.is_some_and(|known| {
+            let is_same_part = known.method != job.method() || known.terms.crosses == terms.crosses;
+            known.n == job.entry().n && is_same_part
+        });
+        let is_only = book.jobs().get(first).is_some_and(|job| job.second().is_none());
+        if !is_alike || (!is_only && job.phase() != Phase::Cancelled) {
+            return Err(RestoreError::Second { job: id, first });
+        }
     }
+    let waits = job.phase() == Phase::Planning;
     book.add_job(job);
-    // The last coordinator may have recorded all of it and not written that it is done.
-    finish_if_complete(book, id);
+    if waits {
+        want_plan(book, id);
+    }
     Ok(())
+}
+
+/// Has the plan of a job made.
+pub(crate) fn want_plan(book: &mut Book, id: JobId) {
+    let Some(job) = book.jobs().get(id) else { return };
+    let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: book.pass(job) };
+    book.changes().want_plan(plan);
 }
 
 pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>) {
@@ -47,8 +67,21 @@ pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>
 
 pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), UnknownJob> {
     book.advance(now);
-    if book.jobs().get(id).ok_or(UnknownJob(id))?.is_open() {
-        close(book, id, Phase::Cancelled);
+    let job = book.jobs().get(id).ok_or(UnknownJob(id))?;
+    let first = job.first_pass();
+    if job.is_open() {
+        // Without the first pass nobody needs the second; without the second the first is what it is.
+        let passes = if first == id { book.passes(id) } else { vec![id] };
+        for pass in passes {
+            close(book, pass, Phase::Cancelled);
+        }
+        if first != id {
+            book.change_job(first, |job| {
+                job.set_second(None);
+                job.set_doubt(Doubt::Nothing);
+            });
+            finish_if_complete(book, first);
+        }
     }
     Ok(())
 }
@@ -73,10 +106,24 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     book.changes().change_entry(comparison.job);
 }
 
-/// Ends a job of which everything is recorded.
+/// Ends a job of which everything is recorded. If it is counted twice, both passes end when both are complete and agree.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
-    if book.jobs().get(id).is_some_and(|job| job.is_active() && job.is_complete()) {
-        close(book, id, Phase::Done);
+    let passes = book.passes(id);
+    let jobs = || passes.iter().filter_map(|pass| book.jobs().get(*pass));
+    if !jobs().any(Job::is_active) || !jobs().all(Job::is_complete) {
+        return;
+    }
+    let counted: Vec<&Counting> = jobs().filter_map(Job::counting).collect();
+    let doubt = match counted[..] {
+        [first, second] => Doubt::between(first, second),
+        _ => Doubt::Nothing,
+    };
+    let is_done = doubt.is_nothing();
+    for pass in passes {
+        book.change_job(pass, |job| job.set_doubt(doubt.clone()));
+        if is_done && book.jobs().get(pass).is_some_and(Job::is_active) {
+            close(book, pass, Phase::Done);
+        }
     }
 }
 

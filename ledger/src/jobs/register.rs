@@ -104,7 +104,7 @@ impl Jobs {
 
     /// Jobs with failed spans that some worker may still try, in the order they are served.
     pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.1)?)))
+        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.2)?)))
     }
 
     /// Jobs with failed spans, whether or not somebody may still try them.
