@@ -269,6 +269,7 @@ mod tests {
             n_threads: 1,
             speed: 1.into(),
             halves: None,
+            machine: 1,
         })
     }
 

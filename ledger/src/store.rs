@@ -1,5 +1,6 @@
 //! What is kept of a coordinator's jobs, and the trait for keeping it.
 
+pub mod draw;
 pub mod memory;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use queens_solver::{BoardSize, Choice, Count, Method, Span};
 use thiserror::Error;
 
 use crate::intervals::{Extent, Intervals};
+use crate::store::draw::{Draw, Drawn, Recorded};
 
 /// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
 pub trait Store: Send {
@@ -34,15 +36,12 @@ pub trait Store: Send {
     /// # Errors
     /// If the records can't be read.
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
-}
 
-/// What the record of a span says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    /// What was counted.
-    pub count: Count,
-    /// The name of the worker that counted it.
-    pub name: Name,
+    /// The next records that are wanted to be counted again, of [some](draw::MOST_SEEN) that are looked at.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError>;
 }
 
 /// Why a store can't be used or didn't do what it was asked for.
@@ -120,6 +119,8 @@ pub struct StoredJob {
     pub choices: Option<Vec<Choice>>,
     /// What is recorded of its crosses; crosses without records may be absent.
     pub coverage: Vec<(u32, Coverage)>,
+    /// Whether some of it was counted again.
+    pub has_second_counts: bool,
 }
 
 /// What is said of a job as a whole.

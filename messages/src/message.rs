@@ -43,6 +43,9 @@ pub struct Hello {
     pub decomposition: u32,
     /// The same for the halves; `None` if it can't count by them.
     pub halves: Option<HalvesSkill>,
+    /// A number that workers on one machine have in common, and others hardly; `None` if its program is of before
+    /// records were counted again, which it may not do.
+    pub machine: Option<u64>,
     /// Leases it goes on with.
     pub held: Vec<Held>,
 }

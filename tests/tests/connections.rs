@@ -230,6 +230,7 @@ fn hello(worker: u64, text: &str) -> Hello {
         speed: Speed::try_from(1e6).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
+        machine: Some(1),
         held: Vec::new(),
     }
 }

@@ -9,13 +9,15 @@ use thiserror::Error;
 
 use crate::book::Book;
 use crate::effects::{Comparison, WantedPlan};
+use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
-use crate::store::{Phase, Recorded, StoredJob};
+use crate::store::draw::{Draw, Drawn, Recorded};
+use crate::store::{Phase, StoredJob};
 
 /// A job that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -86,31 +88,42 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     Ok(())
 }
 
-/// A certificate of a job is out: what it says stands. Returns whether the job is done, so that there can be one.
+/// A certificate of a job is out, and of its second pass with it: what it says stands. Returns whether the job is done, so
+/// that there can be one.
 pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
-    let Some(job) = book.jobs().get(id).filter(|job| job.phase() == Phase::Done) else { return false };
-    if job.entry().terms.exported_ms.is_none() {
-        book.note_exported(id);
-        book.changes().change_entry(id);
+    if book.jobs().get(id).is_none_or(|job| job.phase() != Phase::Done) {
+        return false;
+    }
+    for pass in book.passes(id) {
+        if book.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
+            book.note_exported(pass);
+            book.changes().change_entry(pass);
+        }
     }
     true
 }
 
-pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<&Recorded>) {
-    let Some(recorded) = recorded else { return };
-    let agrees = recorded.count == comparison.count;
-    if agrees && recorded.name == comparison.name {
-        return;
-    }
-    book.change_job(comparison.job, |job| job.note_comparison(agrees));
-    book.changes().change_entry(comparison.job);
+pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
+    recounts::compared(book, comparison, recorded);
+    finish_if_complete(book, comparison.job);
+    feed(book);
 }
 
-/// Ends a job of which everything is recorded. If it is counted twice, both passes end when both are complete and agree.
+pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
+    recounts::drawn(book, draw, drawn);
+    finish_if_complete(book, draw.job);
+    feed(book);
+}
+
+/// Ends a job of which everything is recorded and nothing is left to be counted again. If it is counted twice, both
+/// passes end when that is so of both and they agree. Where they do not, all is counted again.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
     let passes = book.passes(id);
+    for &pass in &passes {
+        recounts::begin(book, pass);
+    }
     let jobs = || passes.iter().filter_map(|pass| book.jobs().get(*pass));
-    if !jobs().any(Job::is_active) || !jobs().all(Job::is_complete) {
+    if !jobs().any(Job::is_active) || !jobs().all(|job| job.is_complete() && is_confirmed(job)) {
         return;
     }
     let counted: Vec<&Counting> = jobs().filter_map(Job::counting).collect();
@@ -118,13 +131,19 @@ pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
         [first, second] => Doubt::between(first, second),
         _ => Doubt::Nothing,
     };
-    let is_done = doubt.is_nothing();
-    for pass in passes {
+    for &pass in &passes {
         book.change_job(pass, |job| job.set_doubt(doubt.clone()));
-        if is_done && book.jobs().get(pass).is_some_and(Job::is_active) {
+        if doubt.is_nothing() && book.jobs().get(pass).is_some_and(Job::is_active) {
             close(book, pass, Phase::Done);
         }
+        let n_parts = book.counting(pass).map_or(0, |counting| counting.plan().parts().len());
+        recounts::doubt(book, pass, &doubt.crosses(n_parts));
     }
+}
+
+/// Whether nothing is left to be counted again of a job, as far as is known.
+fn is_confirmed(job: &Job) -> bool {
+    job.phase() == Phase::Done || job.recounts().are_done()
 }
 
 fn close(book: &mut Book, id: JobId, phase: Phase) {

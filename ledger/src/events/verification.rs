@@ -7,6 +7,7 @@ use queens_messages::JobId;
 use crate::book::Book;
 use crate::events::jobs::finish_if_complete;
 use crate::events::operators::{JobRefusal, Verification};
+use crate::events::recounts;
 use crate::events::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
 use crate::schedule::feed::feed;
 use crate::store::Phase;
@@ -47,6 +48,9 @@ pub(crate) fn verify_more(
     book.changes().change_entry(id);
     if let Some(method) = more.second_pass {
         add_second(book, id, method, created_ms);
+    }
+    if more.recount > Some(terms.recount) {
+        recounts::look_again(book, id);
     }
     // There may be nothing to do that was not done before.
     finish_if_complete(book, id);

@@ -33,6 +33,15 @@ impl Doubt {
         if crosses.is_empty() { Self::Nothing } else { Self::Crosses(crosses) }
     }
 
+    /// The numbers of the crosses in which they differ or, if nobody knows which those are, of all of so many.
+    pub(crate) fn crosses(&self, n_parts: usize) -> Vec<u32> {
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Crosses(crosses) => crosses.clone(),
+            Self::Total => (0..).take(n_parts).collect(),
+        }
+    }
+
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::Nothing
     }

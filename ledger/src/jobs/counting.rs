@@ -137,6 +137,22 @@ impl Counting {
         self.failed.take(span);
     }
 
+    /// A record is replaced by another count of the same span.
+    pub(crate) fn replace(&mut self, span: Span, before: Count, after: Count) {
+        let planned = &self.plan.parts()[span.cross() as usize];
+        let coverage = &mut self.coverage[span.cross() as usize];
+        let replaced = |sum: u128, weight: u64, before: u64, after: u64| {
+            (sum + u128::from(weight) * u128::from(after))
+                .saturating_sub(u128::from(weight) * u128::from(before))
+        };
+        coverage.solutions = replaced(coverage.solutions, 1, before.solutions, after.solutions);
+        coverage.nodes = replaced(coverage.nodes, 1, before.nodes, after.nodes);
+        let progress = &mut self.progress;
+        progress.solutions =
+            replaced(progress.solutions, planned.weight().into(), before.solutions, after.solutions);
+        progress.nodes = replaced(progress.nodes, 1, before.nodes, after.nodes);
+    }
+
     /// Takes what is free of `span`.
     pub(crate) fn take_free(&mut self, span: Span) -> Vec<Span> {
         self.free.take(span)

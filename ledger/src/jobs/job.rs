@@ -9,6 +9,7 @@ use queens_solver::{Choice, Method, Plan};
 
 use crate::jobs::agreement::Doubt;
 use crate::jobs::counting::Counting;
+use crate::jobs::recounts::Recounts;
 use crate::store::{Coverage, JobEntry, Phase};
 
 /// Jobs are served in this order: higher priority first, and then in the order of submission, a second pass right behind
@@ -22,6 +23,8 @@ pub(crate) type Rank = (Reverse<Priority>, JobId, JobId);
 pub(crate) struct Job {
     entry: JobEntry,
     counting: Option<Counting>,
+    /// What of its records is to be counted again, once everything is recorded.
+    recounts: Recounts,
     /// Since when it is counted, if it is; the time before that is in `entry`.
     counted_since: Option<Duration>,
     /// The job that counts the same a second time, unless that is given up.
@@ -33,7 +36,8 @@ pub(crate) struct Job {
 impl Job {
     /// A job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
-        Self { entry, counting, counted_since: None, second: None, doubt: Doubt::Nothing }
+        let (recounts, doubt) = (Recounts::default(), Doubt::Nothing);
+        Self { entry, counting, recounts, counted_since: None, second: None, doubt }
     }
 
     /// What is said of it as a whole, when that was last settled.
@@ -79,6 +83,21 @@ impl Job {
 
     pub(crate) fn counting_mut(&mut self) -> Option<&mut Counting> {
         self.counting.as_mut()
+    }
+
+    /// What of its records is to be counted again.
+    pub(crate) fn recounts(&self) -> &Recounts {
+        &self.recounts
+    }
+
+    /// The same to be changed, with what is counted of the job, if it has a plan.
+    pub(crate) fn recounting_mut(&mut self) -> Option<(&mut Recounts, &mut Counting)> {
+        Some((&mut self.recounts, self.counting.as_mut()?))
+    }
+
+    /// Whether everything is recorded and something may still have to be counted again.
+    pub(crate) fn is_verifying(&self) -> bool {
+        self.is_active() && self.is_complete()
     }
 
     /// Its place in the order in which jobs are served.
@@ -153,6 +172,9 @@ impl Job {
         self.entry.phase = phase;
         self.entry.paused = false;
         self.entry.finished_ms = date_ms;
+        if phase == Phase::Cancelled {
+            self.recounts = Recounts::default();
+        }
     }
 
     pub(crate) fn pause(&mut self) {
@@ -163,16 +185,21 @@ impl Job {
     pub(crate) fn resume(&mut self) {
         self.entry.paused = false;
         self.counting.iter_mut().for_each(Counting::retry_failed);
+        self.recounts.retry_failed();
     }
 
     pub(crate) fn set_priority(&mut self, priority: Priority) {
         self.entry.priority = priority;
     }
 
-    /// A record was counted a second time, by somebody who `agrees` or does not.
-    pub(crate) fn note_comparison(&mut self, agrees: bool) {
-        let n_compared = if agrees { &mut self.entry.n_verified } else { &mut self.entry.n_disputed };
-        *n_compared = n_compared.saturating_add(1);
+    /// Two names agree on a span.
+    pub(crate) fn note_verified(&mut self) {
+        self.entry.n_verified = self.entry.n_verified.saturating_add(1);
+    }
+
+    /// There are different counts of a span.
+    pub(crate) fn note_disputed(&mut self) {
+        self.entry.n_disputed = self.entry.n_disputed.saturating_add(1);
     }
 
     /// A certificate of it is out since this date.

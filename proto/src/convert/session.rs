@@ -66,6 +66,7 @@ impl From<Hello> for pb::Hello {
             held: hello.held.into_iter().map(held).collect(),
             halves_decomposition: hello.halves.map_or(0, |halves| halves.decomposition),
             halves_nodes_per_second: hello.halves.map_or(0.0, |halves| halves.speed.get()),
+            machine: hello.machine.unwrap_or(0),
         }
     }
 }
@@ -90,6 +91,7 @@ impl TryFrom<pb::Hello> for Hello {
             speed: Speed::try_from(hello.nodes_per_second)?,
             decomposition: hello.decomposition,
             halves: halves(hello.halves_decomposition, hello.halves_nodes_per_second)?,
+            machine: Some(hello.machine).filter(|machine| *machine > 0),
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         })
     }

@@ -57,6 +57,10 @@ pub struct Hello {
     /// What it expects one thread to count by halves, in units per second.
     #[prost(double, tag = "11")]
     pub halves_nodes_per_second: f64,
+    /// A number that workers on one machine have in common, and others hardly; it says nothing else of the machine. 0, as
+    /// programs of before say: then it counts no records again.
+    #[prost(fixed64, tag = "12")]
+    pub machine: u64,
 }
 /// A lease that a worker still holds when it connects again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -489,12 +493,31 @@ pub struct Job {
     /// JOB_STATE_RUNNING in state. Unspecified if state says it all.
     #[prost(enumeration = "JobState", tag = "31")]
     pub exact_state: i32,
+    /// How far it is with what is counted again; absent if its coordinator is of an older version.
+    #[prost(message, optional, tag = "40")]
+    pub recounting: ::core::option::Option<Recounting>,
     /// The parts of its whole plan; 0 until that is made.
     #[prost(uint64, tag = "32")]
     pub parts: u64,
     /// In what its two passes differ, in words; empty if they do not, or are not both complete.
     #[prost(string, tag = "33")]
     pub doubt: ::prost::alloc::string::String,
+}
+/// How far a job is with what is counted again.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Recounting {
+    /// Records that were drawn, or are doubted, and on which no two names agree yet; more may be drawn.
+    #[prost(uint64, tag = "1")]
+    pub open: u64,
+    /// The work that is expected to be left of all that, decimal.
+    #[prost(string, tag = "2")]
+    pub work_left: ::prost::alloc::string::String,
+    /// Records of which there are different counts.
+    #[prost(uint64, tag = "3")]
+    pub cases: u64,
+    /// The records of the job, as far as they were looked through since the coordinator was started.
+    #[prost(uint64, tag = "4")]
+    pub records: u64,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
