@@ -16,6 +16,7 @@ use crate::commands::render::RenderArgs;
 use crate::commands::solve::SolveArgs;
 use crate::commands::submit::SubmitArgs;
 use crate::commands::table::TableArgs;
+use crate::commands::verify_more::VerifyMoreArgs;
 use crate::commands::workers::WorkersArgs;
 use crate::flags::{CoordinatorArgs, JobArgs, RemoteArgs};
 
@@ -71,6 +72,9 @@ pub(crate) enum Command {
 
     /// Say how urgent a job is: workers of less urgent ones go over to it at once
     Priority(PriorityArgs),
+
+    /// Have more of a job counted again, also of one that is done
+    VerifyMore(VerifyMoreArgs),
 
     /// Give a job up for good; its records stay in the database, but it can't be taken up again
     Cancel(JobArgs),

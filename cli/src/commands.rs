@@ -20,5 +20,6 @@ pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod table;
 pub(crate) mod top;
+pub(crate) mod verify_more;
 pub(crate) mod watch;
 pub(crate) mod workers;

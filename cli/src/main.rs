@@ -61,6 +61,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Pause(args) => commands::pause::run(&args).await,
             Command::Resume(args) => commands::resume::run(&args).await,
             Command::Priority(args) => commands::priority::run(&args).await,
+            Command::VerifyMore(args) => commands::verify_more::run(&args).await,
             Command::Cancel(args) => commands::cancel::run(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await,
             Command::Export(args) => commands::export::run(&args).await,

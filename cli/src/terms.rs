@@ -1,8 +1,10 @@
 //! What is agreed about a job besides its board.
 
+use std::str::FromStr;
+
 use clap::Args;
 use queens_messages::{Crosses, Priority, Share, Submission};
-use queens_solver::{BoardSize, Method};
+use queens_solver::{BoardSize, InvalidMethod, Method};
 
 /// From here on a per cent of the work is counted again unless somebody says otherwise.
 const RECOUNTED_FROM: u8 = 20;
@@ -17,6 +19,48 @@ pub(crate) struct TermsArgs {
     /// given
     #[arg(long, env = "QUEENS_RECOUNT", value_name = "P")]
     recount: Option<Share>,
+
+    #[command(flatten)]
+    second_pass: SecondPassArgs,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SecondPassArgs {
+    /// Have all of it counted a second time: each cross on another image, or by the other METHOD, 'search' or 'halves'
+    #[arg(
+        long,
+        value_name = "METHOD",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "same"
+    )]
+    second_pass: Option<SecondPass>,
+}
+
+/// How something is counted a second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SecondPass {
+    /// By the method of the first time.
+    Same,
+    By(Method),
+}
+
+impl FromStr for SecondPass {
+    type Err = InvalidMethod;
+
+    fn from_str(text: &str) -> Result<Self, InvalidMethod> {
+        if text == "same" { Ok(Self::Same) } else { text.parse().map(Self::By) }
+    }
+}
+
+impl SecondPassArgs {
+    /// The method of the second pass over what is counted by `method`, if there is to be one.
+    pub(crate) fn method(&self, method: Method) -> Option<Method> {
+        self.second_pass.map(|second| match second {
+            SecondPass::Same => method,
+            SecondPass::By(other) => other,
+        })
+    }
 }
 
 impl TermsArgs {
@@ -29,7 +73,7 @@ impl TermsArgs {
             priority,
             crosses: self.crosses,
             recount: self.recount.unwrap_or(recount),
-            second_pass: None,
+            second_pass: self.second_pass.method(method),
         }
     }
 }

@@ -4,7 +4,7 @@ use queens_ledger::{
     JobChange, JobRefusal, Session, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker};
-use queens_solver::{BoardSize, Method, Plan};
+use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -58,8 +58,7 @@ pub(crate) enum Command {
         session: Session,
     },
     PlanEnded {
-        n: BoardSize,
-        method: Method,
+        board: (BoardSize, Method, Pass),
         plan: Option<Plan>,
     },
     SearchEnded {

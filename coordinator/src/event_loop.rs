@@ -260,7 +260,7 @@ impl EventLoop {
             }
             Command::Goodbye { session } => self.core.goodbye(session),
             Command::Disconnect { session } => self.core.disconnect(session),
-            Command::PlanEnded { n, method, plan } => self.planners.ended((n, method), plan),
+            Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
             Command::SearchEnded { n, found } => self.turns.ended(n, found),
             Command::Look { job } => self.publisher.look(job),
         }
@@ -305,7 +305,7 @@ impl EventLoop {
             };
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
-            plans.into_iter().for_each(|(job, n, method)| self.planners.add(job, (n, method)));
+            plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
             if !self.answers.is_empty() {
                 // Whoever gets an answer finds what it is about in the snapshot.
                 self.publish(true);

@@ -184,7 +184,8 @@ fn check(path: &Path) -> anyhow::Result<()> {
 fn describe(audit: &JobAudit) -> String {
     let JobAudit { job, n_records, n_recorded, n_subproblems, total, .. } = audit;
     let part = job.terms.crosses.map(|crosses| format!("  crosses {crosses}")).unwrap_or_default();
-    let name = format!("job {}  n = {}{part}  {}", job.id, job.n, job.phase.name());
+    let of = job.terms.second_of.map(|first| format!("  second pass of job {first}")).unwrap_or_default();
+    let name = format!("job {}  n = {}{part}{of}  {}", job.id, job.n, job.phase.name());
     match n_subproblems {
         None => format!("{name}  no plan yet"),
         Some(_) if audit.is_complete() => {

@@ -1,7 +1,7 @@
 //! Threads that make plans, so that planning a large n keeps nobody waiting.
 //!
-//! A plan depends on its board and method alone, so that each is made once and then kept: 66 at most, however many jobs
-//! there are.
+//! A plan depends on its board, method and pass alone, so that each is made once and then kept: 99 at most, however many
+//! jobs there are.
 //! Boards that are planned in about the same time wait for each other, the smallest first; those that take seconds
 //! never wait for one that takes hours ([`lane`]). So at most [`LANES`] plans are being made at a time, and a board is
 //! planned after those that are smaller, never after a larger one that has not been begun.
@@ -29,10 +29,10 @@ const LANES: usize = 3;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// What there is one plan for.
-type Board = (BoardSize, Method);
+type Board = (BoardSize, Method, Pass);
 
 /// Boards of the same lane are planned one after the other: those that take seconds, minutes, and hours.
-fn lane((n, method): Board) -> usize {
+fn lane((n, method, _): Board) -> usize {
     match (method, n.get()) {
         (Method::Halves, _) | (Method::Search, 0..=27) => 0,
         (Method::Search, 28..=29) => 1,
@@ -99,7 +99,7 @@ impl Planners {
             Some(plan) => _ = self.made.insert(board, Arc::new(plan)),
             None if making.is_some_and(|making| making.stop.load(Ordering::Relaxed)) => {}
             None => {
-                let (n, method) = board;
+                let (n, method, _) = board;
                 error!(%n, %method, "a thread that makes a plan has failed; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);
             }
@@ -172,19 +172,19 @@ impl Planners {
 
     /// Makes a plan on a thread of its own, which sends it as a command when it is done.
     fn make(&mut self, board: Board) {
-        let (n, method) = board;
+        let (n, method, pass) = board;
         let making = Making::default();
         let (stop, progress) = (making.stop.clone(), making.progress.clone());
         let (n_threads, commands) = (self.n_threads, self.commands.clone());
         let make = move || {
             // That it has panicked, if it has, is in the log; nothing of it is used.
             let plan = catch_unwind(AssertUnwindSafe(|| {
-                Plan::with_progress(n, method, Pass::First, n_threads, &stop, &progress)
+                Plan::with_progress(n, method, pass, n_threads, &stop, &progress)
             }));
             let plan = plan.unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
                 // An error means that the coordinator has stopped: it plans again when it is started again.
-                _ = commands.blocking_send(Command::PlanEnded { n, method, plan });
+                _ = commands.blocking_send(Command::PlanEnded { board, plan });
             }
         };
         match thread::Builder::new().name(format!("plan-{n}-{method}")).spawn(make) {
@@ -210,7 +210,7 @@ mod tests {
 
     async fn ended(commands: &mut mpsc::Receiver<Command>) -> (Board, Option<Plan>) {
         match commands.recv().await {
-            Some(Command::PlanEnded { n, method, plan }) => ((n, method), plan),
+            Some(Command::PlanEnded { board, plan }) => (board, plan),
             other => panic!("{other:?} instead of a plan"),
         }
     }
@@ -219,7 +219,7 @@ mod tests {
     async fn a_plan_that_failed_is_made_later() {
         let (sender, mut commands) = mpsc::channel(1);
         let mut planners = Planners::new(NonZeroUsize::MIN, sender.downgrade());
-        let board = (BoardSize::new(8).expect("a board size"), Method::Search);
+        let board = (BoardSize::new(8).expect("a board size"), Method::Search, Pass::First);
         planners.add(JobId(1), board);
         let (_, plan) = ended(&mut commands).await;
         assert!(plan.is_some());

@@ -108,9 +108,9 @@ impl Publisher {
         self.census = ledger.census();
         let mut jobs = ledger.jobs();
         for job in jobs.iter_mut().filter(|job| job.state == JobState::Planning) {
-            job.n_plans_before =
-                planners.n_before((job.n, job.method)).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-            job.plan_fraction = planners.share_made((job.n, job.method));
+            let Some(board) = ledger.board(job.id) else { continue };
+            job.n_plans_before = planners.n_before(board).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+            job.plan_fraction = planners.share_made(board);
         }
         turns.complete(&mut jobs).into_iter().for_each(|job| telling::contradicted(job, journal));
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::{SecondCount, Verdict};
-use queens_ledger::{Finding, JobChange, Loss, Note, WorkerChange};
+use queens_ledger::{Finding, JobChange, Loss, Note, Verification, WorkerChange};
 use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
 use queens_solver::Method;
 use tracing::{error, info, warn};
@@ -33,6 +33,14 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
         Note::JobChanged { job, change: JobChange::Priority(priority) } => {
             info!(%job, %priority, "job's priority changed");
             about(*job, format!("has priority {priority} now"), journal);
+        }
+        Note::JobChanged { job, change: JobChange::Verify(Verification { recount, second_pass }) } => {
+            let again = recount.map(|share| format!("{share} of its work"));
+            let twice = second_pass.map(|method| format!("all of it by {method}"));
+            let what: Vec<String> = again.into_iter().chain(twice).collect();
+            let text = format!("to be counted again: {}", what.join(" and "));
+            info!(%job, "{text}");
+            about(*job, text, journal);
         }
         Note::WorkersChanged { name, change, n_workers } => {
             let what = match change {

@@ -47,7 +47,7 @@ fn what_liars_leave_on_a_real_disk_proves_itself() {
         let plan = Plan::clone(&world.plan);
         let totals: Vec<u128> = world.jobs().iter().map(|&job| world.job(job).progress.solutions).collect();
         drop(world);
-        let truth = |_: &_| Some(Truth { plan: plan.clone(), total: None });
+        let truth = |_: &_, _| Some(Truth { plan: plan.clone(), total: None });
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
         assert_eq!(audits.iter().map(|audit| audit.total).collect::<Vec<_>>(), totals, "seed {seed}");
         assert!(audits.iter().all(|audit| audit.is_complete() && audit.job.phase == Phase::Done));

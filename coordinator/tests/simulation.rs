@@ -56,7 +56,7 @@ impl RealDisk for Directory {
     fn audit(self: Box<Self>, plan: &dyn Fn(JobId) -> Plan) -> Vec<Audited> {
         let Self { store, dir } = *self;
         drop(store);
-        let truth = |job: &JobEntry| Some(Truth { plan: plan(job.id), total: None });
+        let truth = |job: &JobEntry, _| Some(Truth { plan: plan(job.id), total: None });
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
         let audited = |audit: queens_coordinator::store::sqlite::JobAudit| Audited {
             job: audit.job.id,

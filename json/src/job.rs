@@ -107,6 +107,9 @@ pub struct Job {
     /// The job that is its second pass; null if it has none.
     #[cfg_attr(feature = "schema", schema(required))]
     second: Option<String>,
+    /// In what its two passes differ, in words; null if they do not, or are not both complete.
+    #[cfg_attr(feature = "schema", schema(required))]
+    doubt: Option<String>,
     /// What decides which records are counted again, 32 hexadecimal digits; null until it is done.
     #[cfg_attr(feature = "schema", schema(required))]
     seed: Option<String>,
@@ -161,6 +164,7 @@ impl Job {
             recount: job.terms.recount.fraction(),
             second_of: job.terms.second_of.map(|job| job.to_string()),
             second: job.second.map(|job| job.to_string()),
+            doubt: job.doubt.clone(),
             seed: (job.state == JobState::Done).then(|| format!("{:032x}", job.terms.seed)),
             exported_ms: job.terms.exported_ms,
         }
@@ -202,7 +206,7 @@ mod tests {
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
-                r#""crosses":null,"recount":0.0,"second_of":null,"second":null,"#,
+                r#""crosses":null,"recount":0.0,"second_of":null,"second":null,"doubt":null,"#,
                 r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )
         );

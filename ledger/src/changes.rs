@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_messages::{JobId, Name, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Choice, Method};
+use queens_solver::Choice;
 
-use crate::effects::{Comparison, Effects, Finding, Loss};
+use crate::effects::{Comparison, Effects, Finding, Loss, WantedPlan};
 use crate::jobs::register::Jobs;
 use crate::store::draw::Draw;
 use crate::store::{Record, SecondCount, Verdict, Write};
@@ -26,7 +26,7 @@ pub(crate) struct Changes {
     comparisons: Vec<Comparison>,
     draws: Vec<Draw>,
     messages: Vec<(WorkerId, ToWorker)>,
-    plans: Vec<(JobId, BoardSize, Method)>,
+    plans: Vec<WantedPlan>,
     losses: Vec<Loss>,
     findings: Vec<Finding>,
 }
@@ -93,8 +93,8 @@ impl Changes {
     }
 
     /// A plan is to be made.
-    pub(crate) fn want_plan(&mut self, job: JobId, n: BoardSize, method: Method) {
-        self.plans.push((job, n, method));
+    pub(crate) fn want_plan(&mut self, plan: WantedPlan) {
+        self.plans.push(plan);
     }
 
     /// A worker has lost leases.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Method, Plan};
+use queens_solver::Plan;
 
 use crate::attendance::{Attendance, Session};
 use crate::clock::Clock;
-use crate::effects::{Comparison, Effects};
+use crate::effects::{Comparison, Effects, WantedPlan};
 use crate::events::jobs::UnknownJob;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::events::refusal::WorkerRefusal;
@@ -82,7 +82,7 @@ pub struct Due {
     /// To be sent, if there is a session to send it in.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Core::planned`].
-    pub plans: Vec<(JobId, BoardSize, Method)>,
+    pub plans: Vec<WantedPlan>,
     /// To be looked up, and the answers given to [`Core::compared`]. There is another batch after that.
     pub comparisons: Vec<Comparison>,
     /// To be looked up, and the answers given to [`Core::drawn`]. There is another batch after that. One that can't be
@@ -175,6 +175,7 @@ impl Core {
             JobChange::Pause => self.ledger.pause(now, job),
             JobChange::Resume => self.ledger.resume(now, job),
             JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
+            JobChange::Verify(more) => self.ledger.verify_more(now, job, more, self.date_ms),
         };
         if changed.is_ok() {
             self.notes.push(Note::JobChanged { job, change });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use queens_messages::{JobId, Name, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Method};
+use queens_solver::{BoardSize, Method, Pass};
 
 use crate::store::draw::{Draw, Recorded};
 use crate::store::{SecondCount, Verdict, Write};
@@ -21,7 +21,7 @@ pub struct Effects {
     /// To be sent once the writes are durable.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Ledger::planned`](crate::Ledger::planned).
-    pub plans: Vec<(JobId, BoardSize, Method)>,
+    pub plans: Vec<WantedPlan>,
     /// To be told to people.
     pub losses: Vec<Loss>,
     /// The same.
@@ -49,6 +49,19 @@ pub enum Finding {
         /// Whether the name that lost is blocked for it, and was not before.
         is_blocked: bool,
     },
+}
+
+/// A plan that a job waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedPlan {
+    /// The job.
+    pub job: JobId,
+    /// The size of its board.
+    pub n: BoardSize,
+    /// How it is counted.
+    pub method: Method,
+    /// Which images it is counted on.
+    pub pass: Pass,
 }
 
 /// A worker has lost leases through no decision of anybody.

@@ -10,3 +10,4 @@ pub(crate) mod reports;
 pub(crate) mod sessions;
 pub(crate) mod submissions;
 pub(crate) mod time;
+pub(crate) mod verification;

@@ -1,5 +1,6 @@
 //! Jobs: what is said of each, what is recorded of it, and what is there to be leased.
 
+pub(crate) mod agreement;
 pub(crate) mod counting;
 pub(crate) mod failed;
 pub(crate) mod job;

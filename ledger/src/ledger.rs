@@ -17,16 +17,16 @@ use queens_messages::{
     Failure, Hello, InvalidName, JobId, JobStatus, LeaseId, Name, Priority, Report, Submission, WorkerId,
     WorkerStatus,
 };
-use queens_solver::{Method, Plan};
+use queens_solver::{BoardSize, Method, Pass, Plan};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Effects};
 use crate::events::jobs::{self, UnknownJob};
-use crate::events::operators::{self, JobRefusal, UnknownWorker};
+use crate::events::operators::{self, JobRefusal, UnknownWorker, Verification};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::{self, SpanOutcome};
 use crate::events::submissions::{self, SubmissionRefusal};
-use crate::events::{failures, sessions, time};
+use crate::events::{failures, sessions, time, verification};
 use crate::jobs::job::Job;
 use crate::jobs::restore::RestoreError;
 use crate::leases::tokens::Tokens;
@@ -58,9 +58,12 @@ impl Ledger {
                 Err(InvalidName) => book.changes().block(text, None),
             }
         }
+        let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
         for job in stored.jobs {
             jobs::restore(&mut book, job)?;
         }
+        // The last coordinator may have recorded all of one and not written that it is done.
+        ids.into_iter().for_each(|job| jobs::finish_if_complete(&mut book, job));
         Ok(Self { book, paces: Paces::default() })
     }
 
@@ -136,6 +139,21 @@ impl Ledger {
         operators::set_priority(&mut self.book, now, id, priority)
     }
 
+    /// Has more of a job checked. One that is done is open again until it is; `created_ms` is the time in milliseconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// If there is no such job, or it is given up, or can't be checked like this.
+    pub fn verify_more(
+        &mut self,
+        now: Duration,
+        id: JobId,
+        more: Verification,
+        created_ms: u64,
+    ) -> Result<(), JobRefusal> {
+        verification::verify_more(&mut self.book, now, id, more, created_ms)
+    }
+
     /// All jobs, in the order of submission.
     #[must_use]
     pub fn jobs(&self) -> Vec<JobStatus> {
@@ -164,6 +182,13 @@ impl Ledger {
     #[must_use]
     pub fn method(&self, job: JobId) -> Option<Method> {
         self.book.method(job)
+    }
+
+    /// What there is one plan for: the size of a job's board, how it is counted, and which images it is counted on.
+    #[must_use]
+    pub fn board(&self, job: JobId) -> Option<(BoardSize, Method, Pass)> {
+        let job = self.book.jobs().get(job)?;
+        Some((job.entry().n, job.method(), self.book.pass(job)))
     }
 
     /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.

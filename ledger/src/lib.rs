@@ -30,12 +30,12 @@ mod workers;
 
 pub use attendance::Session;
 pub use core::{Batch, Core, Due, Durable, Sealed};
-pub use effects::{Comparison, Effects, Finding, Loss};
+pub use effects::{Comparison, Effects, Finding, Loss, WantedPlan};
 pub use events::jobs::UnknownJob;
-pub use events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
+pub use events::operators::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 pub use events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
 pub use events::reports::SpanOutcome;
-pub use events::submissions::{MOST_OPEN_JOBS, SubmissionRefusal, TooManyJobs};
+pub use events::submissions::{MOST_OPEN_JOBS, NoSecondPass, SubmissionRefusal, TooManyJobs};
 pub use jobs::restore::RestoreError;
 pub use leases::former::REMEMBERED;
 pub use ledger::Ledger;

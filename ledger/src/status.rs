@@ -85,7 +85,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if job.is_complete() && is_disputed(book, job) => JobState::Disputed,
+        Phase::Active if !job.doubt().is_nothing() || is_disputed(book, job) => JobState::Disputed,
         Phase::Active if job.is_complete() => JobState::Verifying,
         Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(book, c)) => {
             JobState::Failed
@@ -123,6 +123,8 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
         failure: failed.and_then(|failed| failed.reason()).map(ToOwned::to_owned),
         terms: entry.terms,
+        second: job.second(),
+        doubt: (!job.doubt().is_nothing()).then(|| job.doubt().to_string()),
         n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
         ..JobStatus::new(id, entry.n, entry.method, state)
     }

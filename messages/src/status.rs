@@ -166,8 +166,10 @@ pub struct JobStatus {
     pub terms: Terms,
     /// The parts of its whole plan; 0 until that is made, or if its coordinator does not tell.
     pub n_parts: u64,
-    /// The job that is its second pass, if it has one.
+    /// The job that is its second pass, if it has one that is not given up.
     pub second: Option<JobId>,
+    /// In what its two passes differ, in words, if they do.
+    pub doubt: Option<String>,
 }
 
 impl JobStatus {
@@ -200,6 +202,7 @@ impl JobStatus {
             terms: Terms::default(),
             n_parts: 0,
             second: None,
+            doubt: None,
         }
     }
 

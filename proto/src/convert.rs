@@ -13,4 +13,4 @@ mod worker;
 
 pub use check::{InvalidMessage, method, worker_name};
 pub(crate) use job::store_error_of;
-pub use terms::told_terms;
+pub use terms::{told_terms, verify_more};

@@ -134,6 +134,76 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     compare_with_python(&scratch.path().join("far"));
 }
 
+/// Counts a part of n = 11, or all of it, at a site of its own; returns its certificate.
+fn certified(site: &TempDir, args: &[&str]) -> PathBuf {
+    let data_dir = site.path().join("data");
+    let cluster = Coordinator::start(&data_dir);
+    let _workers = [cluster.worker("anna"), cluster.worker("bert")];
+    let submitted =
+        cluster.queens([&["submit", "11", "--method", "search", "--output", "json"], args].concat());
+    let job = submitted.answer()["job"].as_str().expect("a job's id").to_owned();
+    let watched = cluster.queens(["watch", &job]);
+    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    let file = site.path().join("certificate");
+    _ = cluster.queens(["export", &job, path(&file), "--output", "json"]).answer();
+    file
+}
+
+#[test]
+fn a_board_that_was_counted_twice_has_one_certificate() {
+    let site = temp();
+    let answer = check(&certified(&site, &["--second-pass"]), &["--share", "100"]).answer();
+    assert_eq!(
+        (&answer["solutions"], &answer["parts"][0]["agreement"]),
+        (&"2680".into(), &"each cross".into())
+    );
+    let passes = answer["parts"][0]["passes"].as_array().expect("passes");
+    assert_eq!(passes.len(), 2);
+    assert_ne!(passes[0]["nodes"], passes[1]["nodes"]);
+    compare_with_python(&site.path().join("certificate"));
+}
+
+#[test]
+fn what_was_counted_again_is_in_the_certificate() {
+    let site = temp();
+    let answer = check(&certified(&site, &["--recount", "100"]), &["--seconds", "0"]).answer();
+    let pass = &answer["parts"][0]["passes"][0];
+    assert_eq!((&pass["recount_ppm"], &pass["confirmed_records"]), (&1_000_000.into(), &pass["records"]));
+    assert_ne!(pass["seed"], "0".repeat(32));
+}
+
+#[test]
+fn sites_merge_what_each_has_counted() {
+    let sites = [temp(), temp(), temp()];
+    let all = certified(&sites[0], &[]);
+    let n_crosses = check(&all, &["--seconds", "0"]).answer()["crosses"].as_u64().expect("a number");
+    let (first, second) = ("0..100".to_owned(), format!("100..{n_crosses}"));
+    let first = certified(&sites[1], &["--crosses", &first]);
+    let second = certified(&sites[2], &["--crosses", &second]);
+    let part = check(&first, &["--share", "100"]).answer();
+    assert_eq!((&part["is_whole"], &part["crosses_until"]), (&false.into(), &100.into()));
+    let merge = |files: &[&Path], out: &Path| {
+        let files: Vec<&str> = files.iter().map(|file| path(file)).collect();
+        run(queens([&["merge", "-o", path(out), "--output", "json"], &files[..]].concat()))
+    };
+    let out = sites[0].path().join("merged");
+    let merged = merge(&[&second, &first], &out).answer();
+    assert_eq!(merged["signers"].as_array().map(Vec::len), Some(2), "{merged}");
+    let answer = check(&out, &["--share", "100"]).answer();
+    assert_eq!((&answer["solutions"], &answer["fundamental"]), (&"2680".into(), &"341".into()));
+    assert_eq!(answer["parts"][1]["crosses_from"], 100);
+    // Nothing is overwritten; gaps and overlaps are refused with their ranges.
+    assert!(merge(&[&second, &first], &out).complaint(1).contains("is there already"));
+    let other = sites[0].path().join("other");
+    let overlap = merge(&[&all, &first], &other);
+    assert!(overlap.complaint(1).contains("overlap: crosses"), "{overlap:?}");
+    let far = temp();
+    let third = certified(&far, &["--crosses", "101..103"]);
+    let gap = merge(&[&first, &third], &other);
+    assert!(gap.complaint(1).contains("a gap: crosses 100..101 are in no part"), "{gap:?}");
+    assert!(!other.exists());
+}
+
 /// Holds what the program in `docs` says against what `queens check` says.
 fn compare_with_python(file: &Path) {
     if !is_installed("python3") {

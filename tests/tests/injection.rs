@@ -125,6 +125,13 @@ impl Jobs for Liar {
         self.answer(pb::SetPriorityResponse {})
     }
 
+    async fn verify_more(
+        &self,
+        _: Request<pb::VerifyMoreRequest>,
+    ) -> Result<Response<pb::VerifyMoreResponse>, Status> {
+        self.answer(pb::VerifyMoreResponse {})
+    }
+
     async fn list_workers(
         &self,
         _: Request<pb::ListWorkersRequest>,

@@ -110,6 +110,12 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         _ => "found so far",
     };
     let part = job.part().map(|part| format!("\npart          {part}")).unwrap_or_default();
+    let passes = match (job.second, job.terms.second_of) {
+        (Some(second), _) => format!("\nsecond pass   job {second}"),
+        (None, Some(first)) => format!("\nsecond pass   of job {first}"),
+        (None, None) => String::new(),
+    };
+    let doubt = job.doubt.as_ref().map(|doubt| format!("\ndisputed      {doubt}")).unwrap_or_default();
     let recount = match job.terms.recount {
         Share::NOTHING => String::new(),
         share => format!("\nrecount       {share} of the work: {}", recounted(job)),
@@ -142,8 +148,8 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     let times: String =
         times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
     format!(
-        "job           {}\nn             {}{part}\nmethod        {}{recount}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
-         counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}",
+        "job           {}\nn             {}{part}\nmethod        {}{recount}{passes}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
+         counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}{doubt}",
         job.id,
         job.n,
         job.method,

@@ -2,9 +2,9 @@
 
 use std::pin::Pin;
 
-use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, WorkerChange};
+use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, Verification, WorkerChange};
 use queens_messages::{JobId, Priority, Submission};
-use queens_proto::convert::{told_terms, worker_name};
+use queens_proto::convert::{InvalidMessage, told_terms, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
 use tokio::sync::mpsc;
@@ -98,6 +98,17 @@ impl Jobs for JobsService {
         Ok(Response::new(pb::SetPriorityResponse {}))
     }
 
+    async fn verify_more(
+        &self,
+        request: Request<pb::VerifyMoreRequest>,
+    ) -> Result<Response<pb::VerifyMoreResponse>, Status> {
+        let request = request.into_inner();
+        let job = request.job;
+        let more = verification(&request).map_err(|error| invalid_message(&error))?;
+        self.change_job(job, JobChange::Verify(more)).await?;
+        Ok(Response::new(pb::VerifyMoreResponse {}))
+    }
+
     async fn drain_workers(
         &self,
         request: Request<pb::WorkersRequest>,
@@ -175,7 +186,8 @@ impl JobsService {
         let changed = self.handle.change_job(JobId(job), change).await.map_err(stopped)?;
         changed.map_err(|refusal| match refusal {
             JobRefusal::Unknown(job) => unknown_job(job),
-            JobRefusal::Over { .. } => Status::failed_precondition(refusal.to_string()),
+            JobRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
+            _ => Status::failed_precondition(refusal.to_string()),
         })
     }
 
@@ -189,6 +201,11 @@ impl JobsService {
         let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
         Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))
     }
+}
+
+fn verification(request: &pb::VerifyMoreRequest) -> Result<Verification, InvalidMessage> {
+    let (recount, second_pass) = verify_more(request)?;
+    Ok(Verification { recount, second_pass })
 }
 
 fn priority(priority: i32) -> Result<Priority, Status> {

@@ -38,7 +38,9 @@ pub(super) fn not_exported(error: &NoExport) -> Status {
 pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
     match refusal {
         SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
-        SubmissionRefusal::Crosses { .. } => Status::invalid_argument(refusal.to_string()),
+        SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
+            Status::invalid_argument(refusal.to_string())
+        }
     }
 }
 

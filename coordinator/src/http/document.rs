@@ -55,6 +55,7 @@ mod tests {
             jobs::resume,
             jobs::cancel,
             jobs::set_priority,
+            jobs::verify_more,
             cells::cells,
             crosses::list_crosses,
             explain::explain,

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::Contribution;
-use queens_ledger::JobChange;
+use queens_ledger::{JobChange, Verification};
 use queens_messages::{InvalidCrosses, InvalidShare, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,9 @@ pub(super) struct SubmissionBody {
     crosses: Option<String>,
     /// The share of its work to count again, in per cent with at most four decimals; nothing if not given.
     recount: Option<String>,
+    /// The method by which all of it is counted a second time; it is not if not given.
+    #[cfg_attr(test, schema(schema_with = second_method))]
+    second_pass: Option<String>,
 }
 
 /// Submits a job; it is durable when it is answered.
@@ -86,18 +89,17 @@ pub(super) async fn submit(
     State(app): State<App>,
     body: Body<SubmissionBody>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(SubmissionBody { n, method, priority, crosses, recount })) = body?;
+    let Json(Object(SubmissionBody { n, method, priority, crosses, recount, second_pass })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
-    let method = method.map_or(Ok(Method::Search), |method| method.parse());
-    let method =
-        method.map_err(|error: InvalidMethod| RequestRefusal::bad_request(format!("the method: {error}")))?;
+    let method = some_method(method)?.unwrap_or(Method::Search);
     let priority = self::priority(priority)?;
     let bad = |error: &dyn std::fmt::Display| RequestRefusal::bad_request(error.to_string());
     let crosses = crosses.map(|crosses| crosses.parse()).transpose();
     let crosses = crosses.map_err(|error: InvalidCrosses| bad(&error))?;
     let recount = recount.map_or(Ok(Share::NOTHING), |share| share.parse());
     let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
-    let asked = Submission { priority, crosses, recount, ..Submission::new(n, method) };
+    let second_pass = some_method(second_pass)?;
+    let asked = Submission { n, method, priority, crosses, recount, second_pass };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
@@ -189,6 +191,43 @@ pub(super) async fn set_priority(
     change(&app, &id, JobChange::Priority(self::priority(priority)?)).await
 }
 
+/// What more of a job is to be counted again.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct MoreChecks {
+    /// The share of its work, in per cent with at most four decimals; what is less than agreed already changes nothing.
+    recount: Option<String>,
+    /// The method by which all of it is counted a second time; it is not if not given.
+    #[cfg_attr(test, schema(schema_with = second_method))]
+    second_pass: Option<String>,
+}
+
+/// Has more of a job counted again. One that is done is open again until that is counted.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/verify-more",
+    params(("job" = String, Path, description = "The job's number.")),
+    request_body = MoreChecks,
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
+))]
+pub(super) async fn verify_more(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    body: Body<MoreChecks>,
+) -> Answer<Job> {
+    let Json(Object(MoreChecks { recount, second_pass })) = body?;
+    let recount = recount.map(|share| share.parse()).transpose();
+    let recount = recount.map_err(|error: InvalidShare| RequestRefusal::bad_request(error.to_string()))?;
+    let second_pass = some_method(second_pass)?;
+    change(&app, &id, JobChange::Verify(Verification { recount, second_pass })).await
+}
+
+fn some_method(name: Option<String>) -> Result<Option<Method>, RequestRefusal> {
+    let method = name.map(|name| name.parse()).transpose();
+    method.map_err(|error: InvalidMethod| RequestRefusal::bad_request(format!("the method: {error}")))
+}
+
 async fn change(app: &App, id: &str, change: JobChange) -> Answer<Job> {
     let job = job_id(id)?;
     carried_out(app, app.handle.change_job(job, change)).await??;
@@ -255,5 +294,13 @@ fn method() -> utoipa::openapi::schema::Object {
     use utoipa::openapi::schema::{ObjectBuilder, Type};
     let text = ObjectBuilder::new().schema_type(Type::String);
     let text = text.description(Some("How it is to be counted; by search if not given."));
+    text.enum_values(Some(Method::ALL.map(Method::name))).build()
+}
+
+#[cfg(test)]
+fn second_method() -> utoipa::openapi::schema::Object {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let text = text.description(Some("How all of it is counted a second time; it is not if not given."));
     text.enum_values(Some(Method::ALL.map(Method::name))).build()
 }

@@ -90,7 +90,9 @@ impl From<SubmissionRefusal> for RequestRefusal {
     fn from(refusal: SubmissionRefusal) -> Self {
         match refusal {
             SubmissionRefusal::TooMany(_) => Self::unavailable(refusal.to_string()),
-            SubmissionRefusal::Crosses { .. } => Self::bad_request(refusal.to_string()),
+            SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
+                Self::bad_request(refusal.to_string())
+            }
         }
     }
 }
@@ -111,7 +113,8 @@ impl From<JobRefusal> for RequestRefusal {
     fn from(refusal: JobRefusal) -> Self {
         let status = match refusal {
             JobRefusal::Unknown(_) => StatusCode::NOT_FOUND,
-            JobRefusal::Over { .. } => StatusCode::CONFLICT,
+            JobRefusal::TooMany(_) => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::CONFLICT,
         };
         Self::new(status, refusal.to_string())
     }

@@ -27,6 +27,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs/{job}/resume", post(jobs::resume)),
         ("/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
         ("/api/v1/jobs/{job}/priority", post(jobs::set_priority)),
+        ("/api/v1/jobs/{job}/verify-more", post(jobs::verify_more)),
         ("/api/v1/workers", get(workers::list_workers)),
         ("/api/v1/workers/drain", post(workers::drain)),
         ("/api/v1/workers/block", post(workers::block)),

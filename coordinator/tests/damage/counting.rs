@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::SqliteStore;
-use queens_ledger::Ledger;
 use queens_ledger::store::{Store, StoreError};
+use queens_ledger::{Ledger, WantedPlan};
 use queens_messages::{
     Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, Submission, ToWorker,
     WorkerId,
@@ -107,7 +107,7 @@ impl Board {
             if status.state == JobState::Done || status.fraction() >= share {
                 return Ok(status);
             }
-            for (job, ..) in effects.plans {
+            for WantedPlan { job, .. } in effects.plans {
                 ledger.planned(Duration::ZERO, job, self.plan.clone());
             }
             for (_, message) in effects.messages {

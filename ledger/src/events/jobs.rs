@@ -8,8 +8,10 @@ use queens_solver::Plan;
 use thiserror::Error;
 
 use crate::book::Book;
-use crate::effects::Comparison;
+use crate::effects::{Comparison, WantedPlan};
 use crate::events::recounts;
+use crate::jobs::agreement::Doubt;
+use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
@@ -25,14 +27,31 @@ pub struct UnknownJob(pub JobId);
 /// A job goes on where it was left.
 pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreError> {
     let job = restored(stored)?;
-    let (id, n, method, phase) = (job.id(), job.entry().n, job.method(), job.phase());
-    if phase == Phase::Planning {
-        book.changes().want_plan(id, n, method);
+    let (id, terms) = (job.id(), job.entry().terms);
+    if let Some(first) = terms.second_of {
+        let known = book.jobs().get(first).map(Job::entry).filter(|entry| entry.terms.second_of.is_none());
+        let is_alike = known.is_some_and(|known| {
+            let is_same_part = known.method != job.method() || known.terms.crosses == terms.crosses;
+            known.n == job.entry().n && is_same_part
+        });
+        let is_only = book.jobs().get(first).is_some_and(|job| job.second().is_none());
+        if !is_alike || (!is_only && job.phase() != Phase::Cancelled) {
+            return Err(RestoreError::Second { job: id, first });
+        }
     }
+    let waits = job.phase() == Phase::Planning;
     book.add_job(job);
-    // The last coordinator may have recorded all of it and not written that it is done.
-    finish_if_complete(book, id);
+    if waits {
+        want_plan(book, id);
+    }
     Ok(())
+}
+
+/// Has the plan of a job made.
+pub(crate) fn want_plan(book: &mut Book, id: JobId) {
+    let Some(job) = book.jobs().get(id) else { return };
+    let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: book.pass(job) };
+    book.changes().want_plan(plan);
 }
 
 pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>) {
@@ -50,18 +69,36 @@ pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>
 
 pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), UnknownJob> {
     book.advance(now);
-    if book.jobs().get(id).ok_or(UnknownJob(id))?.is_open() {
-        close(book, id, Phase::Cancelled);
+    let job = book.jobs().get(id).ok_or(UnknownJob(id))?;
+    let first = job.first_pass();
+    if job.is_open() {
+        // Without the first pass nobody needs the second; without the second the first is what it is.
+        let passes = if first == id { book.passes(id) } else { vec![id] };
+        for pass in passes {
+            close(book, pass, Phase::Cancelled);
+        }
+        if first != id {
+            book.change_job(first, |job| {
+                job.set_second(None);
+                job.set_doubt(Doubt::Nothing);
+            });
+            finish_if_complete(book, first);
+        }
     }
     Ok(())
 }
 
-/// A certificate of a job is out: what it says stands. Returns whether the job is done, so that there can be one.
+/// A certificate of a job is out, and of its second pass with it: what it says stands. Returns whether the job is done, so
+/// that there can be one.
 pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
-    let Some(job) = book.jobs().get(id).filter(|job| job.phase() == Phase::Done) else { return false };
-    if job.entry().terms.exported_ms.is_none() {
-        book.note_exported(id);
-        book.changes().change_entry(id);
+    if book.jobs().get(id).is_none_or(|job| job.phase() != Phase::Done) {
+        return false;
+    }
+    for pass in book.passes(id) {
+        if book.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
+            book.note_exported(pass);
+            book.changes().change_entry(pass);
+        }
     }
     true
 }
@@ -78,15 +115,35 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
     feed(book);
 }
 
-/// Ends a job of which everything is recorded and nothing is left to be counted again.
+/// Ends a job of which everything is recorded and nothing is left to be counted again. If it is counted twice, both
+/// passes end when that is so of both and they agree. Where they do not, all is counted again.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
-    if !book.jobs().get(id).is_some_and(Job::is_verifying) {
+    let passes = book.passes(id);
+    for &pass in &passes {
+        recounts::begin(book, pass);
+    }
+    let jobs = || passes.iter().filter_map(|pass| book.jobs().get(*pass));
+    if !jobs().any(Job::is_active) || !jobs().all(|job| job.is_complete() && is_confirmed(job)) {
         return;
     }
-    recounts::begin(book, id);
-    if book.jobs().get(id).is_some_and(|job| job.recounts().are_done()) {
-        close(book, id, Phase::Done);
+    let counted: Vec<&Counting> = jobs().filter_map(Job::counting).collect();
+    let doubt = match counted[..] {
+        [first, second] => Doubt::between(first, second),
+        _ => Doubt::Nothing,
+    };
+    for &pass in &passes {
+        book.change_job(pass, |job| job.set_doubt(doubt.clone()));
+        if doubt.is_nothing() && book.jobs().get(pass).is_some_and(Job::is_active) {
+            close(book, pass, Phase::Done);
+        }
+        let n_parts = book.counting(pass).map_or(0, |counting| counting.plan().parts().len());
+        recounts::doubt(book, pass, &doubt.crosses(n_parts));
     }
+}
+
+/// Whether nothing is left to be counted again of a job, as far as is known.
+fn is_confirmed(job: &Job) -> bool {
+    job.phase() == Phase::Done || job.recounts().are_done()
 }
 
 fn close(book: &mut Book, id: JobId, phase: Phase) {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, Priority, ToWorker, WorkerId};
+use queens_messages::{JobId, Name, Priority, Share, ToWorker, WorkerId};
+use queens_solver::Method;
 use thiserror::Error;
 
 use crate::book::Book;
+use crate::events::submissions::{NoSecondPass, TooManyJobs};
 use crate::events::{notices, recounts};
 use crate::jobs::job::Job;
 use crate::schedule::feed::feed;
@@ -22,6 +24,17 @@ pub enum JobChange {
     Resume,
     /// It is this urgent.
     Priority(Priority),
+    /// More of it is checked.
+    Verify(Verification),
+}
+
+/// What more of a job is to be checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// The share of its work that is to be counted again; less than what is agreed already changes nothing.
+    pub recount: Option<Share>,
+    /// The method by which it is to be counted a second time.
+    pub second_pass: Option<Method>,
 }
 
 /// What an operator decides about all workers of a name.
@@ -49,6 +62,28 @@ pub enum JobRefusal {
         /// How it ended.
         phase: Phase,
     },
+    /// It is the second pass of another, which is the one to ask for more.
+    #[error("job {job} is the second pass of job {first}: have more of job {first} checked")]
+    IsSecond {
+        /// The job.
+        job: JobId,
+        /// The other.
+        first: JobId,
+    },
+    /// It is counted a second time already.
+    #[error("job {job} has a second pass, job {second}")]
+    HasSecond {
+        /// The job.
+        job: JobId,
+        /// The other.
+        second: JobId,
+    },
+    /// It can't be counted a second time like this.
+    #[error(transparent)]
+    NoSecondPass(#[from] NoSecondPass),
+    /// There is no room for its second pass.
+    #[error(transparent)]
+    TooMany(#[from] TooManyJobs),
 }
 
 /// No worker has this name.
@@ -58,17 +93,19 @@ pub struct UnknownWorker(pub Name);
 
 pub(crate) fn pause(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
     book.advance(now);
-    change_open_job(book, id, Job::pause)?;
-    book.stop_counting(id);
-    book.recall_all(&book.leases_of_job(id));
+    for pass in change_open_job(book, id, Job::pause)? {
+        book.stop_counting(pass);
+        book.recall_all(&book.leases_of_job(pass));
+    }
     Ok(())
 }
 
 pub(crate) fn resume(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
     book.advance(now);
-    change_open_job(book, id, Job::resume)?;
-    if book.workers().holding(id).is_some() {
-        book.start_counting(id);
+    for pass in change_open_job(book, id, Job::resume)? {
+        if book.workers().holding(pass).is_some() {
+            book.start_counting(pass);
+        }
     }
     let workers: Vec<WorkerId> = book.workers().iter().map(|(worker, _)| worker).collect();
     for worker in workers {
@@ -86,22 +123,28 @@ pub(crate) fn set_priority(
     priority: Priority,
 ) -> Result<(), JobRefusal> {
     book.advance(now);
-    change_open_job(book, id, |job| job.set_priority(priority))?;
-    let holders = book.workers().holding(id).map(|holding| holding.holders().clone());
-    holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(book, worker));
+    for pass in change_open_job(book, id, |job| job.set_priority(priority))? {
+        let holders = book.workers().holding(pass).map(|holding| holding.holders().clone());
+        holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(book, worker));
+    }
     feed(book);
     preempt(book);
     Ok(())
 }
 
-fn change_open_job(book: &mut Book, id: JobId, change: impl FnOnce(&mut Job)) -> Result<(), JobRefusal> {
+/// Changes a job, and the other pass with it, if there are two. Returns those that are changed.
+fn change_open_job(book: &mut Book, id: JobId, change: impl Fn(&mut Job)) -> Result<Vec<JobId>, JobRefusal> {
     let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
     if !job.is_open() {
         return Err(JobRefusal::Over { job: id, phase: job.phase() });
     }
-    book.change_job(id, change);
-    book.changes().change_entry(id);
-    Ok(())
+    let mut passes = book.passes(id);
+    passes.retain(|pass| book.jobs().get(*pass).is_some_and(Job::is_open));
+    for &pass in &passes {
+        book.change_job(pass, &change);
+        book.changes().change_entry(pass);
+    }
+    Ok(passes)
 }
 
 pub(crate) fn drain(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {

@@ -268,12 +268,13 @@ pub(crate) fn clear(book: &mut Book) {
     }
 }
 
-/// All records of a cross are to be counted again: what else is known of it contradicts them, or nobody but those who
-/// counted them says the same. Has no effect on a job that is given up.
-#[expect(dead_code, reason = "for second passes")]
-pub(crate) fn doubt(book: &mut Book, id: JobId, cross: u32) {
-    let is_new = change(book, id, |recounts, _| recounts.doubt(cross));
-    if is_new == Some(true) {
+/// All records of these crosses are to be counted again: what else is known of them contradicts them. Has no effect on a
+/// job that is given up.
+pub(crate) fn doubt(book: &mut Book, id: JobId, crosses: &[u32]) {
+    let doubt = |recounts: &mut Recounts, _: &mut Counting| {
+        crosses.iter().filter(|cross| recounts.doubt(**cross)).count() > 0
+    };
+    if change(book, id, doubt) == Some(true) {
         look_again(book, id);
     }
 }

@@ -5,6 +5,7 @@ use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
 
 use crate::book::Book;
+use crate::events::jobs::want_plan;
 use crate::jobs::job::Job;
 use crate::store::JobEntry;
 
@@ -23,6 +24,9 @@ pub enum SubmissionRefusal {
     /// There are too many.
     #[error(transparent)]
     TooMany(#[from] TooManyJobs),
+    /// It can't be counted a second time like this.
+    #[error(transparent)]
+    Second(#[from] NoSecondPass),
     /// Its plan has no such parts.
     #[error("the plan of n = {n} by {method} has {n_parts} crosses, numbered from 0: there are no {crosses}")]
     Crosses {
@@ -37,6 +41,39 @@ pub enum SubmissionRefusal {
     },
 }
 
+/// Why there can't be such a second pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NoSecondPass {
+    /// It would be the first one again.
+    #[error(
+        "halves have no other images: a second pass by halves would be the first again; it can be by search"
+    )]
+    Halves,
+    /// Its parts are others.
+    #[error(
+        "the parts of a plan by {second} are not those of one by {method}: a part of a board can't be counted by both"
+    )]
+    Part {
+        /// How the first pass is counted.
+        method: Method,
+        /// How the second was to be.
+        second: Method,
+    },
+}
+
+/// Whether what is counted by `method` can be counted a second time by `second`.
+pub(crate) fn check_second(
+    method: Method,
+    second: Method,
+    crosses: Option<Crosses>,
+) -> Result<(), NoSecondPass> {
+    match (method, second) {
+        (Method::Halves, Method::Halves) => Err(NoSecondPass::Halves),
+        _ if method != second && crosses.is_some() => Err(NoSecondPass::Part { method, second }),
+        _ => Ok(()),
+    }
+}
+
 /// Takes a job. `seed` is drawn at random.
 pub(crate) fn submit(
     book: &mut Book,
@@ -45,21 +82,46 @@ pub(crate) fn submit(
     created_ms: u64,
 ) -> Result<JobId, SubmissionRefusal> {
     check(book, asked)?;
-    let id = JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1));
-    let &Submission { n, method, priority, crosses, recount, .. } = asked;
+    let id = next_id(book);
+    let &Submission { n, method, priority, crosses, recount, second_pass } = asked;
     let terms = Terms { crosses, recount, seed, ..Terms::default() };
-    let entry = JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) };
-    book.add_job(Job::new(entry, None));
-    book.changes().change_entry(id);
-    book.changes().want_plan(id, n, method);
+    add(book, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
+    if let Some(method) = second_pass {
+        add_second(book, id, method, created_ms);
+    }
     Ok(id)
 }
 
+/// A job that counts what another counts a second time, by this method.
+pub(crate) fn add_second(book: &mut Book, first: JobId, method: Method, created_ms: u64) {
+    let id = next_id(book);
+    let Some(entry) = book.jobs().get(first).map(Job::entry) else { return };
+    // Nothing of it is drawn by chance, but all have a seed.
+    let seed = entry.terms.seed.rotate_left(u128::BITS / 2);
+    let terms = Terms { crosses: entry.terms.crosses, second_of: Some(first), seed, ..Terms::default() };
+    let (priority, paused) = (entry.priority, entry.paused);
+    add(book, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
+}
+
+fn next_id(book: &Book) -> JobId {
+    JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1))
+}
+
+fn add(book: &mut Book, entry: JobEntry) {
+    let id = entry.id;
+    book.add_job(Job::new(entry, None));
+    book.changes().change_entry(id);
+    want_plan(book, id);
+}
+
 fn check(book: &Book, asked: &Submission) -> Result<(), SubmissionRefusal> {
-    if book.jobs().n_open() >= MOST_OPEN_JOBS {
+    if book.jobs().n_open() + usize::from(asked.second_pass.is_some()) >= MOST_OPEN_JOBS {
         return Err(TooManyJobs.into());
     }
     let &Submission { n, method, .. } = asked;
+    if let Some(second) = asked.second_pass {
+        check_second(method, second, asked.crosses)?;
+    }
     if let Some(crosses) = asked.crosses {
         let n_parts = parts_in_counting_order(n, method).len();
         if crosses.range().end as usize > n_parts {

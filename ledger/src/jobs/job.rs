@@ -4,15 +4,17 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, Priority, Progress};
+use queens_messages::{JobId, Priority, Progress, Share};
 use queens_solver::{Choice, Method, Plan};
 
+use crate::jobs::agreement::Doubt;
 use crate::jobs::counting::Counting;
 use crate::jobs::recounts::Recounts;
 use crate::store::{Coverage, JobEntry, Phase};
 
-/// Jobs are served in this order: higher priority first, and then in the order of submission.
-pub(crate) type Rank = (Reverse<Priority>, JobId);
+/// Jobs are served in this order: higher priority first, and then in the order of submission, a second pass right behind
+/// its first. The last is the job itself.
+pub(crate) type Rank = (Reverse<Priority>, JobId, JobId);
 
 /// A job.
 ///
@@ -25,12 +27,17 @@ pub(crate) struct Job {
     recounts: Recounts,
     /// Since when it is counted, if it is; the time before that is in `entry`.
     counted_since: Option<Duration>,
+    /// The job that counts the same a second time, unless that is given up.
+    second: Option<JobId>,
+    /// In what the two differ, when both are complete.
+    doubt: Doubt,
 }
 
 impl Job {
     /// A job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
-        Self { entry, counting, recounts: Recounts::default(), counted_since: None }
+        let (recounts, doubt) = (Recounts::default(), Doubt::Nothing);
+        Self { entry, counting, recounts, counted_since: None, second: None, doubt }
     }
 
     /// What is said of it as a whole, when that was last settled.
@@ -95,7 +102,41 @@ impl Job {
 
     /// Its place in the order in which jobs are served.
     pub(crate) fn rank(&self) -> Rank {
-        (Reverse(self.entry.priority), self.entry.id)
+        (Reverse(self.entry.priority), self.first_pass(), self.entry.id)
+    }
+
+    /// The job of which this is a pass: itself, or that of which it is the second.
+    pub(crate) fn first_pass(&self) -> JobId {
+        self.entry.terms.second_of.unwrap_or(self.entry.id)
+    }
+
+    /// The job that counts the same a second time, unless that is given up.
+    pub(crate) fn second(&self) -> Option<JobId> {
+        self.second
+    }
+
+    pub(crate) fn set_second(&mut self, second: Option<JobId>) {
+        self.second = second;
+    }
+
+    /// In what this and the other pass differ, when both are complete.
+    pub(crate) fn doubt(&self) -> &Doubt {
+        &self.doubt
+    }
+
+    pub(crate) fn set_doubt(&mut self, doubt: Doubt) {
+        self.doubt = doubt;
+    }
+
+    /// So much more of its work is to be counted again.
+    pub(crate) fn raise_recount(&mut self, share: Share) {
+        self.entry.terms.recount = self.entry.terms.recount.max(share);
+    }
+
+    /// It was done, and there is more to check.
+    pub(crate) fn reopen(&mut self) {
+        self.entry.phase = Phase::Active;
+        self.entry.finished_ms = None;
     }
 
     /// What is recorded of it.
@@ -134,12 +175,6 @@ impl Job {
         if phase == Phase::Cancelled {
             self.recounts = Recounts::default();
         }
-    }
-
-    /// It was done, and something of it is to be counted again.
-    pub(crate) fn reopen(&mut self) {
-        self.entry.phase = Phase::Active;
-        self.entry.finished_ms = None;
     }
 
     pub(crate) fn pause(&mut self) {

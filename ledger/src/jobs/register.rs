@@ -110,17 +110,17 @@ impl Jobs {
 
     /// Jobs with failed spans that some worker may still try, in the order they are served.
     pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.1)?)))
+        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.2)?)))
     }
 
     /// Jobs with records that are to be counted again and that nobody counts, in the order they are served.
     pub(crate) fn to_recount(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.1)?)))
+        self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.2)?)))
     }
 
     /// The first job of which records are yet to be drawn to be counted again.
     pub(crate) fn first_to_draw(&self) -> Option<&Job> {
-        self.all.get(&self.to_draw.first()?.1)
+        self.all.get(&self.to_draw.first()?.2)
     }
 
     /// Jobs with failed spans, whether or not somebody may still try them.

@@ -62,6 +62,14 @@ pub enum RestoreError {
         /// The parts of its plan.
         n_parts: usize,
     },
+    /// It is not the second pass of the job that it is said to be of.
+    #[error("job {job} is no second pass of job {first}: {REPAIR}")]
+    Second {
+        /// The job.
+        job: JobId,
+        /// The other.
+        first: JobId,
+    },
     /// A record lies outside its plan.
     #[error("job {job} has records outside cross {cross} of its plan: {REPAIR}")]
     Coverage {

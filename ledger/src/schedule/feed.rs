@@ -36,7 +36,7 @@ pub(crate) fn feed(book: &mut Book) {
         let again =
             next_to_recount(book).filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
         match (again, first) {
-            (Some((worker, (_, job))), _) => {
+            (Some((worker, (.., job))), _) => {
                 book.take_turn(worker);
                 recount(book, worker, job);
             }
@@ -109,12 +109,12 @@ fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
         let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
         let mut failed = failed().take_while(|(rank, ..)| *rank <= free);
         let to_try = failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker).is_some());
-        return Some((worker, to_try.map_or(free.1, |(rank, ..)| rank.1)));
+        return Some((worker, to_try.map_or(free.2, |(rank, ..)| rank.2)));
     }
     // A span that may be tried has failed on two workers at most: of three workers one may try it.
     let mut pairs = failed().flat_map(|(rank, method, failed)| {
         let hungry = book.workers().readiness(method).hungry();
-        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.1))
+        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.2))
     });
     pairs.next()
 }

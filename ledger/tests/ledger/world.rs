@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Stored};
-use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal};
+use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_messages::{
     Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
     Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
-    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span, parts_in_counting_order, published,
+    BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Pass, Plan, Span, parts_in_counting_order,
+    published,
 };
 
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
@@ -22,8 +23,9 @@ pub(crate) fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
 }
 
-pub(crate) fn plan(n: BoardSize, method: Method) -> Plan {
-    Plan::new(n, method, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+pub(crate) fn plan(n: BoardSize, method: Method, pass: Pass) -> Plan {
+    let make = if pass == Pass::First { Plan::new } else { Plan::second };
+    make(n, method, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
 }
 
 pub(crate) fn named(name: &str) -> Name {
@@ -177,8 +179,8 @@ impl World {
                 let drawn = self.store.draw(draw).expect("memory");
                 self.ledger.drawn(draw, drawn);
             }
-            for (job, n, method) in &effects.plans {
-                self.ledger.planned(self.now, *job, plan(*n, *method));
+            for &WantedPlan { job, n, method, pass } in &effects.plans {
+                self.ledger.planned(self.now, job, plan(n, method, pass));
             }
             if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
                 return;
@@ -306,7 +308,7 @@ impl World {
     #[track_caller]
     pub(crate) fn check_total(&self, job: JobId) {
         let status = self.job(job);
-        let plan = plan(status.n, status.method);
+        let plan = plan(status.n, status.method, Pass::First);
         let weight = |span: Span| u128::from(plan.parts()[span.cross() as usize].weight());
         let counted = |record: &Record| weight(record.span) * u128::from(record.count.solutions);
         assert_eq!(self.store.records(job).map(counted).sum::<u128>(), status.progress.solutions);

@@ -295,7 +295,7 @@ impl Coordinator {
                     }
                 }
             }
-            around.requests.extend(plans.into_iter().map(|(job, ..)| Request::Plan(job)));
+            around.requests.extend(plans.into_iter().map(|plan| Request::Plan(plan.job)));
             let known: BTreeSet<WorkerId> =
                 self.core.ledger().workers().iter().map(|worker| worker.id).collect();
             around.witness.keep_leases_of(&known);

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Submission, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Share, Submission, WorkerStatus,
 };
 use queens_solver::Method;
 use tonic::transport::Endpoint;
@@ -101,6 +101,22 @@ impl Operator {
     pub async fn set_priority(&self, job: JobId, priority: Priority) -> Result<(), ClientError> {
         let request = pb::SetPriorityRequest { job: job.0, priority: priority.get() };
         self.change(self.jobs.clone().set_priority(request)).await?;
+        Ok(())
+    }
+
+    /// Raises the share of a job that is counted again, or has all of it counted a second time by this method.
+    pub async fn verify_more(
+        &self,
+        job: JobId,
+        recount: Option<Share>,
+        second_pass: Option<Method>,
+    ) -> Result<(), ClientError> {
+        let request = pb::VerifyMoreRequest {
+            job: job.0,
+            recount: recount.map(Share::ppm),
+            second_pass: second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
+        };
+        self.change(self.jobs.clone().verify_more(request)).await?;
         Ok(())
     }
 

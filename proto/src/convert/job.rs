@@ -83,6 +83,7 @@ impl From<JobStatus> for pb::Job {
             waits_for: job.waits_for.unwrap_or_default(),
             terms: Some(terms),
             parts: job.n_parts,
+            doubt: job.doubt.unwrap_or_default(),
             exact_state: if job.state.is_provisional() {
                 job.state.into()
             } else {
@@ -137,6 +138,7 @@ impl TryFrom<pb::Job> for JobStatus {
             },
             terms,
             n_parts: job.parts,
+            doubt: some_line(&job.doubt),
             second,
         })
     }

@@ -54,6 +54,15 @@ fn some_method(found: i32) -> Result<Option<Method>, InvalidMessage> {
     if found == i32::from(pb::Method::Unspecified) { Ok(None) } else { method(found).map(Some) }
 }
 
+/// The share of a job that is to be counted again, and the method of its second pass, as far as more of either is asked
+/// for.
+///
+/// # Errors
+/// If there is no such share or method.
+pub fn verify_more(asked: &pb::VerifyMoreRequest) -> Result<(Option<Share>, Option<Method>), InvalidMessage> {
+    Ok((asked.recount.map(Share::of_ppm).transpose()?, some_method(asked.second_pass)?))
+}
+
 /// What is told of the terms of a job with this second pass. The seed is told of one that is done.
 #[must_use]
 pub fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) -> pb::Terms {

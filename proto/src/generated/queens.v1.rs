@@ -381,6 +381,22 @@ pub struct SetPriorityRequest {
 /// The job has this priority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetPriorityResponse {}
+/// Asks for more of a job to be counted again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VerifyMoreRequest {
+    /// Its id.
+    #[prost(uint64, tag = "1")]
+    pub job: u64,
+    /// The share of its work, in parts per million; what is less than agreed already changes nothing.
+    #[prost(uint32, optional, tag = "2")]
+    pub recount: ::core::option::Option<u32>,
+    /// How to count all of it a second time; METHOD_UNSPECIFIED if that is not asked for.
+    #[prost(enumeration = "Method", tag = "3")]
+    pub second_pass: i32,
+}
+/// It is agreed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VerifyMoreResponse {}
 /// A job as it stands. All sums are over what is recorded.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Job {
@@ -483,6 +499,9 @@ pub struct Job {
     /// The parts of its whole plan; 0 until that is made.
     #[prost(uint64, tag = "32")]
     pub parts: u64,
+    /// In what its two passes differ, in words; empty if they do not, or are not both complete.
+    #[prost(string, tag = "33")]
+    pub doubt: ::prost::alloc::string::String,
 }
 /// How far a job is with what is counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1423,6 +1442,32 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "SetPriority"));
             self.inner.unary(req, path, codec).await
         }
+        /// Raises what of a job is counted again. One that is done is open again until that is counted. FAILED_PRECONDITION if
+        /// it is given up, is a second pass itself, or can't be counted again like this. A coordinator of an older version answers
+        /// UNIMPLEMENTED.
+        pub async fn verify_more(
+            &mut self,
+            request: impl tonic::IntoRequest<super::VerifyMoreRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::VerifyMoreResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.Jobs/VerifyMore",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "VerifyMore"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Who has counted a job, as its records say. NOT_FOUND if there is none with this id; UNAVAILABLE if the records can't
         /// be read now.
         pub async fn list_contributions(
@@ -1687,6 +1732,16 @@ pub mod jobs_server {
             request: tonic::Request<super::SetPriorityRequest>,
         ) -> std::result::Result<
             tonic::Response<super::SetPriorityResponse>,
+            tonic::Status,
+        >;
+        /// Raises what of a job is counted again. One that is done is open again until that is counted. FAILED_PRECONDITION if
+        /// it is given up, is a second pass itself, or can't be counted again like this. A coordinator of an older version answers
+        /// UNIMPLEMENTED.
+        async fn verify_more(
+            &self,
+            request: tonic::Request<super::VerifyMoreRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::VerifyMoreResponse>,
             tonic::Status,
         >;
         /// Who has counted a job, as its records say. NOT_FOUND if there is none with this id; UNAVAILABLE if the records can't
@@ -2159,6 +2214,49 @@ pub mod jobs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SetPrioritySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/VerifyMore" => {
+                    #[allow(non_camel_case_types)]
+                    struct VerifyMoreSvc<T: Jobs>(pub Arc<T>);
+                    impl<T: Jobs> tonic::server::UnaryService<super::VerifyMoreRequest>
+                    for VerifyMoreSvc<T> {
+                        type Response = super::VerifyMoreResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::VerifyMoreRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::verify_more(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = VerifyMoreSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

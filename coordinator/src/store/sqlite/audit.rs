@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
 use queens_messages::{JobId, Share};
-use queens_solver::{BoardSize, Choice, Method, Plan, published};
+use queens_solver::{BoardSize, Choice, Method, Pass, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
 
@@ -56,15 +56,16 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// The plan for boards of size `n` by this method, made again, and the published count. Takes as long as planning a
-    /// job.
+    /// The plan for boards of size `n` by this method and for this pass, made again, and the published count. Takes as
+    /// long as planning a job.
     #[must_use]
-    pub fn of(n: BoardSize, method: Method) -> Option<Self> {
+    pub fn of(n: BoardSize, method: Method, pass: Pass) -> Option<Self> {
         if n.get() >= SLOWLY_PLANNED {
             info!(%n, "making the plan again, which may take minutes");
         }
         let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let plan = Plan::new(n, method, threads, &AtomicBool::new(false))?;
+        let make = if pass == Pass::First { Plan::new } else { Plan::second };
+        let plan = make(n, method, threads, &AtomicBool::new(false))?;
         Some(Self { plan, total: published(n).map(|published| published.solutions) })
     }
 }
@@ -81,7 +82,7 @@ const SLOWLY_PLANNED: u8 = 27;
 /// # Errors
 /// If there is no database in the directory, another process uses it, or something contradicts something.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    audit_against(dir, &|job| Truth::of(job.n, job.method))
+    audit_against(dir, &|job, pass| Truth::of(job.n, job.method, pass))
 }
 
 /// The same for jobs of which something else is true than of boards: artificial ones.
@@ -90,7 +91,7 @@ pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
 /// If there is no database in the directory, another process uses it, or something contradicts something.
 pub fn audit_against(
     dir: &Path,
-    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, StoreError> {
     let mut dir = Directory::take_existing(dir)?;
     let connection = dir.connect()?;
@@ -103,7 +104,7 @@ pub fn audit_against(
 /// If there is no database, or something contradicts something.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => audit_all(&connection, &|job| Truth::of(job.n, job.method)),
+        VERSION => audit_all(&connection, &|job, pass| Truth::of(job.n, job.method, pass)),
         older => Err(Fault::Version(format!(
             "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
         ))),
@@ -113,7 +114,7 @@ pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
 
 fn audit_all(
     connection: &Connection,
-    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, Fault> {
     // One transaction, so that all is read from one state, whoever else writes.
     let transaction = connection.unchecked_transaction()?;
@@ -122,20 +123,60 @@ fn audit_all(
     read::blocked(&transaction)?;
     let sources = read::sources(&transaction)?;
     let jobs = read::jobs(&transaction)?;
-    jobs.iter().map(|job| audit_job(&transaction, job, &sources, truth)).collect()
+    let entries: Vec<&JobEntry> = jobs.iter().map(|job| &job.entry).collect();
+    let audited = |job: &StoredJob| audit_job(&transaction, job, pass(&job.entry, &entries), &sources, truth);
+    let audits = jobs.iter().map(audited).collect::<Result<Vec<_>, _>>()?;
+    check_passes(&jobs, &audits)?;
+    Ok(audits)
+}
+
+/// Whether each job that is done and was counted a second time was counted to the same.
+fn check_passes(jobs: &[StoredJob], audits: &[JobAudit]) -> Result<(), Fault> {
+    let find = |id: JobId| jobs.iter().position(|job| job.entry.id == id);
+    for (second, audit) in jobs.iter().zip(audits).filter(|(job, _)| job.entry.phase == Phase::Done) {
+        let Some(first) = second.entry.terms.second_of else { continue };
+        let id = second.entry.id;
+        let Some(place) = find(first).filter(|&place| jobs[place].entry.phase != Phase::Cancelled) else {
+            continue;
+        };
+        let sums = |job: &StoredJob| -> Vec<(u32, u128)> {
+            let sums = job.coverage.iter().map(|(cross, coverage)| (*cross, coverage.solutions));
+            sums.filter(|(_, solutions)| *solutions > 0).collect()
+        };
+        let is_alike = jobs[place].entry.method == second.entry.method;
+        if is_alike && sums(&jobs[place]) != sums(second) {
+            let reason = format!("job {id} is done, and has other solutions in some cross than job {first}");
+            return Err(Fault::Damaged(reason));
+        }
+        if audits[place].total != audit.total {
+            let reason = format!(
+                "job {id} is done, and has {} solutions in all, job {first} {}",
+                audit.total, audits[place].total
+            );
+            return Err(Fault::Damaged(reason));
+        }
+    }
+    Ok(())
+}
+
+/// The images that a job has to be counted on: others than in the first pass, if it is the second by the same method.
+pub(super) fn pass(job: &JobEntry, jobs: &[&JobEntry]) -> Pass {
+    let first = job.terms.second_of.and_then(|first| jobs.iter().find(|job| job.id == first));
+    if first.is_some_and(|first| first.method == job.method) { Pass::Second } else { Pass::First }
 }
 
 fn audit_job(
     connection: &Connection,
     stored: &StoredJob,
+    pass: Pass,
     sources: &BTreeSet<i64>,
-    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<JobAudit, Fault> {
     let job = &stored.entry;
     let mut audit =
         JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
     if let Some(choices) = &stored.choices {
-        let truth = check_plan(job, choices, truth)?;
+        let truth = check_plan(job, pass, choices, truth)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
         for (number, planned) in (0_u32..).zip(truth.plan.parts()) {
@@ -218,14 +259,15 @@ fn check_second_counts(
 /// Whether a job has the plan that it should have.
 fn check_plan(
     job: &JobEntry,
+    pass: Pass,
     choices: &[Choice],
-    truth: &dyn Fn(&JobEntry) -> Option<Truth>,
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<Truth, Fault> {
     let id = job.id;
     if job.decomposition != job.method.decomposition() {
         return Err(other_decomposition(id, job.method, job.decomposition));
     }
-    let truth = truth(job).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+    let truth = truth(job, pass).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
     let crosses = truth.plan.parts();
     if crosses.len() != choices.len() {
         let (n, expected, found) = (job.n, crosses.len(), choices.len());

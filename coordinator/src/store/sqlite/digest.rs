@@ -2,7 +2,7 @@
 //!
 //! The last column of every table is a digest of the table's name and of all other columns of the row, its key
 //! included. In the tables that belong to a job it is also of the board, its decomposition and, unless that is the
-//! search, its method: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped
+//! search, its method, and of whether it is a second pass: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped
 //! bit, a row in the place of another, and a page of another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its
 //! job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
 //!
@@ -231,12 +231,17 @@ pub(super) const EVENT: Table = Table {
           excluded.job, text = excluded.text, digest = excluded.digest",
 };
 
+/// What the digests of the rows of a second pass are of besides.
+const SECOND: &str = "second";
+
 /// What the rows of a job are about: part of their digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Board {
     pub(super) n: u8,
     pub(super) method: Method,
     pub(super) decomposition: u32,
+    /// Whether the job is the second pass of another: its crosses are on other images, whose subproblems are others.
+    pub(super) is_second: bool,
 }
 
 impl Board {
@@ -247,7 +252,8 @@ impl Board {
     }
 
     pub(super) fn of(job: &JobEntry) -> Self {
-        Self { n: job.n.get(), method: job.method, decomposition: job.decomposition }
+        let is_second = job.terms.second_of.is_some();
+        Self { n: job.n.get(), method: job.method, decomposition: job.decomposition, is_second }
     }
 }
 
@@ -272,6 +278,9 @@ impl Table {
             put(&mut bytes, ValueRef::Integer(board.decomposition.into()));
             if let Some(method) = board.other_method() {
                 put(&mut bytes, ValueRef::Text(method.as_bytes()));
+            }
+            if board.is_second {
+                put(&mut bytes, ValueRef::Text(SECOND.as_bytes()));
             }
         }
         values.into_iter().for_each(|value| put(&mut bytes, value));
@@ -320,6 +329,7 @@ pub(super) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     bytes.extend([board.n]);
     bytes.extend(board.decomposition.to_le_bytes());
     bytes.extend(board.other_method().unwrap_or_default().as_bytes());
+    bytes.extend(if board.is_second { SECOND } else { "" }.as_bytes());
     for Choice { image, n_subproblems, work } in choices {
         bytes.extend([image.index()]);
         bytes.extend(n_subproblems.to_le_bytes());
@@ -361,7 +371,7 @@ mod tests {
     /// What SipHash-1-3 by its specification makes of the bytes: other digests would make every database damaged.
     #[test]
     fn digests_are_what_they_were_when_they_were_stored() {
-        let board = Board { n: 17, method: Method::Search, decomposition: 2 };
+        let board = Board { n: 17, method: Method::Search, decomposition: 2, is_second: false };
         let text = |text: &'static str| ValueRef::Text(text.as_bytes());
         let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable")];
         assert_eq!(SOURCE.digest(None, source), -7_811_203_514_592_929_855);
@@ -379,7 +389,7 @@ mod tests {
     /// A row of a count by one method is none of a count by the other, whatever the versions of the two.
     #[test]
     fn digests_tell_methods_apart() {
-        let board = |method| Some(Board { n: 17, method, decomposition: 2 });
+        let board = |method| Some(Board { n: 17, method, decomposition: 2, is_second: false });
         let range = || [3, 5, 0, 20].map(ValueRef::Integer);
         let [search, halves] = Method::ALL.map(|method| COVERAGE_RANGE.digest(board(method), range()));
         assert_ne!(search, halves);

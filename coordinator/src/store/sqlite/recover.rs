@@ -5,12 +5,12 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use queens_messages::{JobId, Terms};
-use queens_solver::{BoardSize, Choice, Method};
+use queens_solver::{BoardSize, Choice, Method, Pass};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 use thiserror::Error;
 
-use super::audit::{Truth, other_decomposition};
+use super::audit::{Truth, other_decomposition, pass};
 use super::backup::put_in_place;
 use super::digest::{
     BLOCKED_WORKER, BLOCKED_WORKER_4, Board, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
@@ -227,7 +227,8 @@ impl<'a> Salvage<'a> {
             && let Some(Value::Text(method)) = job.get(JOB_3.columns.len())
             && let Ok(method) = method.parse()
         {
-            self.boards.insert(*id, Board { n, method, decomposition });
+            let is_second = matches!(job.get(SECOND_OF), Some(Value::Integer(_)));
+            self.boards.insert(*id, Board { n, method, decomposition, is_second });
         }
     }
 
@@ -235,10 +236,12 @@ impl<'a> Salvage<'a> {
         let Some(Value::Integer(job)) = values.first() else { return Ok(()) };
         let tables = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
         for table in tables.into_iter().filter(|table| table.columns.len() + 1 == values.len()) {
-            // Of a job whose row is lost, the board is the one that makes the digest right.
+            // Of a job whose row is lost, the board is the one that makes the digest right. Of a second pass nobody knows
+            // then of what.
             let known = self.boards.get(job).copied();
             let all = Method::ALL.into_iter().flat_map(|method| {
-                (0..=BoardSize::MAX).map(move |n| Board { n, method, decomposition: method.decomposition() })
+                let decomposition = method.decomposition();
+                (0..=BoardSize::MAX).map(move |n| Board { n, method, decomposition, is_second: false })
             });
             let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
             if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
@@ -256,8 +259,12 @@ impl<'a> Salvage<'a> {
     fn repair(self) -> Result<Recovered, Fault> {
         self.replace_lost_sources()?;
         let mut jobs = Vec::new();
-        for (&id, &board) in &self.boards {
-            let Ok(id) = u64::try_from(id).map(JobId) else { continue };
+        for (&number, &board) in &self.boards {
+            let Ok(id) = u64::try_from(number).map(JobId) else { continue };
+            if board.is_second && self.is_without_first(number)? {
+                self.drop_job(number)?;
+                continue;
+            }
             if board.decomposition != board.method.decomposition() {
                 return Err(other_decomposition(id, board.method, board.decomposition));
             }
@@ -271,6 +278,22 @@ impl<'a> Salvage<'a> {
         read::jobs(self.connection)?;
         let blocked = read::blocked(self.connection)?;
         Ok(Recovered { jobs, blocked, n_unreadable: self.n_unreadable })
+    }
+
+    /// Whether nothing is left of the job of which this is the second pass.
+    fn is_without_first(&self, job: i64) -> Result<bool, Fault> {
+        let sql = "SELECT second_of FROM job WHERE id = ?1";
+        let first: Option<i64> = self.connection.query_row(sql, [job], |row| row.get(0))?;
+        Ok(first.is_none_or(|first| !self.boards.contains_key(&first)))
+    }
+
+    /// Forgets all of a job.
+    fn drop_job(&self, job: i64) -> Result<(), Fault> {
+        for table in [&RECORD, &SECOND_COUNT, &VERDICT, &PLAN_CROSS] {
+            self.connection.execute(&format!("DELETE FROM {} WHERE job = ?1", table.name), [job])?;
+        }
+        self.connection.execute("DELETE FROM job WHERE id = ?1", [job])?;
+        Ok(())
     }
 
     /// Records prove themselves, whoever counted them.
@@ -297,7 +320,7 @@ impl<'a> Salvage<'a> {
         if !was_planned && !self.has_parts(id)? {
             return Ok(job);
         }
-        let truth = Truth::of(row.n, row.method)
+        let truth = Truth::of(row.n, row.method, self.pass(&row)?)
             .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
         let choices: Vec<Choice> = truth.plan.parts().iter().map(|cross| *cross.choice()).collect();
         self.drop_foreign(id, &choices)?;
@@ -328,6 +351,13 @@ impl<'a> Salvage<'a> {
         write::put_job(self.connection, &row, plan)?;
         job.job = row;
         Ok(job)
+    }
+
+    /// The images that a job has to be counted on.
+    fn pass(&self, row: &JobEntry) -> Result<Pass, Fault> {
+        let first = row.terms.second_of.map(|first| read::one_job(self.connection, first)).transpose()?;
+        let first = first.flatten().map(|first| first.row);
+        Ok(pass(row, &first.iter().collect::<Vec<_>>()))
     }
 
     /// Whether there are rows of the job besides its own.
@@ -398,6 +428,9 @@ impl<'a> Salvage<'a> {
     }
 }
 
+/// The column of jobs that says of which one a job is the second pass.
+const SECOND_OF: usize = 18;
+
 /// Whether values are a row of the table with the digest that belongs to it.
 fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
     let Some((Value::Integer(digest), row)) = values.split_last() else { return false };
@@ -405,7 +438,7 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 }
 
 /// What can be said of a job of which only the board is known.
-fn lost_job(id: JobId, Board { n, method, decomposition }: Board) -> Result<JobEntry, Fault> {
+fn lost_job(id: JobId, Board { n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
     let terms = Terms { seed: seed::draw(), ..Terms::default() };
     Ok(JobEntry { decomposition, phase: Phase::Active, terms, ..JobEntry::new(id, n, method, unix_ms()) })

@@ -39,7 +39,7 @@ fn seal_sample(connection: &Connection) {
     if let Ok((n, method, decomposition)) = board
         && let Ok(method) = method.parse()
     {
-        let board = Board { n, method, decomposition };
+        let board = Board { n, method, decomposition, is_second: false };
         let mut statement = connection.prepare("SELECT * FROM plan_cross ORDER BY number").expect("SQL");
         let mut rows = statement.query([]).expect("readable");
         let mut choices = Vec::new();

@@ -1,0 +1,33 @@
+//! `queens verify-more`: more of a job is counted again.
+
+use std::process::ExitCode;
+
+use clap::ArgGroup;
+use queens_messages::Share;
+
+use crate::changed_job::show_change;
+use crate::flags::JobArgs;
+use crate::terms::SecondPassArgs;
+
+#[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("more").required(true).multiple(true).args(["recount", "second_pass"])))]
+pub(crate) struct VerifyMoreArgs {
+    #[command(flatten)]
+    of: JobArgs,
+
+    /// Have this share of the work counted again by other workers, in per cent: 0 to 100
+    #[arg(long, value_name = "P")]
+    recount: Option<Share>,
+
+    #[command(flatten)]
+    second_pass: SecondPassArgs,
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &VerifyMoreArgs) -> anyhow::Result<ExitCode> {
+    let JobArgs { job, remote } = &args.of;
+    let operator = remote.connect().await?;
+    let method = operator.job(*job).await?.method;
+    operator.verify_more(*job, args.recount, args.second_pass.method(method)).await?;
+    show_change(&operator, *job, remote.output()).await
+}

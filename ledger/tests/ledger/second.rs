@@ -1,0 +1,215 @@
+//! Boards that are counted a second time.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use queens_ledger::store::{Phase, Store, Stored};
+use queens_ledger::{JobRefusal, Ledger, NoSecondPass, RestoreError, SubmissionRefusal, Verification};
+use queens_messages::{Crosses, JobId, JobState, JobStatus, Submission};
+use queens_solver::Method;
+
+use super::world::{World, priority, size, solutions};
+
+fn twice(n: u8, method: Method, second: Method) -> Submission {
+    Submission { second_pass: Some(second), ..Submission::new(size(n), method) }
+}
+
+/// The two passes of the only board.
+fn passes(world: &World) -> [JobStatus; 2] {
+    let jobs = world.ledger.jobs();
+    let [first, second] = &jobs[..] else { panic!("{jobs:?}") };
+    assert_eq!((first.second, second.terms.second_of), (Some(second.id), Some(first.id)));
+    [first.clone(), second.clone()]
+}
+
+fn states(world: &World) -> [JobState; 2] {
+    passes(world).map(|job| job.state)
+}
+
+#[test]
+fn a_second_pass_counts_all_again_on_other_images_before_a_job_is_done() {
+    for (method, second) in
+        [(Method::Search, Method::Search), (Method::Search, Method::Halves), (Method::Halves, Method::Search)]
+    {
+        let mut world = World::new();
+        let job = world.submit_on(&twice(8, method, second)).expect("it is taken");
+        let workers = [world.connect_able(1, "anna"), world.connect_able(2, "bert")];
+        let mut seen = BTreeSet::new();
+        while workers.iter().filter(|&&worker| world.step(worker)).count() > 0 {
+            let [first, second] = passes(&world);
+            let is_counted = first.progress.n_recorded == first.progress.n_subproblems;
+            assert!(is_counted || first.state != JobState::Verifying);
+            assert_eq!(first.state == JobState::Done, second.state == JobState::Done);
+            if is_counted && first.state != JobState::Done {
+                assert_eq!((first.state, first.is_provisional()), (JobState::Verifying, true));
+            }
+            seen.insert(first.state.name());
+        }
+        assert!(seen.contains("verifying"), "{seen:?}");
+        let [first, again] = passes(&world);
+        for pass in [&first, &again] {
+            assert_eq!((pass.state, pass.progress.solutions), (JobState::Done, solutions(size(8))));
+            assert_eq!((pass.agrees(), pass.is_provisional()), (Some(true), false));
+        }
+        assert_ne!(first.progress.nodes, again.progress.nodes, "they are other trees");
+        assert_eq!((job, first.method, again.method), (first.id, method, second));
+    }
+}
+
+#[test]
+fn a_second_pass_survives_a_restart_at_any_time() {
+    for n_steps in (0..200).step_by(17) {
+        let mut world = World::new();
+        world.submit_on(&twice(7, Method::Search, Method::Search)).expect("it is taken");
+        let worker = world.connect(1, "anna");
+        (0..n_steps).for_each(|_| _ = world.step(worker));
+        let before = passes(&world);
+        let mut world = world.restart();
+        let after = passes(&world);
+        assert_eq!(before.map(|job| job.progress), after.map(|job| job.progress));
+        let workers = [world.connect(2, "bert"), world.connect(3, "carol")];
+        while workers.iter().filter(|&&worker| world.step(worker)).count() > 0 {}
+        assert_eq!(states(&world), [JobState::Done; 2], "after {n_steps} steps");
+    }
+}
+
+/// The second pass comes right behind the first: before jobs that were submitted between the two, and behind none.
+#[test]
+fn what_is_decided_about_a_pass_is_decided_about_both() {
+    let mut world = World::new();
+    let first = world.submit_on(&twice(8, Method::Search, Method::Search)).expect("it is taken");
+    let second = world.job(first).second.expect("there is one");
+    world.ledger.set_priority(world.now, second, priority(5)).expect("it is open");
+    world.ledger.pause(world.now, first).expect("it is open");
+    world.carry_out();
+    assert_eq!(
+        (states(&world), passes(&world).map(|job| job.priority)),
+        ([JobState::Paused; 2], [priority(5); 2])
+    );
+    let mut world = world.restart();
+    assert_eq!(
+        (states(&world), passes(&world).map(|job| job.priority)),
+        ([JobState::Paused; 2], [priority(5); 2])
+    );
+    world.ledger.resume(world.now, second).expect("it is open");
+    world.ledger.cancel(world.now, first).expect("it is there");
+    world.carry_out();
+    let phases: Vec<JobState> = world.ledger.jobs().into_iter().map(|job| job.state).collect();
+    assert_eq!(phases, [JobState::Cancelled; 2]);
+}
+
+#[test]
+fn a_second_pass_that_is_given_up_leaves_the_first_what_it_is() {
+    let mut world = World::new();
+    let first = world.submit_on(&twice(6, Method::Search, Method::Search)).expect("it is taken");
+    let second = world.job(first).second.expect("there is one");
+    let worker = world.connect(1, "anna");
+    while world.job(first).state != JobState::Verifying {
+        assert!(world.step(worker));
+    }
+    world.ledger.cancel(world.now, second).expect("it is there");
+    world.carry_out();
+    assert_eq!((world.job(first).state, world.job(first).second), (JobState::Done, None));
+    assert_eq!(world.job(second).state, JobState::Cancelled);
+    let mut world = world.restart();
+    // Another can be had.
+    let more = Verification { second_pass: Some(Method::Search), ..Verification::default() };
+    world.ledger.verify_more(world.now, first, more, 0).expect("it is done");
+    world.carry_out();
+    assert_eq!(world.job(first).state, JobState::Verifying);
+    let mut world = world.restart();
+    assert_eq!(world.job(first).state, JobState::Verifying);
+    let worker = world.connect(2, "bert");
+    while world.step(worker) {}
+    world.check_done(first);
+    world.check_done(JobId(3));
+}
+
+#[test]
+fn a_job_that_is_done_is_counted_a_second_time() {
+    let mut world = World::new();
+    let job = world.submit(7);
+    let worker = world.connect(1, "anna");
+    while world.step(worker) {}
+    world.check_done(job);
+    let more = Verification { second_pass: Some(Method::Search), ..Verification::default() };
+    world.ledger.verify_more(world.now, job, more, 0).expect("it is done");
+    world.carry_out();
+    let refused = world.ledger.verify_more(world.now, job, more, 0).expect_err("it has one");
+    assert_eq!(refused, JobRefusal::HasSecond { job, second: JobId(2) });
+    let refused = world.ledger.verify_more(world.now, JobId(2), more, 0).expect_err("it is one");
+    assert_eq!(refused, JobRefusal::IsSecond { job: JobId(2), first: job });
+    world.pass(Duration::from_secs(1));
+    while world.step(worker) {}
+    assert_eq!(states(&world), [JobState::Done; 2]);
+}
+
+#[test]
+fn there_is_no_second_pass_that_would_be_the_first_again_or_not_of_the_same_part() {
+    let mut world = World::new();
+    let refused = world.submit_on(&twice(8, Method::Halves, Method::Halves));
+    assert_eq!(refused, Err(SubmissionRefusal::Second(NoSecondPass::Halves)));
+    let crosses = Some(Crosses::new(3, 7).expect("not empty"));
+    let refused = world.submit_on(&Submission { crosses, ..twice(8, Method::Search, Method::Halves) });
+    assert!(matches!(refused, Err(SubmissionRefusal::Second(NoSecondPass::Part { .. }))), "{refused:?}");
+    assert_eq!(world.ledger.jobs(), []);
+    let part = Submission { crosses, ..twice(8, Method::Search, Method::Search) };
+    world.submit_on(&part).expect("it is the same part");
+    let worker = world.connect(1, "anna");
+    while world.step(worker) {}
+    let [first, second] = passes(&world);
+    assert_eq!([first.state, second.state], [JobState::Done; 2]);
+    assert_eq!(
+        (first.progress.solutions, first.terms.crosses),
+        (second.progress.solutions, second.terms.crosses)
+    );
+}
+
+/// Nobody gets a number of which the passes say different things.
+#[test]
+fn passes_that_differ_are_disputed_and_never_done() {
+    let mut world = World::new();
+    world.submit_on(&twice(7, Method::Search, Method::Search)).expect("it is taken");
+    let worker = world.connect(1, "anna");
+    while states(&world)[0] != JobState::Verifying {
+        assert!(world.step(worker));
+    }
+    // A count that its worker has got wrong.
+    let mut stored = world.store.load().expect("memory");
+    stored.jobs[0].coverage[2].1.solutions += 1;
+    let ledger = Ledger::restore(stored).expect("nobody can see that");
+    world.ledger = ledger;
+    world.workers.clear();
+    world.carry_out();
+    let worker = world.connect(2, "bert");
+    while world.step(worker) {}
+    let [first, second] = passes(&world);
+    assert_eq!([first.state, second.state], [JobState::Disputed; 2]);
+    assert_eq!(first.doubt.as_deref(), Some("the two passes differ in the solutions of cross 2"));
+    assert!(first.is_provisional() && first.agrees().is_none());
+}
+
+#[test]
+fn a_second_pass_of_nothing_like_it_is_refused_at_start() {
+    let mut world = World::new();
+    world.submit_on(&twice(7, Method::Search, Method::Search)).expect("it is taken");
+    let stored = world.store.load().expect("memory");
+    #[track_caller]
+    fn check(stored: &Stored, change: impl Fn(&mut Stored)) {
+        let mut stored = stored.clone();
+        change(&mut stored);
+        let refused = Ledger::restore(stored).expect_err("it contradicts itself");
+        assert!(matches!(refused, RestoreError::Second { .. }), "{refused}");
+    }
+    check(&stored, |stored| _ = stored.jobs.remove(0));
+    check(&stored, |stored| stored.jobs[1].entry.terms.second_of = Some(JobId(2)));
+    check(&stored, |stored| stored.jobs[1].entry.terms.crosses = Crosses::new(1, 2).ok());
+    check(&stored, |stored| {
+        let mut third = stored.jobs[1].clone();
+        third.entry.id = JobId(3);
+        stored.jobs.push(third);
+    });
+    let mut two = stored.clone();
+    two.jobs[1].entry.phase = Phase::Cancelled;
+    Ledger::restore(two).expect("it is given up");
+}
