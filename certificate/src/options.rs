@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_solver::Kernel;
+use queens_solver::{BoardSize, Kernel};
 
 use crate::key::PublicKey;
 use crate::sample::Sample;
@@ -26,8 +26,8 @@ pub struct Options<'a> {
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// A plan is made again.
-    Planning,
+    /// The plan of this board is made again.
+    Planning(BoardSize),
     /// So many records are read.
     Reading(u64),
     /// The symmetric placements of a board are counted, of which nothing is published.

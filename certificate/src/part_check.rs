@@ -100,7 +100,7 @@ impl PartCheck<'_> {
         }
         for (i, kind) in kinds.iter().enumerate() {
             if plans.get(*kind).is_none() {
-                (self.told)(Stage::Planning);
+                (self.told)(Stage::Planning(header.n));
             }
             plans.make(*kind).map_err(|refusal| (String::new(), Some(refusal)))?;
             let n_parts = plans.get(*kind).map_or(0, |plan| plan.parts().len());

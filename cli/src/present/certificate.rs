@@ -8,10 +8,16 @@ use queens_solver::Count;
 use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work;
 
+/// From here on it takes a while to make a plan.
+const SLOWLY_PLANNED: u8 = 28;
+
 /// What is being done.
 pub(crate) fn stage(stage: Stage) -> String {
     match stage {
-        Stage::Planning => "making the plan again".to_owned(),
+        Stage::Planning(n) if n.get() >= SLOWLY_PLANNED => {
+            format!("making the plan of n = {n} again, which may take minutes (n = 32: a core-hour)")
+        }
+        Stage::Planning(n) => format!("making the plan of n = {n} again"),
         Stage::Reading(n_records) => format!("{n_records} records read"),
         Stage::Turning => "counting symmetric placements".to_owned(),
         Stage::Recounting { done, of } => format!("counted again: {done} records of {of} that were drawn"),
@@ -91,8 +97,7 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
                 .push("the passes agree on every cross, and no name counted in both of one cross".to_owned());
         }
         Agreement::EachCross { n_by_one_name } => lines.push(format!(
-            "the passes agree on every cross; of {} one name counted in both",
-            plural(n_by_one_name, "cross")
+            "the passes agree on every cross; in {n_by_one_name} of them one name counted in both passes"
         )),
         Agreement::Whole => {
             lines.push("the passes agree on the sum, by methods that share nothing but the board".to_owned());

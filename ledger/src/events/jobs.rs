@@ -94,9 +94,10 @@ pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
     if book.jobs().get(id).is_none_or(|job| job.phase() != Phase::Done) {
         return false;
     }
+    let date_ms = book.date_ms();
     for pass in book.passes(id) {
         if book.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
-            book.note_exported(pass);
+            book.change_job(pass, |job| job.note_exported(date_ms));
             book.changes().change_entry(pass);
         }
     }

@@ -203,8 +203,8 @@ impl Job {
     }
 
     /// A certificate of it is out since this date.
-    pub(crate) fn note_exported(&mut self, date_ms: Option<u64>) {
-        self.entry.terms.exported_ms = date_ms;
+    pub(crate) fn note_exported(&mut self, date_ms: u64) {
+        self.entry.terms.exported_ms = Some(date_ms);
     }
 
     /// Somebody counts it from now on, if it is not paused. Returns whether its entry says so for the first time.

@@ -51,6 +51,25 @@ fn a_paused_job_loses_nothing_gets_no_leases_and_stays_paused_after_a_restart() 
 }
 
 #[test]
+fn a_job_that_is_done_is_exported_once() {
+    let mut world = World::new();
+    let job = world.submit(8);
+    assert!(!world.ledger.exported(job) && !world.ledger.exported(JobId(7)), "it is not done, or not there");
+    world.carry_out();
+    assert_eq!(world.job(job).terms.exported_ms, None);
+    _ = world.connect(1, "anna");
+    world.finish();
+    world.check_done(job);
+    for date_ms in [1000, 2000] {
+        world.ledger.tell_date(date_ms);
+        assert!(world.ledger.exported(job));
+        world.carry_out();
+        assert_eq!(world.job(job).terms.exported_ms, Some(1000), "the first time counts");
+    }
+    assert_eq!(world.restart().job(job).terms.exported_ms, Some(1000));
+}
+
+#[test]
 fn what_a_paused_worker_has_in_hand_is_given_to_nobody_else() {
     let mut world = World::new();
     let job = world.submit(9);
