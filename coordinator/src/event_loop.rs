@@ -227,6 +227,10 @@ impl EventLoop {
                 let sealed = self.core.submit(&asked, seed::draw());
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
+            Command::Exported { job, reply } => {
+                let sealed = self.core.exported(job);
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
             Command::ChangeJob { job, change, reply } => {
                 let sealed = self.core.change_job(job, change);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));

@@ -156,6 +156,12 @@ impl Book {
         self.jobs.change(id, |job| job.stop_counting(now));
     }
 
+    /// A certificate of a job is out.
+    pub(crate) fn note_exported(&mut self, id: JobId) {
+        let date_ms = self.date_ms;
+        self.jobs.change(id, |job| job.note_exported(date_ms));
+    }
+
     /// Ends a job and all its leases.
     pub(crate) fn end_job(&mut self, id: JobId, phase: Phase) {
         let date_ms = self.date_ms;

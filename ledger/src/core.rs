@@ -163,6 +163,11 @@ impl Core {
         Sealed(self.ledger.cancel(self.now(), job))
     }
 
+    /// A certificate of a job is out. The answer is whether the job is done, so that there can be one.
+    pub fn exported(&mut self, job: JobId) -> Sealed<bool> {
+        Sealed(self.ledger.exported(job))
+    }
+
     /// Somebody changes how a job is served.
     pub fn change_job(&mut self, job: JobId, change: JobChange) -> Sealed<Result<(), JobRefusal>> {
         let now = self.now();

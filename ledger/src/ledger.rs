@@ -99,6 +99,11 @@ impl Ledger {
         jobs::cancel(&mut self.book, now, id)
     }
 
+    /// A certificate of a job is out. Returns whether the job is done, so that there can be one.
+    pub fn exported(&mut self, id: JobId) -> bool {
+        jobs::exported(&mut self.book, id)
+    }
+
     /// The answer to a [`Comparison`]: what the record of exactly this span says, if there is one. Only another
     /// worker's count confirms it.
     pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Recorded>) {

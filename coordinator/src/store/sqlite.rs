@@ -12,6 +12,8 @@ mod counted_by;
 mod digest;
 mod directory;
 mod draw;
+mod export;
+mod export_body;
 mod fault;
 mod history;
 mod migrate;
@@ -49,7 +51,8 @@ use queens_ledger::store::{Store, StoreError, Stored, Write};
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
 pub use self::counted_by::{CountedBy, counted_by};
-pub use self::directory::DATABASE;
+pub use self::directory::{DATABASE, check_database};
+pub use self::export::{Exported, export_to};
 pub use self::history::HISTORY;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 

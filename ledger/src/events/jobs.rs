@@ -88,6 +88,16 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     Ok(())
 }
 
+/// A certificate of a job is out: what it says stands. Returns whether the job is done, so that there can be one.
+pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
+    let Some(job) = book.jobs().get(id).filter(|job| job.phase() == Phase::Done) else { return false };
+    if job.entry().terms.exported_ms.is_none() {
+        book.note_exported(id);
+        book.changes().change_entry(id);
+    }
+    true
+}
+
 pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
     recounts::compared(book, comparison, recorded);
     finish_if_complete(book, comparison.job);

@@ -202,6 +202,11 @@ impl Job {
         self.entry.n_disputed = self.entry.n_disputed.saturating_add(1);
     }
 
+    /// A certificate of it is out since this date.
+    pub(crate) fn note_exported(&mut self, date_ms: Option<u64>) {
+        self.entry.terms.exported_ms = date_ms;
+    }
+
     /// Somebody counts it from now on, if it is not paused. Returns whether its entry says so for the first time.
     pub(crate) fn start_counting(&mut self, now: Duration, date_ms: Option<u64>) -> bool {
         if self.entry.paused || self.counted_since.is_some() {

@@ -52,7 +52,8 @@ pub(crate) fn feed(book: &mut Book) {
 /// A hungry worker and the first job with records that it may count again.
 fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
     book.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
-        let recounters = book.workers().readiness(job.method()).recounters();
+        let recounters =
+            Some(book.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
         let worker = job.recounts().barred().find_map(|barred| {
             // Of one name more than are barred, one is not.
             let mut names = recounters.iter().take(barred.len() + 1);

@@ -8,7 +8,7 @@ use queens_messages::{JobId, Name, Share};
 use queens_solver::Count;
 use siphasher::sip::SipHasher24;
 
-use crate::store::{Record, SecondCount, Verdict};
+use crate::store::record::{Record, SecondCount, Verdict};
 
 /// Records that a store looks at for one [`Draw`].
 pub const MOST_SEEN: usize = 4096;

@@ -325,6 +325,12 @@ pub struct ListResponse {
     #[prost(string, tag = "2")]
     pub next_page: ::prost::alloc::string::String,
 }
+/// Some bytes of a certificate.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CertificatePiece {
+    #[prost(bytes = "vec", tag = "1")]
+    pub bytes: ::prost::alloc::vec::Vec<u8>,
+}
 /// Asks for one job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetRequest {
@@ -1488,6 +1494,30 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListContributions"));
             self.inner.unary(req, path, codec).await
         }
+        /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
+        /// counts as exported then. NOT_FOUND if there is none with this id; FAILED_PRECONDITION if it is not done; UNAVAILABLE
+        /// if the records can't be read now.
+        pub async fn export(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::CertificatePiece>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/Export");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "Export"));
+            self.inner.server_streaming(req, path, codec).await
+        }
         /// All workers that are connected or may come back, and all names that are blocked, page by page if there are many.
         pub async fn list_workers(
             &mut self,
@@ -1723,6 +1753,19 @@ pub mod jobs_server {
             tonic::Response<super::ListContributionsResponse>,
             tonic::Status,
         >;
+        /// Server streaming response type for the Export method.
+        type ExportStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::CertificatePiece, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
+        /// counts as exported then. NOT_FOUND if there is none with this id; FAILED_PRECONDITION if it is not done; UNAVAILABLE
+        /// if the records can't be read now.
+        async fn export(
+            &self,
+            request: tonic::Request<super::GetRequest>,
+        ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
         /// All workers that are connected or may come back, and all names that are blocked, page by page if there are many.
         async fn list_workers(
             &self,
@@ -2268,6 +2311,52 @@ pub mod jobs_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/Export" => {
+                    #[allow(non_camel_case_types)]
+                    struct ExportSvc<T: Jobs>(pub Arc<T>);
+                    impl<
+                        T: Jobs,
+                    > tonic::server::ServerStreamingService<super::GetRequest>
+                    for ExportSvc<T> {
+                        type Response = super::CertificatePiece;
+                        type ResponseStream = T::ExportStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::export(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ExportSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

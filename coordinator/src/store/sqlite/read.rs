@@ -77,22 +77,30 @@ pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
     let mut rows = statement.query([])?;
     let mut jobs: Vec<StoredJob> = Vec::new();
     while let Some(row) = rows.next()? {
-        let JobColumns { row, plan } = job(row)?;
-        let board = Board::of(&row);
-        let id = row.id;
-        let choices =
-            choices(connection, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
-        check_plan(&row, plan, &choices)?;
-        let coverage = coverage(connection, id, board, &choices)
-            .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
-        let has_second_counts = has_second_counts(connection, id)?;
-        jobs.push(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts });
+        jobs.push(stored(connection, job(row)?)?);
     }
     let ids = jobs.iter().map(|job| job.entry.id).collect();
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
         .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at(table)))?;
     Ok(jobs)
+}
+
+/// A job with all that is said of it, if it is there; records left out.
+pub(super) fn stored_job(connection: &Connection, id: JobId) -> Result<Option<StoredJob>, Fault> {
+    one_job(connection, id)?.map(|columns| stored(connection, columns)).transpose()
+}
+
+fn stored(connection: &Connection, JobColumns { row, plan }: JobColumns) -> Result<StoredJob, Fault> {
+    let board = Board::of(&row);
+    let id = row.id;
+    let choices =
+        choices(connection, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
+    check_plan(&row, plan, &choices)?;
+    let coverage = coverage(connection, id, board, &choices)
+        .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
+    let has_second_counts = has_second_counts(connection, id)?;
+    Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts })
 }
 
 /// The row of one job, if there is such a job.
