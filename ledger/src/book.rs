@@ -2,8 +2,8 @@
 //!
 //! Each part keeps its own invariants. The book keeps those between them:
 //! - a worker holds the leases that are live under its name, and no others;
-//! - each subproblem of a job with a plan is recorded, or free, or failed, or held under a live lease. (It may be
-//!   recorded *and* held: a late report of a lost lease can come first.)
+//! - each subproblem of a job with a plan is recorded, free, failed or held under a live lease; a recorded one may be held
+//!   too, to be counted again or because a late report of a lost lease came first.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -125,11 +125,10 @@ impl Book {
         if first == Some(job.method()) { Pass::Second } else { Pass::First }
     }
 
-    /// A job and the one that counts the same a second or a first time, unless that is given up: first the first.
+    /// A job and the one that counts the same a second or a first time, unless one of them is given up: first the first.
     pub(crate) fn passes(&self, id: JobId) -> Vec<JobId> {
         let Some(first) = self.jobs.get(id).map(Job::first_pass) else { return Vec::new() };
         let second = self.jobs.get(first).and_then(Job::second);
-        // The second pass that is asked for may be one that was given up.
         if second == Some(id) || first == id {
             [Some(first), second].into_iter().flatten().collect()
         } else {
