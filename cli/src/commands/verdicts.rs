@@ -13,13 +13,16 @@ use crate::present::table::{align_right, table};
 /// Verdicts that are shown; more are for programs, page by page.
 const MOST: usize = 10_000;
 
+/// What a coordinator tells at a time, unless there is no more.
+const PAGE: usize = 1000;
+
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     let mut verdicts: Vec<VerdictStatus> = Vec::new();
     while verdicts.len() < MOST {
         let more = operator.verdicts(args.job, verdicts.len() as u64).await?;
-        let is_last = more.is_empty();
+        let is_last = more.len() < PAGE;
         verdicts.extend(more);
         if is_last {
             break;
