@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Stop a job for now: its workers report what they have in hand and go on with other jobs
     Pause(JobArgs),
 
+    /// Say what was decided about spans of a job of which there were different counts
+    Verdicts(JobArgs),
+
     /// Say who has counted a job: worker, kernel, spans, work, core-hours and share
     Contributions(JobArgs),
 

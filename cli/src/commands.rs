@@ -20,6 +20,7 @@ pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod table;
 pub(crate) mod top;
+pub(crate) mod verdicts;
 pub(crate) mod verify_more;
 pub(crate) mod watch;
 pub(crate) mod workers;

@@ -55,6 +55,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Submit(args) => commands::submit::run(&args).await,
             Command::Jobs(args) => commands::jobs::run(&args).await,
             Command::Status(args) => commands::status::run(&args).await,
+            Command::Verdicts(args) => commands::verdicts::run(&args).await,
             Command::Contributions(args) => commands::contributions::run(&args).await,
             Command::Watch(args) => commands::watch::run(&args).await,
             Command::Top(args) => commands::top::run(&args).await,

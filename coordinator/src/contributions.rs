@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_messages::{Contribution, JobId};
+use queens_messages::{Contribution, JobId, VerdictStatus};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -24,6 +24,9 @@ const MOST_JOBS: usize = 64;
 
 /// The workers of which it is told, those with the most nodes.
 const MOST_TOLD: usize = 10_000;
+
+/// The verdicts that are told at a time.
+const MOST_VERDICTS: usize = 1000;
 
 /// Why nobody can tell who has counted a job.
 #[derive(Debug, Error)]
@@ -93,6 +96,19 @@ impl Contributions {
         in_background(move || {
             let _permit = permit;
             Ok(read(&*records, job, Some(cross))?)
+        })
+        .await
+    }
+}
+
+impl Contributions {
+    /// What was decided about spans of a job, without so many at the beginning.
+    pub(crate) async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, Untold> {
+        let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
+        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| Untold::Busy)?;
+        in_background(move || {
+            let _permit = permit;
+            Ok(records.verdicts(job, offset, MOST_VERDICTS)?)
         })
         .await
     }

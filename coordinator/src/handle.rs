@@ -6,7 +6,9 @@ use std::time::Duration;
 use queens_ledger::{
     JobChange, JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Contribution, CoordinatorStatus, JobId, Name, Submission, ToCoordinator, ToWorker};
+use queens_messages::{
+    Contribution, CoordinatorStatus, JobId, Name, Submission, ToCoordinator, ToWorker, VerdictStatus,
+};
 use queens_proto::Link;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -147,6 +149,15 @@ impl Handle {
         let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
         let made = tokio::time::timeout(LOOK_PATIENCE, made).await;
         known(&*made.ok()?.ok()?)
+    }
+
+    /// What was decided about spans of a job of which there were different counts, in the order of the spans: 1000 at
+    /// most, without so many at the beginning.
+    ///
+    /// # Errors
+    /// As with [`contributions`](Self::contributions).
+    pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, Untold> {
+        self.contributions.verdicts(job, offset).await
     }
 
     /// Who has counted a job, those with the most nodes first: as of some seconds ago, or longer if it takes long.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError};
-use queens_messages::{Contribution, JobId, Name};
+use queens_messages::{Contribution, JobId, Name, VerdictStatus};
 
 use self::certificate::ExportError;
 use self::history::History;
@@ -43,6 +43,12 @@ pub trait Records: Debug + Send + Sync {
     /// # Errors
     /// If they can't be read.
     fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
+
+    /// What was decided about spans of a job, in their order: at most so many, without the first `offset`.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    fn verdicts(&self, job: JobId, offset: usize, most: usize) -> Result<Vec<VerdictStatus>, StoreError>;
 
     /// Writes a certificate of a job that is done. `program` is the version of this program.
     ///

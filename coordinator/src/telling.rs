@@ -6,7 +6,7 @@ use queens_ledger::store::{SecondCount, Verdict};
 use queens_ledger::{Finding, JobChange, Loss, Note, Verification, WorkerChange};
 use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
 use queens_solver::Method;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::journal::Journal;
 
@@ -93,14 +93,17 @@ fn found(finding: &Finding, journal: &mut Journal) {
             );
             journal.add(EventKind::Failure, Some(*job), text);
         }
-        Finding::Decided { job, verdict, is_blocked } => {
+        // One line for a name is enough: all that it recorded may follow.
+        Finding::Decided { job, verdict, is_blocked: false } => {
+            debug!(%job, span = %verdict.span, loser = %verdict.lost_source.name, "a count has lost a dispute");
+        }
+        Finding::Decided { job, verdict, is_blocked: true } => {
             let Verdict { span, count, source, lost, lost_source, .. } = verdict;
             let (loser, by) = (&lost_source.name, &source.name);
-            error!(%job, %span, %loser, ?lost, ?count, %by, is_blocked, "a count has lost a dispute");
-            let so = if *is_blocked { ": it is blocked, and what it recorded is counted again" } else { "" };
+            error!(%job, %span, %loser, ?lost, ?count, %by, "a count has lost a dispute, and its name is blocked");
             let text = format!(
                 "{loser} counted {} solutions of {span} with a work of {}, and {by} and another {} with {}: that is \
-                 what counts{so}",
+                 what counts. It is blocked, and what it recorded is counted again",
                 lost.solutions, lost.nodes, count.solutions, count.nodes
             );
             journal.add(EventKind::Failure, Some(*job), text);

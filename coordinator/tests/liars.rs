@@ -10,9 +10,13 @@ mod random;
 #[path = "../../ledger/tests/liars/world.rs"]
 mod world;
 
+use std::path::Path;
+
 use nature::Nature;
+use queens_coordinator::store::Archive;
 use queens_coordinator::store::sqlite::{SqliteStore, Truth, audit_against};
 use queens_ledger::store::Phase;
+use queens_messages::JobId;
 use queens_solver::Plan;
 use random::Random;
 use tempfile::TempDir;
@@ -20,6 +24,24 @@ use world::World;
 
 /// As many as take some seconds without optimisation.
 const HISTORIES: u64 = 6;
+
+/// All verdicts are told, page by page.
+fn check_told(dir: &Path, jobs: &[JobId], n_verdicts: usize) {
+    let store = SqliteStore::open(dir).expect("a sound directory");
+    let records = store.records().expect("it keeps them");
+    let mut told = 0;
+    for &job in jobs {
+        for offset in (0..).step_by(7) {
+            let page = records.verdicts(job, offset, 7).expect("it can be read");
+            told += page.len();
+            assert!(page.iter().all(|verdict| verdict.lost != verdict.count));
+            if page.is_empty() {
+                break;
+            }
+        }
+    }
+    assert_eq!(told, n_verdicts);
+}
 
 #[test]
 fn what_liars_leave_on_a_real_disk_proves_itself() {
@@ -46,7 +68,9 @@ fn what_liars_leave_on_a_real_disk_proves_itself() {
         world.check_sums();
         let plan = Plan::clone(&world.plan);
         let totals: Vec<u128> = world.jobs().iter().map(|&job| world.job(job).progress.solutions).collect();
+        let (jobs, n_verdicts) = (world.jobs().to_vec(), world.n_verdicts());
         drop(world);
+        check_told(dir.path(), &jobs, n_verdicts);
         let truth = |_: &_, _| Some(Truth { plan: plan.clone(), total: None });
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
         assert_eq!(audits.iter().map(|audit| audit.total).collect::<Vec<_>>(), totals, "seed {seed}");

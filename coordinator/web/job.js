@@ -41,8 +41,10 @@ function show(job) {
   say($("begun"), date(job.started_ms));
   say($("end"), job.state === "cancelled" ? "Given up" : "Finished");
   say($("finished"), date(job.finished_ms));
-  say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute`);
-  $("checked").className = job.disputed ? "bad" : "";
+  const again = job.to_recount ? `, ${grouped(job.to_recount)} to be counted again, of ${grouped(job.cases)} counts differ` : "";
+  const worth = job.bound ? `; ${job.state === "done" ? "" : "when it is done: "}${job.bound}` : "";
+  say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute so far${again}${worth}`);
+  $("checked").className = job.cases ? "bad" : "";
   $("failure").hidden = !job.failure;
   say($("failure"), job.failure ? `${job.failed} spans failed, ${job.given_up} of them on three workers; last, ${job.failure}` : "");
   actions.show(job);

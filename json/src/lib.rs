@@ -10,6 +10,7 @@ mod event;
 mod job;
 #[cfg(feature = "schema")]
 mod schema;
+mod verdict;
 mod worker;
 
 pub use certificate::{Certificate, Proof};
@@ -17,4 +18,5 @@ pub use contribution::Contribution;
 pub use coordinator::Coordinator;
 pub use event::Event;
 pub use job::Job;
+pub use verdict::Verdict;
 pub use worker::{SpeedBy, Worker};

@@ -37,7 +37,7 @@ pub struct Worker {
     leases: u32,
     /// Spans recorded from its reports since the coordinator was started.
     recorded: u64,
-    /// What it last failed at, if it has not reported anything since.
+    /// What it last failed at, if it has not reported anything since, or why its name is suspect.
     #[cfg_attr(feature = "schema", schema(required))]
     failure: Option<String>,
     /// What one of its threads is counting.

@@ -29,6 +29,8 @@ pub struct CrossStatus {
 
 /// What is told of a worker.
 pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> WorkerStatus {
+    let blocked_for = book.workers().blocked().get(worker.name());
+    let blocked_for = blocked_for.map(String::as_str).filter(|reason| !reason.is_empty());
     WorkerStatus {
         id,
         name: worker.name().clone(),
@@ -42,7 +44,7 @@ pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> Worke
         n_leases: u32::try_from(worker.hand().n_leases()).unwrap_or(u32::MAX),
         n_recorded: worker.n_recorded(),
         state: worker_state(worker),
-        failure: worker.failures().reason().map(ToOwned::to_owned),
+        failure: worker.failures().reason().or(blocked_for).map(ToOwned::to_owned),
         counting: counted_by(book, worker),
     }
 }

@@ -25,7 +25,7 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
-pub use recounting::{Recounting, bound};
+pub use recounting::{Recounting, VerdictStatus, bound};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,

@@ -1,5 +1,8 @@
 //! How far a job is with what is counted again, and what that is worth.
 
+use queens_solver::{Count, Span};
+
+use crate::name::Name;
 use crate::terms::Share;
 
 /// How far a job is with what is counted again.
@@ -13,6 +16,29 @@ pub struct Recounting {
     pub n_cases: u64,
     /// The records of the job, as far as they were looked through since the coordinator was started.
     pub n_records: u64,
+}
+
+/// A span of which there were different counts, and on which two names have agreed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerdictStatus {
+    /// The span.
+    pub span: Span,
+    /// Numbers the verdicts on it from 0.
+    pub number: u32,
+    /// When it was found, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What two names have counted.
+    pub count: Count,
+    /// One of them.
+    pub worker: Name,
+    /// Its kernel.
+    pub kernel: Name,
+    /// What it was held against, and lost.
+    pub lost: Count,
+    /// Who had counted that.
+    pub lost_worker: Name,
+    /// Its kernel.
+    pub lost_kernel: Name,
 }
 
 /// How sure one may be who says that something would have been noticed.

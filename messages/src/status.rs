@@ -316,7 +316,7 @@ pub struct WorkerStatus {
     pub n_recorded: u64,
     /// Whether it gets leases.
     pub state: WorkerState,
-    /// What it last failed at, if it has not reported anything since.
+    /// What it last failed at, if it has not reported anything since, or why its name is suspect.
     pub failure: Option<String>,
     /// What one of its threads is counting.
     pub counting: Option<InHand>,

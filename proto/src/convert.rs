@@ -9,6 +9,7 @@ mod event;
 mod job;
 mod session;
 mod terms;
+mod verdict;
 mod worker;
 
 pub use check::{InvalidMessage, method, worker_name};

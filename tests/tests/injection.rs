@@ -178,6 +178,18 @@ impl Jobs for Liar {
         self.answer(pb::ListContributionsResponse { contributions: vec![contribution] })
     }
 
+    async fn list_verdicts(
+        &self,
+        _: Request<pb::ListVerdictsRequest>,
+    ) -> Result<Response<pb::ListVerdictsResponse>, Status> {
+        let odd = || ODD.to_owned();
+        let span = Some(pb::Span { cross: 1, from: 0, to: 1 });
+        let (worker, kernel, lost_worker, lost_kernel) = (odd(), odd(), odd(), odd());
+        let verdict =
+            pb::Verdict { span, worker, kernel, lost_worker, lost_kernel, ..pb::Verdict::default() };
+        self.answer(pb::ListVerdictsResponse { verdicts: vec![verdict] })
+    }
+
     async fn list_events(
         &self,
         _: Request<pb::ListEventsRequest>,
@@ -257,6 +269,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
         (&["watch", "1"], 1, true),
         (&["workers"], 0, true),
         (&["contributions", "1"], 0, true),
+        (&["verdicts", "1"], 0, true),
         (&["count", "8"], 1, true),
         (&["submit", "8"], 0, false),
         (&["pause", "1"], 0, false),

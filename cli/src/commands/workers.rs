@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use queens_json::Worker;
-use queens_messages::Name;
+use queens_messages::{Name, WorkerState};
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -91,7 +91,8 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
             ]);
             for worker in &workers {
                 if let Some(failure) = &worker.failure {
-                    warn!("worker {} failed: {failure}", worker.name);
+                    let what = if worker.state == WorkerState::Blocked { "is blocked" } else { "failed" };
+                    warn!("worker {} {what}: {failure}", worker.name);
                 }
                 let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
                 let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());

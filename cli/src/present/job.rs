@@ -97,7 +97,8 @@ fn recounted(job: &JobStatus) -> String {
         JobState::Verifying | JobState::Disputed => format!(", {n_open} to be counted again{cases}"),
         _ => ", when all is recorded".to_owned(),
     };
-    let worth = bound(job.terms.recount, n_records).map(|bound| format!("\n              {bound}"));
+    let when = if job.state == JobState::Done { "" } else { "when it is done: " };
+    let worth = bound(job.terms.recount, n_records).map(|bound| format!("\n              {when}{bound}"));
     format!("{} spans confirmed{left}{}", job.n_verified, worth.unwrap_or_default())
 }
 

@@ -149,6 +149,18 @@ impl Jobs for JobsService {
         Ok(Response::new(pb::ListContributionsResponse { contributions }))
     }
 
+    async fn list_verdicts(
+        &self,
+        request: Request<pb::ListVerdictsRequest>,
+    ) -> Result<Response<pb::ListVerdictsResponse>, Status> {
+        let pb::ListVerdictsRequest { job, offset } = request.into_inner();
+        let job = find(&self.handle.snapshot(), JobId(job))?.id;
+        let verdicts = self.handle.verdicts(job, usize::try_from(offset).unwrap_or(usize::MAX)).await;
+        let verdicts = verdicts.map_err(|untold| Status::unavailable(untold.to_string()))?;
+        let verdicts = verdicts.iter().map(pb::Verdict::from).collect();
+        Ok(Response::new(pb::ListVerdictsResponse { verdicts }))
+    }
+
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {
         let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
         let mut pieces = self.handle.export(job).map_err(|error| not_exported(&error))?;

@@ -51,6 +51,7 @@ mod tests {
             jobs::job,
             jobs::history,
             jobs::contributions,
+            jobs::verdicts,
             jobs::pause,
             jobs::resume,
             jobs::cancel,

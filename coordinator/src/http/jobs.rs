@@ -5,7 +5,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
-use queens_json::Contribution;
+use queens_json::{Contribution, Verdict};
 use queens_ledger::{JobChange, Verification};
 use queens_messages::{InvalidCrosses, InvalidShare, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
@@ -265,6 +265,33 @@ pub(super) async fn contributions(
     let contributions = contributions.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
     let all = Contribution::all(&contributions);
     Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
+}
+
+/// What was decided about spans of a job of which there were different counts, in the order of the spans.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Verdicts {
+    verdicts: Vec<Verdict>,
+}
+
+/// What was decided about spans of a job of which there were different counts.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/verdicts",
+    params(("job" = String, Path, description = "The job's number."), Page),
+    responses((status = 200, description = "The answer.", body = Verdicts), Senseless, NoSuchJob, NoRecords),
+))]
+pub(super) async fn verdicts(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    page: Queried<Page>,
+) -> Answer<Verdicts> {
+    let Query(Page { offset, limit }) = page?;
+    let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
+    let verdicts = app.handle.verdicts(job, offset).await;
+    let verdicts = verdicts.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
+    let page = Page { offset: 0, limit };
+    Ok(Json(Verdicts { verdicts: page.of(verdicts.iter().map(Verdict::from)).collect() }))
 }
 
 /// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,

@@ -18,6 +18,7 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs/{job}", get(jobs::job)),
         ("/api/v1/jobs/{job}/history", get(jobs::history)),
         ("/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
+        ("/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
         ("/api/v1/jobs/{job}/cells", get(cells::cells)),
         ("/api/v1/jobs/{job}/crosses", get(crosses::list_crosses)),
         ("/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),

@@ -142,8 +142,14 @@ fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Name>) -> bool {
     agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
 }
 
+/// Records in dispute of a job of which people are told one by one.
+const MOST_TOLD: usize = 10;
+
 /// A count contradicts a record: people are to know.
 fn dispute(book: &mut Book, job: JobId, second: &SecondCount, recorded: &Recorded) {
+    if book.jobs().get(job).is_some_and(|job| job.recounts().n_cases() >= MOST_TOLD) {
+        return;
+    }
     let (second, recorded) = (second.clone(), Box::new(recorded.clone()));
     book.changes().find(Finding::Disputed { job, second, recorded });
 }

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Share, Submission, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Share, Submission,
+    VerdictStatus, WorkerStatus,
 };
 use queens_solver::Method;
 use tonic::transport::Endpoint;
@@ -208,6 +209,14 @@ impl Operator {
         let request = pb::GetRequest { job: job.0 };
         let answer = self.answer(self.jobs.clone().list_contributions(request)).await?;
         answer.contributions.into_iter().map(|it| self.checked(it)).collect()
+    }
+
+    /// What was decided about spans of a job of which there were different counts, without so many at the beginning: some
+    /// of them, or none if there are no more.
+    pub async fn verdicts(&self, job: JobId, offset: u64) -> Result<Vec<VerdictStatus>, ClientError> {
+        let request = pb::ListVerdictsRequest { job: job.0, offset };
+        let answer = self.answer(self.jobs.clone().list_verdicts(request)).await?;
+        answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
     }
 
     /// A certificate of a job that is done.

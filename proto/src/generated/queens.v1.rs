@@ -590,7 +590,7 @@ pub struct Worker {
     /// Whether it gets leases, and why not.
     #[prost(enumeration = "WorkerState", tag = "11")]
     pub state: i32,
-    /// What it last failed at; empty if it has not, or has reported since.
+    /// What it last failed at, or why its name is suspect; empty if it has not failed, or has reported since, and is not.
     #[prost(string, tag = "12")]
     pub failure: ::prost::alloc::string::String,
     /// The job of the span that one of its threads is counting; 0 if it has nothing to count.
@@ -634,6 +634,56 @@ pub struct Contribution {
     /// The time its threads took for them, added up, in microseconds.
     #[prost(uint64, tag = "5")]
     pub time_us: u64,
+}
+/// Asks for what was decided about spans of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListVerdictsRequest {
+    /// The job's id.
+    #[prost(uint64, tag = "1")]
+    pub job: u64,
+    /// How many to leave out at the beginning.
+    #[prost(uint64, tag = "2")]
+    pub offset: u64,
+}
+/// What was decided about spans of a job: at most 1000 from the place that was asked for.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListVerdictsResponse {
+    /// Fewer than 1000 if there are no more.
+    #[prost(message, repeated, tag = "1")]
+    pub verdicts: ::prost::alloc::vec::Vec<Verdict>,
+}
+/// A span of which there were different counts, and on which two names have agreed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Verdict {
+    /// The span.
+    #[prost(message, optional, tag = "1")]
+    pub span: ::core::option::Option<Span>,
+    /// Numbers the verdicts on it from 0.
+    #[prost(uint32, tag = "2")]
+    pub number: u32,
+    /// When it was found, in milliseconds since 1970.
+    #[prost(uint64, tag = "3")]
+    pub at_ms: u64,
+    /// What two names have counted.
+    #[prost(uint64, tag = "4")]
+    pub solutions: u64,
+    #[prost(uint64, tag = "5")]
+    pub nodes: u64,
+    /// One of them, and its kernel.
+    #[prost(string, tag = "6")]
+    pub worker: ::prost::alloc::string::String,
+    #[prost(string, tag = "7")]
+    pub kernel: ::prost::alloc::string::String,
+    /// What it was held against, and lost.
+    #[prost(uint64, tag = "8")]
+    pub lost_solutions: u64,
+    #[prost(uint64, tag = "9")]
+    pub lost_nodes: u64,
+    /// Who had counted that, and by which kernel.
+    #[prost(string, tag = "10")]
+    pub lost_worker: ::prost::alloc::string::String,
+    #[prost(string, tag = "11")]
+    pub lost_kernel: ::prost::alloc::string::String,
 }
 /// Asks for all events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1494,6 +1544,33 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListContributions"));
             self.inner.unary(req, path, codec).await
         }
+        /// What was decided about spans of a job of which there were different counts, in the order of the spans, a page of them.
+        /// NOT_FOUND if there is no such job; UNAVAILABLE if that can't be read now. A coordinator of an older version answers
+        /// UNIMPLEMENTED.
+        pub async fn list_verdicts(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListVerdictsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListVerdictsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.Jobs/ListVerdicts",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.Jobs", "ListVerdicts"));
+            self.inner.unary(req, path, codec).await
+        }
         /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
         /// counts as exported then. NOT_FOUND if there is none with this id; FAILED_PRECONDITION if it is not done; UNAVAILABLE
         /// if the records can't be read now.
@@ -1751,6 +1828,16 @@ pub mod jobs_server {
             request: tonic::Request<super::GetRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ListContributionsResponse>,
+            tonic::Status,
+        >;
+        /// What was decided about spans of a job of which there were different counts, in the order of the spans, a page of them.
+        /// NOT_FOUND if there is no such job; UNAVAILABLE if that can't be read now. A coordinator of an older version answers
+        /// UNIMPLEMENTED.
+        async fn list_verdicts(
+            &self,
+            request: tonic::Request<super::ListVerdictsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListVerdictsResponse>,
             tonic::Status,
         >;
         /// Server streaming response type for the Export method.
@@ -2300,6 +2387,49 @@ pub mod jobs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListContributionsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/ListVerdicts" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListVerdictsSvc<T: Jobs>(pub Arc<T>);
+                    impl<T: Jobs> tonic::server::UnaryService<super::ListVerdictsRequest>
+                    for ListVerdictsSvc<T> {
+                        type Response = super::ListVerdictsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListVerdictsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::list_verdicts(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListVerdictsSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -6,17 +6,18 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use queens_messages::{Contribution, JobId, Name};
+use queens_messages::{Contribution, JobId, Name, VerdictStatus};
 use rusqlite::{Connection, params};
 
 use super::digest::{Board, RECORD, SOURCE};
 use super::directory::{DATABASE, open_to_read};
+use super::draw::Reader;
 use super::export::export;
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, integer, sql_integer};
 use crate::store::Records;
 use crate::store::certificate::ExportError;
-use queens_ledger::store::{Source, StoreError};
+use queens_ledger::store::{Source, StoreError, Verdict};
 
 /// The records of a data directory.
 #[derive(Debug)]
@@ -31,9 +32,28 @@ impl Records for SqliteRecords {
         read.map_err(|fault| fault.of(&self.dir))
     }
 
+    fn verdicts(&self, job: JobId, offset: usize, most: usize) -> Result<Vec<VerdictStatus>, StoreError> {
+        let connection = open_to_read(&self.dir.join(DATABASE));
+        let read = connection.and_then(|connection| {
+            let Some(JobColumns { row, .. }) = read::one_job(&connection, job)? else {
+                return Ok(Vec::new());
+            };
+            Reader::new(&connection, job, Board::of(&row)).all_verdicts(offset, most)
+        });
+        let verdicts = read.map_err(|fault| fault.of(&self.dir))?;
+        Ok(verdicts.into_iter().map(verdict_status).collect())
+    }
+
     fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError> {
         export(&self.dir, job, program, out).map(drop)
     }
+}
+
+fn verdict_status(verdict: Verdict) -> VerdictStatus {
+    let Verdict { span, number, at_ms, count, source, lost, lost_source } = verdict;
+    let (worker, kernel) = (source.name.clone(), source.kernel.clone());
+    let (lost_worker, lost_kernel) = (lost_source.name.clone(), lost_source.kernel.clone());
+    VerdictStatus { span, number, at_ms, count, worker, kernel, lost, lost_worker, lost_kernel }
 }
 
 /// What the records of a source add up to.

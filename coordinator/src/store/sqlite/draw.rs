@@ -132,7 +132,21 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    pub(super) fn verdict(&mut self, row: &Row<'_>) -> Result<Verdict, Fault> {
+    /// What was decided about spans of the job, in their order: at most so many, without the first `offset`.
+    pub(super) fn all_verdicts(&mut self, offset: usize, most: usize) -> Result<Vec<Verdict>, Fault> {
+        let connection = self.connection;
+        let sql = "WHERE job = ?1 ORDER BY cross, first, number LIMIT ?2 OFFSET ?3";
+        let mut statement = read::select(connection, &VERDICT, sql)?;
+        let [most, offset] = [most, offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        let mut rows = statement.query(params![sql_integer("job", self.job.0)?, most, offset])?;
+        let mut verdicts = Vec::new();
+        while let Some(row) = rows.next()? {
+            verdicts.push(self.verdict(row)?);
+        }
+        Ok(verdicts)
+    }
+
+    fn verdict(&mut self, row: &Row<'_>) -> Result<Verdict, Fault> {
         let place = format!("verdict of job {}", self.job);
         VERDICT.verify(row, Some(self.board), &place)?;
         let span = span(row, &place)?;

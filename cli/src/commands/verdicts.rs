@@ -1,0 +1,56 @@
+//! `queens verdicts`: what was decided about spans of which there were different counts.
+
+use std::process::ExitCode;
+
+use queens_json::Verdict;
+use queens_messages::VerdictStatus;
+
+use crate::flags::JobArgs;
+use crate::present::numbers::date;
+use crate::present::output::{Output, json_of, print};
+use crate::present::table::{align_right, table};
+
+/// Verdicts that are shown; more are for programs, page by page.
+const MOST: usize = 10_000;
+
+/// What a coordinator tells at a time, unless there is no more.
+const PAGE: usize = 1000;
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
+    let operator = args.remote.connect().await?;
+    let mut verdicts: Vec<VerdictStatus> = Vec::new();
+    while verdicts.len() < MOST {
+        let more = operator.verdicts(args.job, verdicts.len() as u64).await?;
+        let is_last = more.len() < PAGE;
+        verdicts.extend(more);
+        if is_last {
+            break;
+        }
+    }
+    print(&match args.remote.output() {
+        Output::Json => json_of(&verdicts.iter().map(Verdict::from).collect::<Vec<_>>())?,
+        Output::Text if verdicts.is_empty() => format!("nothing is disputed and decided of job {}", args.job),
+        Output::Text => verdicts_table(&verdicts),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verdicts_table(verdicts: &[VerdictStatus]) -> String {
+    let mut table = table(["SPAN", "SOLUTIONS", "WORK", "BY", "LOST", "WORK", "BY", "KERNEL", "FOUND"]);
+    for it in verdicts {
+        table.add_row([
+            it.span.to_string(),
+            it.count.solutions.to_string(),
+            it.count.nodes.to_string(),
+            it.worker.to_string(),
+            it.lost.solutions.to_string(),
+            it.lost.nodes.to_string(),
+            it.lost_worker.to_string(),
+            it.lost_kernel.to_string(),
+            date(it.at_ms / 1000),
+        ]);
+    }
+    align_right(&mut table, &[1, 2, 4, 5]);
+    table.trim_fmt()
+}
