@@ -5,9 +5,12 @@ use queens_process::VERSION;
 
 use crate::commands::animate::AnimateArgs;
 use crate::commands::bench::BenchArgs;
+use crate::commands::check::CheckArgs;
 use crate::commands::count::CountArgs;
 use crate::commands::estimate::EstimateArgs;
+use crate::commands::export::ExportArgs;
 use crate::commands::list::ListArgs;
+use crate::commands::merge::MergeArgs;
 use crate::commands::priority::PriorityArgs;
 use crate::commands::render::RenderArgs;
 use crate::commands::solve::SolveArgs;
@@ -78,6 +81,12 @@ pub(crate) enum Command {
 
     /// List a coordinator's workers, or drain or block some
     Workers(Box<WorkersArgs>),
+
+    Export(ExportArgs),
+
+    Check(CheckArgs),
+
+    Merge(MergeArgs),
 
     Bench(BenchArgs),
 

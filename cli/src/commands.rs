@@ -3,11 +3,14 @@
 pub(crate) mod animate;
 pub(crate) mod bench;
 pub(crate) mod cancel;
+pub(crate) mod check;
 pub(crate) mod contributions;
 pub(crate) mod count;
 pub(crate) mod estimate;
+pub(crate) mod export;
 pub(crate) mod jobs;
 pub(crate) mod list;
+pub(crate) mod merge;
 pub(crate) mod pause;
 pub(crate) mod priority;
 pub(crate) mod render;

@@ -8,6 +8,7 @@ mod connect;
 mod counting;
 mod flags;
 mod method;
+mod new_file;
 mod present;
 mod sampling;
 mod terms;
@@ -63,6 +64,9 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::VerifyMore(args) => commands::verify_more::run(&args).await,
             Command::Cancel(args) => commands::cancel::run(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await,
+            Command::Export(args) => commands::export::run(&args).await,
+            Command::Merge(args) => commands::merge::run(&args),
+            Command::Check(args) => commands::check::run(&args),
             Command::Bench(args) => commands::bench::run(&args),
             Command::Estimate(args) => commands::estimate::run(&args),
         }

@@ -33,6 +33,7 @@ const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 }
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
     /// How to count: 'search' below crosses, join 'halves', or 'auto' for what is faster for this board on this machine
+    /// (the search from n = 29 on, where nobody has measured halves)
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "auto")]
     method: MethodChoice,
 }

@@ -1,6 +1,7 @@
 //! How answers look: text, JSON, tables, pictures, and progress until they are there.
 
 pub(crate) mod answer;
+pub(crate) mod certificate;
 pub(crate) mod contributions;
 pub(crate) mod file;
 pub(crate) mod gif;

@@ -21,6 +21,10 @@ pub(crate) enum Command {
         job: JobId,
         reply: oneshot::Sender<Result<(), UnknownJob>>,
     },
+    Exported {
+        job: JobId,
+        reply: oneshot::Sender<bool>,
+    },
     ChangeJob {
         job: JobId,
         change: JobChange,

@@ -15,6 +15,7 @@ use tracing::{error, warn};
 
 use crate::contributions::Contributions;
 use crate::event_loop::EventLoop;
+use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::history::Historian;
 use crate::metrics::Metrics;
@@ -110,10 +111,11 @@ fn prepare(
     let kind = store.kind();
     let (commands, queue) = mpsc::channel(QUEUE);
     let contributions = Arc::new(Contributions::of(store.records()));
+    let exports = Arc::new(Exports::of(store.records()));
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(event_loop.counters(), snapshots.clone()));
     let (pulse, curves) = (event_loop.pulse(), historian.curves());
-    let handle = Handle { commands, snapshots, metrics, pulse, contributions, curves, store: kind };
+    let handle = Handle { commands, snapshots, metrics, pulse, contributions, exports, curves, store: kind };
     Ok((handle, event_loop, historian))
 }

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_ledger::store::{Recorded, StoreError, Write};
+use queens_ledger::store::{StoreError, Write};
 use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
 use queens_messages::{EventKind, Report, ToWorker, WorkerId};
-use queens_solver::Count;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -228,6 +227,10 @@ impl EventLoop {
                 let sealed = self.core.submit(&asked, seed::draw());
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
+            Command::Exported { job, reply } => {
+                let sealed = self.core.exported(job);
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
             Command::ChangeJob { job, change, reply } => {
                 let sealed = self.core.change_job(job, change);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
@@ -266,7 +269,7 @@ impl EventLoop {
     fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
         let worker = session.worker();
         let outcomes = self.core.report(session, report)?;
-        let mut n_accepted = 0;
+        let (mut n_accepted, mut n_again) = (0, 0);
         for (delta, outcome) in report.deltas.iter().zip(outcomes) {
             self.traces.reported(worker, delta, outcome);
             match outcome {
@@ -274,6 +277,10 @@ impl EventLoop {
                     n_accepted += 1;
                     let method = self.core.ledger().method(delta.job);
                     method.into_iter().for_each(|it| self.counters.add_nodes(it, delta.count.nodes));
+                    continue;
+                }
+                SpanOutcome::CountedAgain => {
+                    n_again += 1;
                     continue;
                 }
                 // What becomes of it is known when it is compared.
@@ -284,6 +291,7 @@ impl EventLoop {
             debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
         self.counters.add_spans(Fate::Accepted, n_accepted);
+        self.counters.add_spans(Fate::CountedAgain, n_again);
         Ok(())
     }
 
@@ -292,7 +300,7 @@ impl EventLoop {
         loop {
             let batch = self.core.take_batch();
             self.take_notes();
-            let Some(Due { durable, messages, plans, comparisons }) = self.write(batch).await? else {
+            let Some(Due { durable, messages, plans, comparisons, draws }) = self.write(batch).await? else {
                 return Ok(());
             };
             self.traces.committed();
@@ -307,18 +315,28 @@ impl EventLoop {
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
             for comparison in &comparisons {
-                match self.store.find(comparison.job, comparison.span) {
+                match self.store.find(comparison.job, comparison.second.span) {
                     Ok(recorded) => {
-                        self.counters.add_spans(fate(comparison.count, recorded.as_ref()), 1);
-                        self.core.compared(comparison, recorded.as_ref());
+                        let fate = Fate::of_repeated(comparison.second.count, recorded.as_ref());
+                        self.counters.add_spans(fate, 1);
+                        self.core.compared(comparison, recorded);
                     }
                     Err(error) if error.may_heal() => {
-                        error!(%error, span = %comparison.span, "cannot compare a repeated span");
+                        error!(%error, span = %comparison.second.span, "cannot compare a repeated span");
                     }
                     Err(damage) => return Err(damage),
                 }
             }
-            if comparisons.is_empty() {
+            for draw in &draws {
+                match self.store.draw(draw) {
+                    Ok(drawn) => self.core.drawn(draw, drawn),
+                    Err(error) if error.may_heal() => {
+                        error!(%error, job = %draw.job, "cannot look for what is to be counted again");
+                    }
+                    Err(damage) => return Err(damage),
+                }
+            }
+            if comparisons.is_empty() && draws.is_empty() {
                 self.take_notes();
                 return Ok(());
             }
@@ -426,13 +444,4 @@ impl EventLoop {
 fn is_sign_of_life(command: &Command) -> bool {
     let Command::Report { report, .. } = command else { return false };
     report.deltas.is_empty() && report.finished.is_empty()
-}
-
-/// What has become of a span that lies wholly in recorded ones.
-fn fate(count: Count, recorded: Option<&Recorded>) -> Fate {
-    match recorded {
-        None => Fate::Discarded,
-        Some(recorded) if recorded.count == count => Fate::Duplicate,
-        Some(_) => Fate::Conflict,
-    }
 }

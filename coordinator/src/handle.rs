@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::command::Command;
 use crate::contributions::{Contributions, Untold};
+use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedCurves;
 use crate::metrics::Metrics;
 use crate::publisher::DETAILS_AGE;
@@ -37,6 +38,7 @@ pub struct Handle {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) pulse: Pulse,
     pub(crate) contributions: Arc<Contributions>,
+    pub(crate) exports: Arc<Exports>,
     pub(crate) curves: SharedCurves,
     /// What its store is called.
     pub(crate) store: &'static str,
@@ -164,6 +166,18 @@ impl Handle {
         self.contributions.of_cross(job, cross).await
     }
 
+    /// A certificate of a job that is done, piece by piece. When all of it is sent, the job counts as exported.
+    pub(crate) fn export(&self, job: JobId) -> Result<Pieces, NoExport> {
+        let handle = self.clone();
+        self.exports.begin(job, async move || {
+            let (reply, answer) = oneshot::channel();
+            // If the coordinator is stopping, the job is exported another time.
+            if handle.send(Command::Exported { job, reply }).await.is_ok() {
+                _ = answer.await;
+            }
+        })
+    }
+
     /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
     /// the coordinator stops or closes it.
     ///
@@ -175,7 +189,7 @@ impl Handle {
             return Err(WorkerRefusal::NoHello);
         };
         let (reply, answer) = oneshot::channel();
-        let connect = Command::Connect { hello, to_worker: sender, reply };
+        let connect = Command::Connect { hello: *hello, to_worker: sender, reply };
         if self.send(connect).await.is_err() {
             return Ok(());
         }

@@ -8,6 +8,7 @@ pub mod connections;
 mod contributions;
 mod coordinator;
 mod event_loop;
+mod exports;
 pub mod grpc;
 mod handle;
 mod history;

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use queens_certificate::Key;
 use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::sqlite::{
-    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, recover,
+    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, check_database, export_to, recover,
 };
 use queens_coordinator::{Coordinator, grpc, http};
-use queens_messages::ListenAddress;
+use queens_messages::{JobId, ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{VERSION, allow_many_files, arguments, cancel_on_signal, complain, default_threads};
 use tokio::net::TcpListener;
@@ -77,6 +78,32 @@ enum Command {
         data: DataArgs,
     },
 
+    /// Show the public key that certificates of a directory are signed with
+    ///
+    /// It is made with the directory, or now. The private one stays in the directory's file signing.key, which nobody
+    /// but its owner can read: no backup and no certificate has it.
+    Key {
+        #[command(flatten)]
+        data: DataArgs,
+    },
+
+    /// Write a certificate of a job that is done to FILE, also while a coordinator uses the directory
+    ///
+    /// It has all records of the job, signed with the directory's key, and proves the count to whoever runs 'queens
+    /// check FILE'. FILE is complete when it is there, and nothing is overwritten.
+    Export {
+        /// Id of the job, as 'queens submit' and 'queens jobs' print it
+        #[arg(value_name = "JOB", allow_negative_numbers = true)]
+        job: JobId,
+
+        /// File to write
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+
+        #[command(flatten)]
+        data: DataArgs,
+    },
+
     /// Make a new directory from what proves itself of a damaged one
     ///
     /// Nothing is written to DAMAGED. Of each job the plan is made again, and the records are kept that are what was
@@ -125,6 +152,8 @@ fn start(args: &Args) -> anyhow::Result<()> {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
         Some(Command::Check { path, data }) => check(path.as_deref().unwrap_or(&data.data_dir)),
+        Some(Command::Key { data }) => show_key(data),
+        Some(Command::Export { job, file, data }) => export_job(data, *job, file),
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
     }
 }
@@ -132,6 +161,16 @@ fn start(args: &Args) -> anyhow::Result<()> {
 fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
     let n_bytes = backup(&data.data_dir, file)?;
     print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
+}
+
+fn show_key(data: &DataArgs) -> anyhow::Result<()> {
+    check_database(&data.data_dir)?;
+    print(&Key::of_directory(&data.data_dir)?.public().to_string())
+}
+
+fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {
+    let exported = export_to(&data.data_dir, job, &Name::of_any(VERSION), file)?;
+    print(&format!("{} records of job {job} are in '{}'", exported.n_records, file.display()))
 }
 
 fn check(path: &Path) -> anyhow::Result<()> {
@@ -204,6 +243,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
     });
     let site = site.transpose()?;
     let store = SqliteStore::open(&args.data_dir)?.with_history();
+    if let Err(error) = Key::of_directory(&args.data_dir) {
+        warn!(%error, "there is no key to sign certificates with");
+    }
     let coordinator = Coordinator::start(Box::new(store), default_threads())
         .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
     let served = runtime.block_on(serve(args, listener, site, coordinator));

@@ -17,9 +17,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use queens_ledger::store::draw::Recorded;
 use queens_messages::{JobState, JobStatus, WorkerState, WorkerStatus};
 use queens_process::metrics::{Exposition, exposition};
-use queens_solver::{DECOMPOSITION_VERSION, Method};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 use tokio::sync::watch;
 
 use crate::snapshot::Snapshot;
@@ -44,6 +45,8 @@ pub(crate) struct Counters {
 pub(crate) enum Fate {
     /// It was new and is part of the total.
     Accepted,
+    /// It was granted to be counted again, and was.
+    CountedAgain,
     /// It repeats a record, and counts to the same.
     Duplicate,
     /// It overlaps what is recorded, or nobody wants it.
@@ -52,6 +55,26 @@ pub(crate) enum Fate {
     Conflict,
     /// It was not granted to the worker that reported it.
     Unleased,
+}
+
+impl Fate {
+    const ALL: [Self; 6] = [
+        Self::Accepted,
+        Self::CountedAgain,
+        Self::Duplicate,
+        Self::Discarded,
+        Self::Conflict,
+        Self::Unleased,
+    ];
+
+    /// What has become of a span that lies wholly in recorded ones.
+    pub(crate) fn of_repeated(count: Count, recorded: Option<&Recorded>) -> Self {
+        match recorded {
+            None => Self::Discarded,
+            Some(recorded) if recorded.count() == count => Self::Duplicate,
+            Some(_) => Self::Conflict,
+        }
+    }
 }
 
 /// All numbers, to be written when somebody asks.
@@ -74,7 +97,7 @@ impl Counters {
             step: latency(),
         };
         // All are there from the start, for rates to begin at 0.
-        for fate in [Fate::Accepted, Fate::Duplicate, Fate::Discarded, Fate::Conflict, Fate::Unleased] {
+        for fate in Fate::ALL {
             counters.add_spans(fate, 0);
         }
         for method in Method::ALL {
@@ -182,6 +205,7 @@ impl EncodeLabelValue for Fate {
     fn encode(&self, encoder: &mut prometheus_client::encoding::LabelValueEncoder<'_>) -> fmt::Result {
         let name = match self {
             Self::Accepted => "accepted",
+            Self::CountedAgain => "counted_again",
             Self::Duplicate => "duplicate",
             Self::Discarded => "discarded",
             Self::Conflict => "conflict",

@@ -1,15 +1,18 @@
 //! Where what the ledger wants kept is kept, and what lies beside it.
 
+pub mod certificate;
 pub mod history;
 pub mod sqlite;
 
 use std::fmt::Debug;
+use std::io::Write;
 use std::sync::Arc;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError};
-use queens_messages::{Contribution, JobId};
+use queens_messages::{Contribution, JobId, Name};
 
+use self::certificate::ExportError;
 use self::history::History;
 
 /// A store with what people want to read of it.
@@ -40,4 +43,10 @@ pub trait Records: Debug + Send + Sync {
     /// # Errors
     /// If they can't be read.
     fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
+
+    /// Writes a certificate of a job that is done. `program` is the version of this program.
+    ///
+    /// # Errors
+    /// If the job is not done, or something can't be read or written.
+    fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError>;
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use queens_ledger::{Comparison, JobChange, Loss, Note, Verification, WorkerChange};
+use queens_ledger::store::{SecondCount, Verdict};
+use queens_ledger::{Finding, JobChange, Loss, Note, Verification, WorkerChange};
 use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
 use queens_solver::Method;
 use tracing::{error, info, warn};
@@ -71,18 +72,38 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
             let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
             journal.add(EventKind::Failure, Some(*job), text);
         }
-        Note::Disputed { comparison, recorded } => {
-            let Comparison { job, span, count, name: worker } = comparison;
-            error!(%job, %span, %worker, ?count, ?recorded, "a second count contradicts the record");
+        Note::Found(finding) => found(finding, journal),
+        Note::StoodStill(late) => {
+            warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+        }
+    }
+}
+
+/// Tells what came out when records were counted again.
+fn found(finding: &Finding, journal: &mut Journal) {
+    match finding {
+        Finding::Disputed { job, second, recorded } => {
+            let SecondCount { span, count, source, .. } = second;
+            let (worker, before, by) = (&source.name, recorded.count(), recorded.name());
+            error!(%job, %span, %worker, ?count, recorded = ?before, %by, "a count contradicts the record");
             let text = format!(
-                "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {}: one \
-                 of the two is wrong",
-                count.solutions, count.nodes, recorded.count.solutions, recorded.count.nodes, recorded.name
+                "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {by}: one \
+                 of the two is wrong, and others are going to count it",
+                count.solutions, count.nodes, before.solutions, before.nodes
             );
             journal.add(EventKind::Failure, Some(*job), text);
         }
-        Note::StoodStill(late) => {
-            warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+        Finding::Decided { job, verdict, is_blocked } => {
+            let Verdict { span, count, source, lost, lost_source, .. } = verdict;
+            let (loser, by) = (&lost_source.name, &source.name);
+            error!(%job, %span, %loser, ?lost, ?count, %by, is_blocked, "a count has lost a dispute");
+            let so = if *is_blocked { ": it is blocked, and what it recorded is counted again" } else { "" };
+            let text = format!(
+                "{loser} counted {} solutions of {span} with a work of {}, and {by} and another {} with {}: that is \
+                 what counts{so}",
+                lost.solutions, lost.nodes, count.solutions, count.nodes
+            );
+            journal.add(EventKind::Failure, Some(*job), text);
         }
     }
 }

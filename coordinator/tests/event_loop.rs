@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, Snapshot, unthreaded};
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_ledger::store::{Store, StoreError, Stored, Write};
 use queens_messages::{
     Delta, Held, Hello, JobId, JobState, Lease, Name, Report, Submission, ToCoordinator, ToWorker, WorkerId,
 };
@@ -69,6 +70,10 @@ impl Store for Disk {
         self.check()?;
         self.store().find(job, span)
     }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        self.store().draw(draw)
+    }
 }
 
 /// A coordinator with a job, and a worker that has its first lease.
@@ -98,9 +103,10 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         speed: 1.into(),
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
+        machine: Some(1),
         held,
     };
-    worker.sender.send(ToCoordinator::Hello(hello)).await.expect("it listens");
+    worker.sender.send(ToCoordinator::Hello(Box::new(hello))).await.expect("it listens");
     worker
 }
 

@@ -54,6 +54,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         speed: Speed::try_from(1e4).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
+        machine: Some(1),
         held: Vec::new(),
     };
     ledger.connect(Duration::ZERO, hello).expect("in order");

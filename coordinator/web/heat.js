@@ -21,7 +21,9 @@ export function makeHeat(job) {
     const end = (numbers) => 1 + Math.max(...numbers);
     [nRows, nColumns] = map.method === "search" ? [map.n, map.n] : [end(answer.cells.map((cell) => cell.first)), end(answer.cells.map((cell) => cell.second))];
     const used = new Set(answer.cells.map((cell) => key(cell.first, cell.second)));
-    const head = h("tr", {}, h("td"), ...[...Array(nColumns).keys()].map((column) => h("th", { scope: "col" }, String(column))));
+    // Numbers of two digits need the room of two columns where there are many.
+    const label = (column) => (nColumns > 24 && column % 2 ? "" : String(column));
+    const head = h("tr", {}, h("td"), ...[...Array(nColumns).keys()].map((column) => h("th", { scope: "col", "aria-label": String(column) }, label(column))));
     const rows = [...Array(nRows).keys()].map((first) => h("tr", {}, h("th", { scope: "row" }, String(first)), ...[...Array(nColumns).keys()].map((second) => {
       if (!used.has(key(first, second))) return h("td");
       const button = h("button", { type: "button", tabindex: "-1", "aria-pressed": "false" });

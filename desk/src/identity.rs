@@ -20,6 +20,8 @@ pub struct Identity {
     pub speed: Speed,
     /// How it counts by halves, if it can.
     pub halves: Option<HalvesSkill>,
+    /// A number that workers on one machine have in common, and others hardly.
+    pub machine: u64,
 }
 
 impl Identity {
@@ -33,6 +35,7 @@ impl Identity {
             speed: self.speed,
             decomposition: Method::Search.decomposition(),
             halves: self.halves,
+            machine: Some(self.machine),
             held,
         }
     }

@@ -122,7 +122,7 @@ impl WorkerSession {
         self.farewell = None;
         let hello = self.identity.hello(self.unacknowledged.with_held(desk.held()));
         let repeated = self.unacknowledged.reports().iter().cloned().map(ToCoordinator::Report);
-        [ToCoordinator::Hello(hello)].into_iter().chain(repeated).collect()
+        [ToCoordinator::Hello(Box::new(hello))].into_iter().chain(repeated).collect()
     }
 
     /// Takes in a message.
@@ -269,6 +269,7 @@ mod tests {
             n_threads: 1,
             speed: 1.into(),
             halves: None,
+            machine: 1,
         })
     }
 

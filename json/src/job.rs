@@ -1,6 +1,6 @@
 //! Jobs.
 
-use queens_messages::{Fraction, JobState, JobStatus, TimeLeft};
+use queens_messages::{Fraction, JobState, JobStatus, TimeLeft, bound};
 use serde::Serialize;
 
 /// A job as it stands. Numbers that may pass 2^53 are strings of digits.
@@ -50,6 +50,15 @@ pub struct Job {
     verified: u64,
     /// Recorded spans that a second count has contradicted.
     disputed: u64,
+    /// Records that were drawn to be counted again, or are doubted, and on which no two names agree yet.
+    to_recount: u64,
+    /// The work that is expected to be left of what is counted again.
+    work_to_recount: String,
+    /// Records of which there are different counts.
+    cases: u64,
+    /// What it is worth that a share of it is counted again, in words; null if nothing is.
+    #[cfg_attr(feature = "schema", schema(required))]
+    bound: Option<String>,
     /// Spans that workers failed to count and that are still to be counted.
     failed: u64,
     /// Those of them that failed on three workers.
@@ -133,6 +142,10 @@ impl Job {
             workers: job.n_workers,
             verified: job.n_verified,
             disputed: job.n_disputed,
+            to_recount: job.recounting.n_open,
+            work_to_recount: job.recounting.work_left.to_string(),
+            cases: job.recounting.n_cases,
+            bound: bound(job.terms.recount, job.recounting.n_records),
             failed: job.n_failed,
             given_up: job.n_given_up,
             failure: job.failure.clone(),
@@ -189,6 +202,7 @@ mod tests {
                 r#"{"job":"3","n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
                 r#""solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
+                r#""to_recount":0,"work_to_recount":"0","cases":0,"bound":null,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,

@@ -3,6 +3,7 @@
 //! Scripts rely on names and meanings. Numbers that may outgrow what JSON readers hold exactly (2^53) are strings of
 //! digits. A description of a field goes into the document of the HTTP API as it stands here.
 
+mod certificate;
 mod contribution;
 mod coordinator;
 mod event;
@@ -11,6 +12,7 @@ mod job;
 mod schema;
 mod worker;
 
+pub use certificate::{Certificate, Proof};
 pub use contribution::Contribution;
 pub use coordinator::Coordinator;
 pub use event::Event;

@@ -123,6 +123,7 @@ impl Cluster {
             speed: Speed::try_from(10.0 * PER_LEASE as f64 * WORK as f64).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             halves: None,
+            machine: Some(1),
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello)?;

@@ -16,7 +16,7 @@ use crate::effects::{Effects, Loss};
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::register::Jobs;
-use crate::leases::live::LiveLease;
+use crate::leases::live::{LiveLease, Purpose};
 use crate::leases::register::Leases;
 use crate::leases::tokens::Tokens;
 use crate::spans::SpanSet;
@@ -52,6 +52,11 @@ impl Book {
 
     pub(crate) fn now(&self) -> Duration {
         self.now
+    }
+
+    /// The time of the calendar in milliseconds since 1970; 0 if it was not told.
+    pub(crate) fn date_ms(&self) -> u64 {
+        self.date_ms.unwrap_or(0)
     }
 
     pub(crate) fn jobs(&self) -> &Jobs {
@@ -151,6 +156,12 @@ impl Book {
         self.jobs.change(id, |job| job.stop_counting(now));
     }
 
+    /// A certificate of a job is out.
+    pub(crate) fn note_exported(&mut self, id: JobId) {
+        let date_ms = self.date_ms;
+        self.jobs.change(id, |job| job.note_exported(date_ms));
+    }
+
     /// Ends a job and all its leases.
     pub(crate) fn end_job(&mut self, id: JobId, phase: Phase) {
         let date_ms = self.date_ms;
@@ -229,9 +240,9 @@ impl Book {
         self.workers.next_silent(self.now)
     }
 
-    /// Workers of a name get no leases from now on. Returns whether that is new.
-    pub(crate) fn block(&mut self, name: &Name) -> bool {
-        self.workers.block(self.now, name)
+    /// Workers of a name get no leases from now on, for this reason. Returns whether they got any before.
+    pub(crate) fn block(&mut self, name: &Name, reason: &str) -> bool {
+        self.workers.block(self.now, name, reason)
     }
 
     /// Workers of a name get leases again. Returns whether that is new.
@@ -288,13 +299,13 @@ impl Book {
             .collect()
     }
 
-    /// Makes a lease of spans that nobody holds, and has its worker told. The workers of `tried` have failed on them.
+    /// Makes a lease of spans that nobody holds, and has its worker told.
     pub(crate) fn grant(
         &mut self,
         worker: WorkerId,
         id: JobId,
         spans: Vec<Span>,
-        tried: BTreeSet<WorkerId>,
+        purpose: Purpose,
     ) -> Option<LeaseId> {
         let plan = self.counting(id)?.plan().clone();
         let (lease, epoch) = self.leases.draw_token();
@@ -306,7 +317,7 @@ impl Book {
         let message = Lease { id: lease, job: id, n: plan.n(), method: plan.method(), spans: leased };
         self.changes.send(worker, ToWorker::Lease(message));
         let spans = spans.into_iter().collect();
-        self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).tried_by(tried));
+        self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).with_purpose(purpose));
         Some(lease)
     }
 
@@ -365,7 +376,8 @@ impl Book {
         }
         let tried = self.still_there(&ended.tried);
         self.jobs.change(job, |job| {
-            let Some(counting) = job.counting_mut() else { return };
+            let Some((recounts, counting)) = job.recounting_mut() else { return };
+            ended.again.into_iter().for_each(|record| recounts.put_back(record));
             for span in ended.spans.iter() {
                 if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
             }

@@ -3,26 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::{JobId, ToWorker, WorkerId};
+use queens_messages::{JobId, Name, ToWorker, WorkerId};
 use queens_solver::Choice;
 
-use crate::effects::{Comparison, Effects, Loss, WantedPlan};
+use crate::effects::{Comparison, Effects, Finding, Loss, WantedPlan};
 use crate::jobs::register::Jobs;
-use crate::store::{Record, Write};
+use crate::store::draw::Draw;
+use crate::store::{Record, SecondCount, Verdict, Write};
 
 /// What has changed since the effects were last taken, each thing once, however often it has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     epoch: Option<u32>,
-    blocked: BTreeMap<String, bool>,
+    /// Why each is blocked, if it is.
+    blocked: BTreeMap<String, Option<String>>,
     entries: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
     records: BTreeMap<(JobId, u32, u64), Record>,
     coverage: BTreeSet<(JobId, u32)>,
+    second_counts: BTreeMap<(JobId, u32, u64, Name), SecondCount>,
+    verdicts: Vec<(JobId, Verdict)>,
     comparisons: Vec<Comparison>,
+    draws: Vec<Draw>,
     messages: Vec<(WorkerId, ToWorker)>,
     plans: Vec<WantedPlan>,
     losses: Vec<Loss>,
+    findings: Vec<Finding>,
 }
 
 impl Changes {
@@ -31,9 +37,10 @@ impl Changes {
         self.epoch = Some(epoch);
     }
 
-    /// Workers of a name get no leases any more, or get them again. Earlier programs took any text for a name.
-    pub(crate) fn block(&mut self, name: String, blocked: bool) {
-        self.blocked.insert(name, blocked);
+    /// Workers of a name get no leases any more, if there is a reason, which may be empty, or get them again. Earlier
+    /// programs took any text for a name.
+    pub(crate) fn block(&mut self, name: String, reason: Option<String>) {
+        self.blocked.insert(name, reason);
     }
 
     /// What is said of a job as a whole has changed.
@@ -54,7 +61,23 @@ impl Changes {
         self.records.insert((job, cross, from), record);
     }
 
-    /// A span was counted again.
+    /// A record was counted again.
+    pub(crate) fn count_again(&mut self, job: JobId, second: SecondCount) {
+        let key = (job, second.span.cross(), second.span.from(), second.source.name.clone());
+        self.second_counts.insert(key, second);
+    }
+
+    /// Something was decided about a record.
+    pub(crate) fn judge(&mut self, job: JobId, verdict: Verdict) {
+        self.verdicts.push((job, verdict));
+    }
+
+    /// Records are wanted that are to be counted again.
+    pub(crate) fn draw(&mut self, draw: Draw) {
+        self.draws.push(draw);
+    }
+
+    /// A span was counted again by accident.
     pub(crate) fn compare(&mut self, comparison: Comparison) {
         self.comparisons.push(comparison);
     }
@@ -79,6 +102,11 @@ impl Changes {
         self.losses.push(loss);
     }
 
+    /// Something came out when records were counted again.
+    pub(crate) fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
     /// Takes all of it, as what is to be done about it.
     pub(crate) fn take(&mut self, now: Duration, jobs: &mut Jobs) -> Effects {
         let changes = std::mem::take(self);
@@ -87,7 +115,11 @@ impl Changes {
         }
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
-        let blocked = |(name, blocked)| Write::Blocked { name, blocked, reason: String::new() };
+        let blocked = |(name, reason): (String, Option<String>)| Write::Blocked {
+            name,
+            blocked: reason.is_some(),
+            reason: reason.unwrap_or_default(),
+        };
         writes.extend(changes.blocked.into_iter().map(blocked));
         let entries = changes.entries.iter().filter_map(|id| jobs.get(*id));
         writes.extend(entries.map(|job| Write::Job(job.entry().clone())));
@@ -97,7 +129,14 @@ impl Changes {
             let change = jobs.change(id, |job| job.counting_mut()?.take_change(cross))??;
             Some(Write::Coverage { job: id, cross, change })
         }));
-        let Self { comparisons, messages, plans, losses, .. } = changes;
-        Effects { writes, comparisons, messages, plans, losses }
+        let again = changes.second_counts.into_iter();
+        writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
+        writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
+        let Self { comparisons, mut draws, messages, plans, losses, findings, .. } = changes;
+        if !comparisons.is_empty() {
+            // What comes of these is not written yet: records would be drawn that they confirm. The next tick asks again.
+            draws.clear();
+        }
+        Effects { writes, comparisons, draws, messages, plans, losses, findings }
     }
 }

@@ -22,7 +22,8 @@ use crate::events::submissions::SubmissionRefusal;
 use crate::jobs::restore::RestoreError;
 use crate::ledger::Ledger;
 use crate::note::Note;
-use crate::store::{Recorded, Stored, Write};
+use crate::store::draw::{Draw, Drawn, Recorded};
+use crate::store::{Stored, Write};
 
 /// The state of a coordinator.
 #[derive(Debug)]
@@ -84,6 +85,9 @@ pub struct Due {
     pub plans: Vec<WantedPlan>,
     /// To be looked up, and the answers given to [`Core::compared`]. There is another batch after that.
     pub comparisons: Vec<Comparison>,
+    /// To be looked up, and the answers given to [`Core::drawn`]. There is another batch after that. One that can't be
+    /// answered now is asked for again.
+    pub draws: Vec<Draw>,
 }
 
 impl Core {
@@ -117,6 +121,7 @@ impl Core {
     /// whether whoever runs this is doing something himself that goes on with time.
     #[must_use]
     pub fn next_tick(&self, is_busy: bool) -> Option<Duration> {
+        let is_busy = is_busy || self.ledger.is_drawing();
         let is_ticking = is_busy || self.ledger.has_workers();
         is_ticking.then(|| self.clock.next_tick(is_busy || self.ledger.has_leases()))
     }
@@ -156,6 +161,11 @@ impl Core {
     /// Somebody gives a job up.
     pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), UnknownJob>> {
         Sealed(self.ledger.cancel(self.now(), job))
+    }
+
+    /// A certificate of a job is out. The answer is whether the job is done, so that there can be one.
+    pub fn exported(&mut self, job: JobId) -> Sealed<bool> {
+        Sealed(self.ledger.exported(job))
     }
 
     /// Somebody changes how a job is served.
@@ -274,17 +284,21 @@ impl Core {
 
     /// What is to be written since the last batch, and what follows. No other is taken until that one is written.
     pub fn take_batch(&mut self) -> Batch {
-        let Effects { writes, comparisons, messages, plans, losses } = self.ledger.take_effects();
+        let Effects { writes, comparisons, draws, messages, plans, losses, findings } =
+            self.ledger.take_effects();
         self.notes.extend(losses.into_iter().map(Note::Lost));
-        Batch { writes, due: Due { durable: Durable(()), messages, plans, comparisons } }
+        self.notes.extend(findings.into_iter().map(Note::Found));
+        Batch { writes, due: Due { durable: Durable(()), messages, plans, comparisons, draws } }
     }
 
     /// The answer to a comparison: what the record of exactly this span says, if there is one.
-    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
-        if let Some(recorded) = recorded.filter(|recorded| recorded.count != comparison.count) {
-            self.notes.push(Note::Disputed { comparison: comparison.clone(), recorded: recorded.clone() });
-        }
+    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Recorded>) {
         self.ledger.compared(comparison, recorded);
+    }
+
+    /// The answer to a [`Draw`].
+    pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
+        self.ledger.drawn(draw, drawn);
     }
 
     /// The sessions that are closed since the last call: nothing more is to be sent in them.

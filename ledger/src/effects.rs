@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use queens_messages::{JobId, Name, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Count, Method, Pass, Span};
+use queens_solver::{BoardSize, Method, Pass};
 
-use crate::store::Write;
+use crate::store::draw::{Draw, Recorded};
+use crate::store::{SecondCount, Verdict, Write};
 
 /// What a ledger wants done, in this order: the writes made durable; then messages sent and plans made.
 #[derive(Debug, Default)]
@@ -14,12 +15,40 @@ pub struct Effects {
     pub writes: Vec<Write>,
     /// To be looked up, and the answers given to [`Ledger::compared`](crate::Ledger::compared).
     pub comparisons: Vec<Comparison>,
+    /// To be looked up, and the answers given to [`Ledger::drawn`](crate::Ledger::drawn). One that can't be answered is
+    /// asked for again.
+    pub draws: Vec<Draw>,
     /// To be sent once the writes are durable.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to be made, and given to [`Ledger::planned`](crate::Ledger::planned).
     pub plans: Vec<WantedPlan>,
     /// To be told to people.
     pub losses: Vec<Loss>,
+    /// The same.
+    pub findings: Vec<Finding>,
+}
+
+/// What came out when records were counted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// A count of a span contradicts its record.
+    Disputed {
+        /// The job.
+        job: JobId,
+        /// The count.
+        second: SecondCount,
+        /// The record, and what else is known of it.
+        recorded: Box<Recorded>,
+    },
+    /// Two names agree on a span, against another count of it.
+    Decided {
+        /// The job.
+        job: JobId,
+        /// What was decided.
+        verdict: Verdict,
+        /// Whether the name that lost is blocked for it, and was not before.
+        is_blocked: bool,
+    },
 }
 
 /// A plan that a job waits for.
@@ -51,10 +80,8 @@ pub struct Loss {
 pub struct Comparison {
     /// The job.
     pub job: JobId,
-    /// What was counted again.
-    pub span: Span,
     /// What it counted to this time.
-    pub count: Count,
-    /// The name of the worker that counted it this time.
-    pub name: Name,
+    pub second: SecondCount,
+    /// Whether that may confirm a record: not if its worker's program knows nothing of records being counted again.
+    pub may_confirm: bool,
 }

@@ -4,6 +4,7 @@ pub(crate) mod failures;
 pub(crate) mod jobs;
 pub(crate) mod notices;
 pub(crate) mod operators;
+pub(crate) mod recounts;
 pub(crate) mod refusal;
 pub(crate) mod reports;
 pub(crate) mod sessions;

@@ -4,5 +4,7 @@ pub(crate) mod agreement;
 pub(crate) mod counting;
 pub(crate) mod failed;
 pub(crate) mod job;
+pub(crate) mod recounts;
 pub(crate) mod register;
 pub(crate) mod restore;
+pub(crate) mod standing;

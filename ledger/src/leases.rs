@@ -3,4 +3,5 @@
 pub(crate) mod former;
 pub(crate) mod live;
 pub(crate) mod register;
+pub(crate) mod sums;
 pub(crate) mod tokens;

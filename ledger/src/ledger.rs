@@ -32,7 +32,8 @@ use crate::jobs::restore::RestoreError;
 use crate::leases::tokens::Tokens;
 use crate::pace::Paces;
 use crate::status::{self, CrossStatus};
-use crate::store::{Recorded, Stored};
+use crate::store::Stored;
+use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::workers::worker::Worker;
 
 /// The state of all jobs, workers and leases of one coordinator.
@@ -50,11 +51,11 @@ impl Ledger {
     /// If a job was made under another decomposition or contradicts its plan.
     pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
         let mut book = Book::new(Tokens::new(stored.first_epoch, stored.epoch));
-        for text in stored.blocked.into_keys() {
+        for (text, reason) in stored.blocked {
             match text.parse() {
-                Ok(name) => _ = book.block(&name),
+                Ok(name) => _ = book.block(&name, &reason),
                 // It keeps nobody away: no worker can have it any more.
-                Err(InvalidName) => book.changes().block(text, false),
+                Err(InvalidName) => book.changes().block(text, None),
             }
         }
         let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
@@ -98,10 +99,20 @@ impl Ledger {
         jobs::cancel(&mut self.book, now, id)
     }
 
+    /// A certificate of a job is out. Returns whether the job is done, so that there can be one.
+    pub fn exported(&mut self, id: JobId) -> bool {
+        jobs::exported(&mut self.book, id)
+    }
+
     /// The answer to a [`Comparison`]: what the record of exactly this span says, if there is one. Only another
     /// worker's count confirms it.
-    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
+    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Recorded>) {
         jobs::compared(&mut self.book, comparison, recorded);
+    }
+
+    /// The answer to a [`Draw`].
+    pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
+        jobs::drawn(&mut self.book, draw, drawn);
     }
 
     /// Stops a job for now: its workers report what they have in hand and get no more of it.
@@ -257,7 +268,7 @@ impl Ledger {
 
     /// Names of workers that get no leases.
     pub fn blocked(&self) -> impl Iterator<Item = &Name> {
-        self.book.workers().blocked().iter()
+        self.book.workers().blocked().keys()
     }
 
     /// All workers that are connected or may come back.
@@ -277,6 +288,12 @@ impl Ledger {
     #[must_use]
     pub fn has_workers(&self) -> bool {
         self.book.workers().len() > 0
+    }
+
+    /// Whether records are yet to be drawn to be counted again.
+    #[must_use]
+    pub fn is_drawing(&self) -> bool {
+        self.book.jobs().first_to_draw().is_some()
     }
 
     /// Whether something is being counted.

@@ -5,9 +5,8 @@ use std::time::Duration;
 use queens_messages::{Failure, JobId, Name, Submission, WorkerId};
 use queens_solver::Method;
 
-use crate::effects::{Comparison, Loss};
+use crate::effects::{Finding, Loss};
 use crate::events::operators::{JobChange, WorkerChange};
-use crate::store::Recorded;
 
 /// Something has happened that people may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,13 +84,8 @@ pub enum Note {
         /// What it said.
         failure: Failure,
     },
-    /// Two counts of a span contradict each other.
-    Disputed {
-        /// The second one.
-        comparison: Comparison,
-        /// The first one.
-        recorded: Recorded,
-    },
+    /// Something came out when records were counted again.
+    Found(Finding),
     /// Nobody was listened to for so long, which does not count as anybody's silence.
     StoodStill(Duration),
 }

@@ -1,8 +1,12 @@
 //! What a ledger tells about itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use queens_messages::{InHand, JobId, JobState, JobStatus, TimeLeft, WorkerId, WorkerState, WorkerStatus};
+use queens_messages::{
+    InHand, JobId, JobState, JobStatus, Name, Recounting, Share, TimeLeft, WorkerId, WorkerState,
+    WorkerStatus,
+};
 use queens_solver::{Method, Plan};
 
 use crate::book::Book;
@@ -81,7 +85,9 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if !job.doubt().is_nothing() => JobState::Disputed,
+        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(job, n_workers)) => {
+            JobState::Disputed
+        }
         Phase::Active if job.is_complete() => JobState::Verifying,
         Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(book, c)) => {
             JobState::Failed
@@ -91,7 +97,11 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         Phase::Done => JobState::Done,
         Phase::Cancelled => JobState::Cancelled,
     };
-    let waits_for = (state == JobState::Queued).then(|| waits_for(book, job.method()));
+    let waits_for = match state {
+        JobState::Queued => Some(waits_for(book, job.method())),
+        JobState::Verifying | JobState::Disputed if n_workers == 0 => waits_for_whom(book, job),
+        _ => None,
+    };
     let failed = job.counting().map(Counting::failed);
     let time_left = match state {
         JobState::Done => Some(TimeLeft::default()),
@@ -106,6 +116,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
         n_verified: entry.n_verified,
         n_disputed: entry.n_disputed,
+        recounting: recounting(job),
         created_ms: entry.created_ms,
         started_ms: entry.started_ms,
         finished_ms: entry.finished_ms,
@@ -135,6 +146,69 @@ fn waits_for(book: &Book, method: Method) -> String {
     } else {
         "its turn: the workers that can count it are at other jobs".to_owned()
     }
+}
+
+/// How far a job is with what is counted again.
+fn recounting(job: &Job) -> Recounting {
+    let recounts = job.recounts();
+    // What is not drawn yet is about the share of all.
+    let share = u128::from(job.entry().terms.recount.ppm());
+    let expected = job.progress().work.saturating_mul(share) / u128::from(Share::ALL.ppm());
+    let is_known = recounts.are_known() || !job.is_open();
+    Recounting {
+        n_open: recounts.len() as u64,
+        work_left: if is_known { recounts.work() } else { recounts.work().max(expected) },
+        n_cases: recounts.n_cases() as u64,
+        n_records: recounts.n_seen(),
+    }
+}
+
+/// Cases of a job that are looked at to tell what becomes of it.
+const MOST_LOOKS: usize = 64;
+
+/// Whether there is a span of which all counts differ, three at least, and nobody here who could count it again.
+fn is_disputed(book: &Book, job: &Job) -> bool {
+    let useful = book.workers().readiness(job.method()).useful_names();
+    let mut cases = job.recounts().cases().take(MOST_LOOKS);
+    cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
+}
+
+/// Whether the passes of a job differ, and nobody counts again what they differ in.
+fn is_doubted(job: &Job, n_workers: usize) -> bool {
+    !job.doubt().is_nothing() && n_workers == 0
+}
+
+/// What a job waits for of which nobody counts again what is to be counted again.
+fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
+    let other = book.passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = other.and_then(|pass| book.jobs().get(pass)).filter(|pass| !pass.is_complete());
+    if let Some(other) = other.filter(|_| job.recounts().are_done()) {
+        let which = if job.second() == Some(other.id()) { "second" } else { "first" };
+        return Some(format!("its {which} pass, job {}", other.id()));
+    }
+    let others = |names: &BTreeSet<Name>| {
+        names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
+    };
+    if let Some(case) = job.recounts().cases().find(|case| case.n_different() > 2) {
+        return Some(format!(
+            "a worker under another name than {}: their counts of {} all differ, and two names have to agree; look \
+             whether the machines are sound, and start one whose name is another",
+            others(&case.barred()),
+            case.span()
+        ));
+    }
+    let barred = job.recounts().barred().next()?;
+    let readiness = book.workers().readiness(job.method());
+    let can = readiness.useful_names().keys().any(|name| !barred.contains(name));
+    if can {
+        return Some("its turn: the workers that can count it again are at other jobs".to_owned());
+    }
+    Some(format!(
+        "a worker under another name than {} that can count by {}: nobody's count is confirmed by its own name, nor \
+         by workers of older versions",
+        others(barred),
+        job.method()
+    ))
 }
 
 /// Whether what is left of a job that nobody works on has failed on all who could count it.

@@ -1,17 +1,22 @@
 //! What is kept of a coordinator's jobs, and the trait for keeping it.
 
+pub mod draw;
 pub mod memory;
+
+mod record;
+
+pub use self::record::{MAX_COUNT, MAX_DURATION, Record, SecondCount, Source, Verdict};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, Name, Priority, Terms};
-use queens_solver::{BoardSize, Choice, Count, Method, Span};
+use queens_messages::{JobId, Priority, Terms};
+use queens_solver::{BoardSize, Choice, Method, Span};
 use thiserror::Error;
 
 use crate::intervals::{Extent, Intervals};
+use crate::store::draw::{Draw, Drawn, Recorded};
 
 /// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
 pub trait Store: Send {
@@ -34,15 +39,12 @@ pub trait Store: Send {
     /// # Errors
     /// If the records can't be read.
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
-}
 
-/// What the record of a span says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    /// What was counted.
-    pub count: Count,
-    /// The name of the worker that counted it.
-    pub name: Name,
+    /// The next records that are wanted to be counted again, of [some](draw::MOST_SEEN) that are looked at.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError>;
 }
 
 /// Why a store can't be used or didn't do what it was asked for.
@@ -120,6 +122,8 @@ pub struct StoredJob {
     pub choices: Option<Vec<Choice>>,
     /// What is recorded of its crosses; crosses without records may be absent.
     pub coverage: Vec<(u32, Coverage)>,
+    /// Whether some of it was counted again.
+    pub has_second_counts: bool,
 }
 
 /// What is said of a job as a whole.
@@ -252,72 +256,6 @@ pub struct CoverageChange {
     pub solutions: u128,
     /// Their nodes.
     pub nodes: u128,
-}
-
-/// A counted span: the smallest piece of evidence for a total.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// What was counted.
-    pub span: Span,
-    /// What it counts to; neither number exceeds [`MAX_COUNT`].
-    pub count: Count,
-    /// How long one thread took.
-    pub duration: Duration,
-    /// The lease it was counted under.
-    pub lease: LeaseId,
-    /// Who counted it, and with what.
-    pub source: Arc<Source>,
-}
-
-/// The largest solutions or nodes of one record: what a signed 64-bit column holds.
-pub const MAX_COUNT: u64 = i64::MAX as u64;
-
-/// The longest duration of one record, a century: far below what a signed 64-bit column holds in microseconds.
-pub const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-
-/// Who counted a span, and with what.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Source {
-    /// The worker's name.
-    pub name: Name,
-    /// The version of its program.
-    pub build: Name,
-    /// Its kernel.
-    pub kernel: Name,
-}
-
-/// A further count of a recorded span.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SecondCount {
-    /// What was counted: all of a record.
-    pub span: Span,
-    /// What it counts to; neither number exceeds [`MAX_COUNT`].
-    pub count: Count,
-    /// How long one thread took.
-    pub duration: Duration,
-    /// Who counted it, and with what.
-    pub source: Arc<Source>,
-    /// When it was reported, in milliseconds since 1970.
-    pub at_ms: u64,
-}
-
-/// What was decided about a span of which there were different counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The span.
-    pub span: Span,
-    /// Numbers the verdicts on it from 0.
-    pub number: u32,
-    /// When it was found, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// What two names have counted.
-    pub count: Count,
-    /// One of them.
-    pub source: Arc<Source>,
-    /// What it was held against, and lost.
-    pub lost: Count,
-    /// Who had counted that.
-    pub lost_source: Arc<Source>,
 }
 
 /// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.

@@ -10,6 +10,7 @@ mod message;
 mod name;
 pub mod plain;
 mod priority;
+mod recounting;
 mod speed;
 mod status;
 mod terms;
@@ -24,6 +25,7 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
+pub use recounting::{Recounting, bound};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,

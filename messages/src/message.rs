@@ -14,8 +14,8 @@ pub const MOST_THREADS: u32 = 4096;
 /// What a worker says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToCoordinator {
-    /// Who it is; the first message of a session, sent once.
-    Hello(Hello),
+    /// Who it is; the first message of a session, sent once. Boxed, as queues reserve room for the largest message.
+    Hello(Box<Hello>),
     /// What it has counted, and that it is alive.
     Report(Report),
     /// It can't count a span. Said before the report that ends the span's lease.
@@ -43,6 +43,9 @@ pub struct Hello {
     pub decomposition: u32,
     /// The same for the halves; `None` if it can't count by them.
     pub halves: Option<HalvesSkill>,
+    /// A number that workers on one machine have in common, and others hardly; `None` if its program is of before
+    /// records were counted again, which it may not do.
+    pub machine: Option<u64>,
     /// Leases it goes on with.
     pub held: Vec<Held>,
 }

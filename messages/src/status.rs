@@ -8,6 +8,7 @@ use crate::fraction::Fraction;
 use crate::id::{JobId, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
+use crate::recounting::Recounting;
 use crate::speed::MethodSpeeds;
 use crate::terms::Terms;
 use crate::time_left::TimeLeft;
@@ -139,6 +140,8 @@ pub struct JobStatus {
     pub n_verified: u64,
     /// Recorded spans that a second count has contradicted.
     pub n_disputed: u64,
+    /// How far it is with what is counted again.
+    pub recounting: Recounting,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
     /// When it was first counted; `None` if it has not been, or nobody has kept it.
@@ -185,6 +188,7 @@ impl JobStatus {
             n_workers: 0,
             n_verified: 0,
             n_disputed: 0,
+            recounting: Recounting::default(),
             created_ms: 0,
             started_ms: None,
             finished_ms: None,

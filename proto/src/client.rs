@@ -6,4 +6,4 @@ mod operator;
 
 pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
-pub use operator::{Changes, Operator};
+pub use operator::{Changes, Operator, Pieces};

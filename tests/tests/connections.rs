@@ -230,6 +230,7 @@ fn hello(worker: u64, text: &str) -> Hello {
         speed: Speed::try_from(1e6).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
+        machine: Some(1),
         held: Vec::new(),
     }
 }
@@ -239,7 +240,7 @@ type ToSession = mpsc::Sender<pb::WorkerMessage>;
 /// A session that has begun with a Hello.
 async fn session(channel: Channel, hello: Hello) -> (ToSession, Streaming<pb::CoordinatorMessage>) {
     let (to_coordinator, messages) = mpsc::channel(4);
-    to_coordinator.send(ToCoordinator::Hello(hello).into()).await.expect("it is open");
+    to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
     let session = WorkersClient::new(channel).session(ReceiverStream::new(messages)).await;
     (to_coordinator, session.expect("a session").into_inner())
 }
@@ -315,7 +316,7 @@ async fn lasting_session(channel: Channel, hello: Hello) -> Streaming<pb::Coordi
     let first = tokio::time::Instant::now() + SIGN_OF_LIFE;
     let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));
     let alive = alive.map(|_| ToCoordinator::Report(Report::default()));
-    let messages = tokio_stream::iter([ToCoordinator::Hello(hello)]).chain(alive);
+    let messages = tokio_stream::iter([ToCoordinator::Hello(Box::new(hello))]).chain(alive);
     let messages = messages.map(pb::WorkerMessage::from);
     WorkersClient::new(channel).session(messages).await.expect("a session").into_inner()
 }

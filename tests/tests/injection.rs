@@ -87,6 +87,7 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 #[tonic::async_trait]
 impl Jobs for Liar {
     type WatchStream = Answers<pb::Job>;
+    type ExportStream = Answers<pb::CertificatePiece>;
 
     async fn submit(&self, _: Request<pb::SubmitRequest>) -> Result<Response<pb::SubmitResponse>, Status> {
         self.answer(pb::SubmitResponse { job: 1, method: pb::Method::Search.into(), terms: None })
@@ -160,6 +161,12 @@ impl Jobs for Liar {
         _: Request<pb::WorkersRequest>,
     ) -> Result<Response<pb::WorkersResponse>, Status> {
         self.answer(pb::WorkersResponse { workers: 1 })
+    }
+
+    async fn export(&self, _: Request<pb::GetRequest>) -> Result<Response<Self::ExportStream>, Status> {
+        let pieces: Self::ExportStream =
+            Box::pin(tokio_stream::iter([Ok(pb::CertificatePiece { bytes: ODD.into() })]));
+        self.answer(pieces)
     }
 
     async fn list_contributions(

@@ -68,11 +68,10 @@ impl KillTimes {
     fn longest_ms(&self, share: f64, n_kills_left: u64) -> u64 {
         // What that promises is halved at the last kill: the best run so far was not the best there can be.
         let fair_ms = (1.0 - share) / self.share_per_ms / (n_kills_left + 2) as f64;
-        // A machine so slow that nothing gets done gets more time.
-        let fair_ms = fair_ms + (50 * self.n_barren) as f64;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is clamped fits")]
         let fair_ms = fair_ms.clamp(2.0 * SHORTEST_MS as f64, LONGEST_MS as f64) as u64;
-        fair_ms
+        // A machine so slow that nothing gets done gets more time.
+        fair_ms + 50 * self.n_barren
     }
 
     fn learn(&mut self, gain: f64, delay_ms: u64) {

@@ -304,9 +304,10 @@ impl Worker {
             speed: Speed::try_from(1e9).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             halves: None,
+            machine: Some(1),
             held: Vec::new(),
         };
-        to_coordinator.send(ToCoordinator::Hello(hello).into()).await.expect("it is open");
+        to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
         let answers = client.session(ReceiverStream::new(messages)).await.expect("a session");
         Self {
             n_threads,

@@ -17,8 +17,9 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, grpc, unthreaded};
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_ledger::store::{Store, StoreError, Stored, Write};
 use queens_messages::{JobId, JobState, JobStatus, Submission};
 use queens_proto::client::endpoint;
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
@@ -91,6 +92,10 @@ impl Store for Disk {
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         self.store().find(job, span)
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        self.store().draw(draw)
     }
 }
 

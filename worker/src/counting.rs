@@ -91,9 +91,9 @@ mod tests {
     fn session(desk: &SharedDesk, leases: Vec<Lease>) -> WorkerSession {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
-        let (speed, halves) = (1.into(), None);
-        let identity =
-            Identity { worker, name: name(), build: name(), kernel: name(), n_threads, speed, halves };
+        let (speed, halves, machine) = (1.into(), None, 1);
+        let (build, kernel) = (name(), name());
+        let identity = Identity { worker, name: name(), build, kernel, n_threads, speed, halves, machine };
         let mut session = WorkerSession::new(identity);
         desk.at(|desk| {
             session.connect(Duration::ZERO, desk);

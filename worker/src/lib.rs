@@ -6,6 +6,7 @@
 mod config;
 mod counting;
 pub mod http;
+mod machine;
 mod metrics;
 pub mod remote;
 mod session;

@@ -16,6 +16,7 @@ use tracing::error;
 
 use crate::config::Config;
 use crate::counting;
+use crate::machine;
 use crate::metrics::{ChunkCounters, Metrics};
 use crate::session::{self, End};
 use crate::shared_desk::SharedDesk;
@@ -54,6 +55,7 @@ impl Worker {
             speed,
             // A unit of the halves' work takes a thread about as long as a node of the search.
             halves: Some(HalvesSkill { decomposition: Method::Halves.decomposition(), speed }),
+            machine: machine::number(),
         };
         Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })
     }

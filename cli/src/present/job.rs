@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus, Share};
+use queens_messages::{JobState, JobStatus, Recounting, Share, bound};
 
 use crate::present::numbers::{date, done_at, duration, percent, plural, range};
 
@@ -85,6 +85,22 @@ fn fundamental(job: &JobStatus) -> String {
     job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
 }
 
+/// How far a job is with what is counted again, and what that is worth.
+fn recounted(job: &JobStatus) -> String {
+    let Recounting { n_open, n_cases, n_records, .. } = job.recounting;
+    let cases = match n_cases {
+        0 => String::new(),
+        _ => format!(", of {n_cases} counts differ"),
+    };
+    let left = match job.state {
+        JobState::Done => String::new(),
+        JobState::Verifying | JobState::Disputed => format!(", {n_open} to be counted again{cases}"),
+        _ => ", when all is recorded".to_owned(),
+    };
+    let worth = bound(job.terms.recount, n_records).map(|bound| format!("\n              {bound}"));
+    format!("{} spans confirmed{left}{}", job.n_verified, worth.unwrap_or_default())
+}
+
 /// What `queens status` shows.
 pub(crate) fn describe(job: &JobStatus) -> String {
     let progress = &job.progress;
@@ -102,7 +118,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     let doubt = job.doubt.as_ref().map(|doubt| format!("\ndisputed      {doubt}")).unwrap_or_default();
     let recount = match job.terms.recount {
         Share::NOTHING => String::new(),
-        share => format!("\nrecount       {share} of the work"),
+        share => format!("\nrecount       {share} of the work: {}", recounted(job)),
     };
     let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
     let disputed = match job.n_disputed {

@@ -123,6 +123,11 @@ impl Busy {
         Self(bar)
     }
 
+    /// Something else goes on now.
+    pub(crate) fn say(&self, what: String) {
+        self.0.set_message(what);
+    }
+
     /// One part is done.
     pub(crate) fn step(&self) {
         self.0.inc(1);

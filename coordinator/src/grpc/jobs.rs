@@ -8,14 +8,15 @@ use queens_proto::convert::{InvalidMessage, told_terms, verify_more, worker_name
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
 use tokio::sync::mpsc;
-use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
 use super::lists;
-use super::refusal::{invalid_message, refused, stopped, unknown_job, unknown_page};
+use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::told::{find, told};
 use super::watch::watch;
+use crate::exports::NoExport;
 use crate::handle::Handle;
 
 /// The service that operators ask.
@@ -23,11 +24,14 @@ pub(super) struct JobsService {
     handle: Handle,
 }
 
+type PieceStream = Pin<Box<dyn Stream<Item = Result<pb::CertificatePiece, Status>> + Send>>;
+
 type JobStream = Pin<Box<dyn Stream<Item = Result<pb::Job, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl Jobs for JobsService {
     type WatchStream = JobStream;
+    type ExportStream = PieceStream;
 
     async fn submit(
         &self,
@@ -143,6 +147,19 @@ impl Jobs for JobsService {
         let contributions = contributions.map_err(|untold| Status::unavailable(untold.to_string()))?;
         let contributions = contributions.iter().map(pb::Contribution::from).collect();
         Ok(Response::new(pb::ListContributionsResponse { contributions }))
+    }
+
+    async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {
+        let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
+        let mut pieces = self.handle.export(job).map_err(|error| not_exported(&error))?;
+        // What can't be begun is refused before anything is sent.
+        let first = pieces.recv().await.transpose().map_err(|error| not_exported(&error))?;
+        let piece = |piece: Result<Vec<u8>, NoExport>| match piece {
+            Ok(bytes) => Ok(pb::CertificatePiece { bytes }),
+            Err(error) => Err(not_exported(&error)),
+        };
+        let stream = tokio_stream::iter(first.map(Ok)).chain(ReceiverStream::new(pieces)).map(piece);
+        Ok(Response::new(Box::pin(stream)))
     }
 
     async fn list_events(

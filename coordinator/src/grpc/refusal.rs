@@ -8,7 +8,9 @@ use queens_proto::page::UnknownPage;
 use tonic::Status;
 
 use crate::connections::Caller;
+use crate::exports::NoExport;
 use crate::handle::Stopped;
+use crate::store::certificate::ExportError;
 
 /// The address of who is at the other end of a connection, for the log.
 pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
@@ -21,6 +23,16 @@ pub(super) fn unknown_page(unknown: UnknownPage) -> Status {
 
 pub(super) fn unknown_job(id: JobId) -> Status {
     Status::not_found(format!("there is no job {id}"))
+}
+
+pub(super) fn not_exported(error: &NoExport) -> Status {
+    match error {
+        NoExport::Unkept | NoExport::Failed(ExportError::NotDone { .. } | ExportError::Second { .. }) => {
+            Status::failed_precondition(error.to_string())
+        }
+        NoExport::Failed(ExportError::Unknown(job)) => unknown_job(*job),
+        NoExport::Busy | NoExport::Failed(_) => Status::unavailable(error.to_string()),
+    }
 }
 
 pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {

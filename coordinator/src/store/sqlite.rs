@@ -11,6 +11,9 @@ mod contributions;
 mod counted_by;
 mod digest;
 mod directory;
+mod draw;
+mod export;
+mod export_body;
 mod fault;
 mod history;
 mod migrate;
@@ -23,30 +26,33 @@ mod tally;
 mod tampering;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod write;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use queens_messages::{JobId, Name};
-use queens_solver::{Count, Span};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use queens_messages::JobId;
+use queens_solver::Span;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::contributions::SqliteRecords;
-use self::digest::{BLOCKED_WORKER, EPOCH, JOB, RECORD};
+use self::digest::{BLOCKED_WORKER, EPOCH, JOB};
 use self::directory::Directory;
+use self::draw::Reader;
 use self::fault::Fault;
 use self::history::HistoryFile;
-use self::read::sql_integer;
 use self::write::Known;
 use super::history::History;
 use super::{Archive, Records};
-use queens_ledger::store::{Recorded, Store, StoreError, Stored, Write};
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::{Store, StoreError, Stored, Write};
 
 pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
 pub use self::counted_by::{CountedBy, counted_by};
-pub use self::directory::DATABASE;
+pub use self::directory::{DATABASE, check_database};
+pub use self::export::{Exported, export_to};
 pub use self::history::HISTORY;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
@@ -126,8 +132,17 @@ impl Store for SqliteStore {
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
-        find(&self.connection, &mut self.known, job, span)
+        let board = write::board(&self.connection, &mut self.known, job);
+        board
+            .and_then(|board| Reader::new(&self.connection, job, board).find(span))
             .map_err(|fault| fault.at(format_args!("record of job {job}, {span}")).of(self.directory.path()))
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        let board = write::board(&self.connection, &mut self.known, draw.job);
+        board
+            .and_then(|board| Reader::new(&self.connection, draw.job, board).draw(draw))
+            .map_err(|fault| fault.at(format_args!("records of job {}", draw.job)).of(self.directory.path()))
     }
 }
 
@@ -143,23 +158,4 @@ impl Archive for SqliteStore {
     fn history(&self) -> Option<Box<dyn History>> {
         self.keeps_history.then(|| Box::new(HistoryFile::of(self.directory.clone())) as Box<dyn History>)
     }
-}
-
-fn find(
-    connection: &Connection,
-    known: &mut Known,
-    job: JobId,
-    span: Span,
-) -> Result<Option<Recorded>, Fault> {
-    let board = write::board(connection, known, job)?;
-    let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else { return Ok(None) };
-    let mut statement =
-        read::select(connection, &RECORD, "WHERE job = ?1 AND cross = ?2 AND first = ?3 AND until = ?4")?;
-    let mut rows = statement.query(params![sql_integer("job", job.0)?, span.cross(), from, to])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let place = format!("record of job {job}, {span}");
-    RECORD.verify(row, Some(board), &place)?;
-    let (solutions, nodes) = (read::integer(row, "solutions", &place)?, read::integer(row, "nodes", &place)?);
-    let worker = read::worker(connection, read::integer(row, "source", &place)?)?;
-    Ok(Some(Recorded { count: Count { solutions, nodes }, name: Name::of_any(&worker) }))
 }

@@ -97,8 +97,12 @@ impl Board {
             store.commit(&effects.writes).map_err(later)?;
             seen(status.fraction());
             for comparison in &effects.comparisons {
-                let recorded = store.find(comparison.job, comparison.span).map_err(later)?;
-                ledger.compared(comparison, recorded.as_ref());
+                let recorded = store.find(comparison.job, comparison.second.span).map_err(later)?;
+                ledger.compared(comparison, recorded);
+            }
+            for draw in &effects.draws {
+                let drawn = store.draw(draw).map_err(later)?;
+                ledger.drawn(draw, drawn);
             }
             if status.state == JobState::Done || status.fraction() >= share {
                 return Ok(status);
@@ -140,6 +144,7 @@ impl Board {
                 decomposition: Method::Halves.decomposition(),
                 speed: Speed::try_from(self.speed()).expect("a speed"),
             }),
+            machine: Some(1),
             held: Vec::new(),
         };
         ledger.connect(Duration::ZERO, hello).expect("in order");

@@ -36,11 +36,14 @@ pub(crate) fn fail(
     if failed.is_empty() {
         return Ok(true);
     }
+    let again = book.change_lease(id, |lease| lease.give_up_again(span)).flatten();
     let too_many_spans = book.change_job(job, |job| {
         let reason = format!("{name} failed on {span}: {reason}");
-        job.counting_mut().is_some_and(|counting| counting.fail_on(worker, failed, &tried, reason))
+        let (recounts, counting) = job.recounting_mut()?;
+        again.into_iter().for_each(|record| recounts.fail(record, name.clone()));
+        Some(counting.fail_on(worker, failed, &tried, reason))
     });
-    let too_many_spans = too_many_spans.unwrap_or(false);
+    let too_many_spans = too_many_spans.flatten().unwrap_or(false);
     let is_useless = book.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
     if is_useless == Some(true) {
         book.take_back_all(worker);

@@ -9,13 +9,14 @@ use thiserror::Error;
 
 use crate::book::Book;
 use crate::effects::{Comparison, WantedPlan};
+use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
-use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
-use crate::store::{Phase, Recorded, StoredJob};
+use crate::store::draw::{Draw, Drawn, Recorded};
+use crate::store::{Phase, StoredJob};
 
 /// A job that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -76,44 +77,77 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
             close(book, pass, Phase::Cancelled);
         }
         if first != id {
-            book.change_job(first, |job| {
-                job.set_second(None);
-                job.set_doubt(Doubt::Nothing);
-            });
+            book.change_job(first, |job| job.set_second(None));
             finish_if_complete(book, first);
         }
     }
     Ok(())
 }
 
-pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<&Recorded>) {
-    let Some(recorded) = recorded else { return };
-    let agrees = recorded.count == comparison.count;
-    if agrees && recorded.name == comparison.name {
-        return;
+/// A certificate of a job is out: what it says stands. Returns whether the job is done, so that there can be one.
+pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
+    let Some(job) = book.jobs().get(id).filter(|job| job.phase() == Phase::Done) else { return false };
+    if job.entry().terms.exported_ms.is_none() {
+        book.note_exported(id);
+        book.changes().change_entry(id);
     }
-    book.change_job(comparison.job, |job| job.note_comparison(agrees));
-    book.changes().change_entry(comparison.job);
+    true
 }
 
-/// Ends a job of which everything is recorded. If it is counted twice, both passes end when both are complete and agree.
+pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
+    recounts::compared(book, comparison, recorded);
+    finish_if_complete(book, comparison.job);
+    feed(book);
+}
+
+pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
+    recounts::drawn(book, draw, drawn);
+    finish_if_complete(book, draw.job);
+    feed(book);
+}
+
+/// Ends a job of which everything is recorded and nothing is left to be counted again. If it is counted twice, both
+/// passes end when that is so of both and they agree.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
     let passes = book.passes(id);
-    let jobs = || passes.iter().filter_map(|pass| book.jobs().get(*pass));
-    if !jobs().any(Job::is_active) || !jobs().all(Job::is_complete) {
+    let is_verifying = |book: &Book, pass: &JobId| book.jobs().get(*pass).is_some_and(Job::is_verifying);
+    if !passes.iter().any(|pass| is_verifying(book, pass)) {
         return;
     }
-    let counted: Vec<&Counting> = jobs().filter_map(Job::counting).collect();
-    let doubt = match counted[..] {
-        [first, second] => Doubt::between(first, second),
-        _ => Doubt::Nothing,
+    passes.iter().for_each(|&pass| recounts::begin(book, pass));
+    if !passes.iter().all(|pass| book.jobs().get(*pass).is_some_and(Job::is_complete)) {
+        return;
+    }
+    compare_passes(book, &passes);
+    let is_checked = |pass: &JobId| {
+        let job = book.jobs().get(*pass);
+        job.is_some_and(|job| job.doubt().is_nothing() && (!job.is_active() || job.recounts().are_done()))
     };
-    let is_done = doubt.is_nothing();
-    for pass in passes {
-        book.change_job(pass, |job| job.set_doubt(doubt.clone()));
-        if is_done && book.jobs().get(pass).is_some_and(Job::is_active) {
+    if passes.iter().all(is_checked) {
+        for pass in passes.into_iter().filter(|pass| is_verifying(book, pass)).collect::<Vec<_>>() {
             close(book, pass, Phase::Done);
         }
+    }
+}
+
+/// Compares two passes that are complete, unless nothing has changed since that was done. What they differ in is to be
+/// counted again in both.
+fn compare_passes(book: &mut Book, passes: &[JobId]) {
+    let &[first, second] = passes else { return };
+    let (Some(one), Some(other)) = (book.counting(first), book.counting(second)) else { return };
+    let state = (one.n_changes(), other.n_changes());
+    if book.jobs().get(first).is_some_and(|job| job.compared() == Some(state)) {
+        return;
+    }
+    let doubt = Doubt::between(one, other);
+    for (&pass, plan) in passes.iter().zip([one.plan().clone(), other.plan().clone()]) {
+        book.change_job(pass, |job| job.set_doubt(doubt.clone(), state));
+        let crosses = match &doubt {
+            Doubt::Nothing => Vec::new(),
+            Doubt::Crosses(crosses) => crosses.clone(),
+            Doubt::Total => (0..).take(plan.parts().len()).collect(),
+        };
+        crosses.into_iter().for_each(|cross| recounts::doubt(book, pass, cross));
     }
 }
 

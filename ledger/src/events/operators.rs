@@ -7,8 +7,8 @@ use queens_solver::Method;
 use thiserror::Error;
 
 use crate::book::Book;
-use crate::events::notices;
 use crate::events::submissions::{NoSecondPass, TooManyJobs};
+use crate::events::{notices, recounts};
 use crate::jobs::job::Job;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::{preempt, recall_what_is_in_the_way};
@@ -161,8 +161,8 @@ pub(crate) fn drain(book: &mut Book, now: Duration, name: &Name) -> Result<usize
 pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
     book.advance(now);
     let named = book.workers().named(name);
-    if book.block(name) {
-        book.changes().block(name.to_string(), true);
+    if book.block(name, "") {
+        book.changes().block(name.to_string(), Some(String::new()));
         for &worker in &named {
             book.forget_failures_of(worker);
             book.recall_all(&book.leases_of(worker));
@@ -176,8 +176,12 @@ pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
 pub(crate) fn unblock(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
     book.advance(now);
     let named = book.workers().named(name);
+    let was_suspect = book.workers().suspects().contains(name);
     if book.unblock(name) {
-        book.changes().block(name.to_string(), false);
+        book.changes().block(name.to_string(), None);
+        if was_suspect {
+            recounts::clear(book);
+        }
         for &worker in &named {
             book.changes().send(worker, notices::unblocked(name));
         }

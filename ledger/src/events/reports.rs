@@ -10,12 +10,13 @@ use queens_solver::Span;
 use crate::book::Book;
 use crate::effects::Comparison;
 use crate::events::jobs::finish_if_complete;
+use crate::events::recounts;
 use crate::events::refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::leases::live::LiveLease;
 use crate::records::can_be_recorded;
 use crate::schedule::feed::feed;
-use crate::store::{Phase, Record, Source};
+use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
 
 /// What became of a reported span.
@@ -23,6 +24,8 @@ use crate::work::work_of;
 pub enum SpanOutcome {
     /// It was new and is part of the total.
     Recorded,
+    /// It was granted to be counted again, and was.
+    CountedAgain,
     /// It was granted to two workers, and the other one was faster. If it repeats a record exactly, the two are
     /// compared. The total is unchanged.
     Repeated,
@@ -47,7 +50,7 @@ pub(crate) fn report(
     report.deltas.iter().try_for_each(|delta| check(book, delta))?;
     let outcomes: Vec<SpanOutcome> =
         report.deltas.iter().map(|delta| record(book, worker, delta, &source)).collect();
-    if outcomes.contains(&SpanOutcome::Recorded) {
+    if outcomes.iter().any(|it| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain)) {
         book.change_worker(worker, |worker| worker.forgive());
     }
     for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
@@ -98,7 +101,12 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
     }
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let method = job.method();
+    let is_again = book.leases().get(lease).is_some_and(LiveLease::counts_again);
     let is_granted = report_on(book, worker, delta, work);
+    if is_again && is_granted.is_some() {
+        recounts::count(book, worker, delta, source);
+        return SpanOutcome::CountedAgain;
+    }
     if phase == Phase::Cancelled {
         return SpanOutcome::Discarded;
     }
@@ -115,14 +123,19 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
             SpanOutcome::Discarded
         }
         (Some(_), Overlap::Whole) => {
-            let name = source.name.clone();
-            book.changes().compare(Comparison { job: id, span, count: delta.count, name });
+            let may_confirm = book.workers().get(worker).is_some_and(|worker| worker.machine().is_some());
+            let (source, at_ms) = (Arc::clone(source), book.date_ms());
+            let second = SecondCount { span, count: delta.count, duration: delta.duration, source, at_ms };
+            book.changes().compare(Comparison { job: id, second, may_confirm });
             SpanOutcome::Repeated
         }
         (Some(_), Overlap::None) => {
             book.change_job(id, |job| job.counting_mut().map(|it| it.record(span, delta.count)));
             let (nodes, duration) = (delta.count.nodes, delta.duration);
-            book.change_worker(worker, |worker| worker.note_recorded(method, work, nodes, duration));
+            book.change_worker(worker, |worker| {
+                worker.note_counted(method, work, nodes, duration);
+                worker.note_recorded();
+            });
             write_record(book, worker, delta, source);
             SpanOutcome::Recorded
         }

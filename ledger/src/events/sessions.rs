@@ -27,8 +27,9 @@ pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<()
         adopt(book, id, held);
     }
     recall_what_is_in_the_way(book, id);
-    if book.workers().blocked().contains(&hello.name) {
-        book.changes().send(id, notices::blocked(&hello.name));
+    if let Some(reason) = book.workers().blocked().get(&hello.name) {
+        let notice = notices::of_block(&hello.name, reason);
+        book.changes().send(id, notice);
     }
     if is_draining {
         book.changes().send(id, ToWorker::Drain);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use queens_messages::WorkerId;
 
 use crate::book::Book;
+use crate::events::recounts::draw;
 use crate::events::sessions::give_up_silent;
 use crate::schedule::feed::feed;
 use crate::schedule::overdue::take_back_overdue;
@@ -17,6 +18,7 @@ pub(crate) fn tick(book: &mut Book, now: Duration) -> Vec<WorkerId> {
     let silent = give_up_silent(book);
     book.forget_old();
     take_back_overdue(book);
+    draw(book);
     feed(book);
     preempt(book);
     share_tails(book);

@@ -27,6 +27,8 @@ pub(crate) struct Counting {
     free: SpanSet,
     failed: FailedSpans,
     progress: Progress,
+    /// How often its sums have changed.
+    n_changes: u64,
 }
 
 /// How a reported span lies to what is recorded.
@@ -45,7 +47,7 @@ impl Counting {
         let (changed, progress) = (BTreeMap::new(), Progress::default());
         let all = 0..u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
         let crosses = crosses.map_or(all, Crosses::range);
-        let mut counting = Self { plan, crosses, coverage, changed, free, failed, progress };
+        let mut counting = Self { plan, crosses, coverage, changed, free, failed, progress, n_changes: 0 };
         let is_counted = |(number, _): &(u32, _)| counting.crosses.contains(number);
         for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
@@ -71,6 +73,11 @@ impl Counting {
     /// What is recorded of each cross, in the order of the plan.
     pub(crate) fn coverage(&self) -> &[Coverage] {
         &self.coverage
+    }
+
+    /// How often its sums have changed since it was made or restored.
+    pub(crate) fn n_changes(&self) -> u64 {
+        self.n_changes
     }
 
     /// What is recorded of all crosses together.
@@ -120,6 +127,7 @@ impl Counting {
         let coverage = &mut self.coverage[span.cross() as usize];
         let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
         let before = coverage.recorded.len();
+        self.n_changes = self.n_changes.saturating_add(1);
         let merged = coverage.recorded.insert(span.from()..span.to());
         let begins = merged.first().map_or(span.from(), |range| range.start.min(span.from()));
         let changed = self.changed.entry(span.cross()).or_default();
@@ -135,6 +143,23 @@ impl Counting {
         progress.work_recorded += share_of_work(work, before + span.n_subproblems(), all);
         self.free.take(span);
         self.failed.take(span);
+    }
+
+    /// A record is replaced by another count of the same span.
+    pub(crate) fn replace(&mut self, span: Span, before: Count, after: Count) {
+        let planned = &self.plan.parts()[span.cross() as usize];
+        let coverage = &mut self.coverage[span.cross() as usize];
+        let replaced = |sum: u128, weight: u64, before: u64, after: u64| {
+            (sum + u128::from(weight) * u128::from(after))
+                .saturating_sub(u128::from(weight) * u128::from(before))
+        };
+        self.n_changes = self.n_changes.saturating_add(1);
+        coverage.solutions = replaced(coverage.solutions, 1, before.solutions, after.solutions);
+        coverage.nodes = replaced(coverage.nodes, 1, before.nodes, after.nodes);
+        let progress = &mut self.progress;
+        progress.solutions =
+            replaced(progress.solutions, planned.weight().into(), before.solutions, after.solutions);
+        progress.nodes = replaced(progress.nodes, 1, before.nodes, after.nodes);
     }
 
     /// Takes what is free of `span`.

@@ -9,11 +9,17 @@ use queens_solver::{Choice, Method, Plan};
 
 use crate::jobs::agreement::Doubt;
 use crate::jobs::counting::Counting;
+use crate::jobs::recounts::Recounts;
 use crate::store::{Coverage, JobEntry, Phase};
 
 /// Jobs are served in this order: higher priority first, and then in the order of submission, a second pass right behind
-/// its first. The last is the job itself.
-pub(crate) type Rank = (Reverse<Priority>, JobId, JobId);
+/// its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    pub(crate) priority: Reverse<Priority>,
+    first_pass: JobId,
+    pub(crate) job: JobId,
+}
 
 /// A job.
 ///
@@ -22,18 +28,23 @@ pub(crate) type Rank = (Reverse<Priority>, JobId, JobId);
 pub(crate) struct Job {
     entry: JobEntry,
     counting: Option<Counting>,
+    /// What of its records is to be counted again, once everything is recorded.
+    recounts: Recounts,
     /// Since when it is counted, if it is; the time before that is in `entry`.
     counted_since: Option<Duration>,
     /// The job that counts the same a second time, unless that is given up.
     second: Option<JobId>,
     /// In what the two differ, when both are complete.
     doubt: Doubt,
+    /// After how many changes of either that was found.
+    compared: Option<(u64, u64)>,
 }
 
 impl Job {
     /// A job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
-        Self { entry, counting, counted_since: None, second: None, doubt: Doubt::Nothing }
+        let (recounts, second, doubt) = (Recounts::default(), None, Doubt::Nothing);
+        Self { entry, counting, recounts, counted_since: None, second, doubt, compared: None }
     }
 
     /// What is said of it as a whole, when that was last settled.
@@ -81,9 +92,24 @@ impl Job {
         self.counting.as_mut()
     }
 
+    /// What of its records is to be counted again.
+    pub(crate) fn recounts(&self) -> &Recounts {
+        &self.recounts
+    }
+
+    /// The same to be changed, with what is counted of the job, if it has a plan.
+    pub(crate) fn recounting_mut(&mut self) -> Option<(&mut Recounts, &mut Counting)> {
+        Some((&mut self.recounts, self.counting.as_mut()?))
+    }
+
+    /// Whether everything is recorded and something may still have to be counted again.
+    pub(crate) fn is_verifying(&self) -> bool {
+        self.is_active() && self.is_complete()
+    }
+
     /// Its place in the order in which jobs are served.
     pub(crate) fn rank(&self) -> Rank {
-        (Reverse(self.entry.priority), self.first_pass(), self.entry.id)
+        Rank { priority: Reverse(self.entry.priority), first_pass: self.first_pass(), job: self.entry.id }
     }
 
     /// The job of which this is a pass: itself, or that of which it is the second.
@@ -96,8 +122,10 @@ impl Job {
         self.second
     }
 
+    /// Whoever counts it a second time now, nothing is known of how the two agree.
     pub(crate) fn set_second(&mut self, second: Option<JobId>) {
         self.second = second;
+        (self.doubt, self.compared) = (Doubt::Nothing, None);
     }
 
     /// In what this and the other pass differ, when both are complete.
@@ -105,19 +133,19 @@ impl Job {
         &self.doubt
     }
 
-    pub(crate) fn set_doubt(&mut self, doubt: Doubt) {
+    /// After how many changes of either pass they were compared.
+    pub(crate) fn compared(&self) -> Option<(u64, u64)> {
+        self.compared
+    }
+
+    pub(crate) fn set_doubt(&mut self, doubt: Doubt, compared: (u64, u64)) {
         self.doubt = doubt;
+        self.compared = Some(compared);
     }
 
     /// So much more of its work is to be counted again.
     pub(crate) fn raise_recount(&mut self, share: Share) {
         self.entry.terms.recount = self.entry.terms.recount.max(share);
-    }
-
-    /// It was done, and there is more to check.
-    pub(crate) fn reopen(&mut self) {
-        self.entry.phase = Phase::Active;
-        self.entry.finished_ms = None;
     }
 
     /// What is recorded of it.
@@ -153,6 +181,15 @@ impl Job {
         self.entry.phase = phase;
         self.entry.paused = false;
         self.entry.finished_ms = date_ms;
+        if phase == Phase::Cancelled {
+            self.recounts = Recounts::default();
+        }
+    }
+
+    /// It was done, and something of it is to be counted again.
+    pub(crate) fn reopen(&mut self) {
+        self.entry.phase = Phase::Active;
+        self.entry.finished_ms = None;
     }
 
     pub(crate) fn pause(&mut self) {
@@ -163,16 +200,26 @@ impl Job {
     pub(crate) fn resume(&mut self) {
         self.entry.paused = false;
         self.counting.iter_mut().for_each(Counting::retry_failed);
+        self.recounts.retry_failed();
     }
 
     pub(crate) fn set_priority(&mut self, priority: Priority) {
         self.entry.priority = priority;
     }
 
-    /// A record was counted a second time, by somebody who `agrees` or does not.
-    pub(crate) fn note_comparison(&mut self, agrees: bool) {
-        let n_compared = if agrees { &mut self.entry.n_verified } else { &mut self.entry.n_disputed };
-        *n_compared = n_compared.saturating_add(1);
+    /// Two names agree on a span.
+    pub(crate) fn note_verified(&mut self) {
+        self.entry.n_verified = self.entry.n_verified.saturating_add(1);
+    }
+
+    /// There are different counts of a span.
+    pub(crate) fn note_disputed(&mut self) {
+        self.entry.n_disputed = self.entry.n_disputed.saturating_add(1);
+    }
+
+    /// A certificate of it is out since this date.
+    pub(crate) fn note_exported(&mut self, date_ms: Option<u64>) {
+        self.entry.terms.exported_ms = date_ms;
     }
 
     /// Somebody counts it from now on, if it is not paused. Returns whether its entry says so for the first time.

@@ -21,6 +21,10 @@ pub(crate) struct Jobs {
     free: ByMethod<BTreeSet<Rank>>,
     /// Those of them with failed spans that some worker may still try.
     to_retry: BTreeSet<Rank>,
+    /// Those of them with records that are to be counted again and that nobody counts at present.
+    to_recount: BTreeSet<Rank>,
+    /// Those of them of which records are yet to be drawn to be counted again.
+    to_draw: BTreeSet<Rank>,
     /// Jobs with failed spans.
     with_failed: BTreeSet<JobId>,
     /// Jobs that are not over.
@@ -62,6 +66,8 @@ impl Jobs {
             (&mut self.active, is_active),
             (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
             (&mut self.to_retry, servable.is_some_and(|counting| counting.failed().are_there_to_try())),
+            (&mut self.to_recount, servable.is_some() && job.recounts().has_waiting()),
+            (&mut self.to_draw, is_active && job.recounts().wanted().is_some()),
         ];
         let has_failed = job.counting().is_some_and(|counting| !counting.failed().is_empty());
         for (set, is_member) in [(&mut self.with_failed, has_failed), (&mut self.open, job.is_open())] {
@@ -94,7 +100,7 @@ impl Jobs {
 
     /// The highest and the lowest priority of those that are there to be counted.
     pub(crate) fn priorities(&self) -> Option<(Priority, Priority)> {
-        Some((self.active.first()?.0.0, self.active.last()?.0.0))
+        Some((self.active.first()?.priority.0, self.active.last()?.priority.0))
     }
 
     /// The first job of a method with free spans that workers may get.
@@ -104,7 +110,17 @@ impl Jobs {
 
     /// Jobs with failed spans that some worker may still try, in the order they are served.
     pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.2)?)))
+        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
+    }
+
+    /// Jobs with records that are to be counted again and that nobody counts, in the order they are served.
+    pub(crate) fn to_recount(&self) -> impl Iterator<Item = (Rank, &Job)> {
+        self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
+    }
+
+    /// The first job of which records are yet to be drawn to be counted again.
+    pub(crate) fn first_to_draw(&self) -> Option<&Job> {
+        self.all.get(&self.to_draw.first()?.job)
     }
 
     /// Jobs with failed spans, whether or not somebody may still try them.

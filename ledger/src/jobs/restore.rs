@@ -85,7 +85,7 @@ pub enum RestoreError {
 /// # Errors
 /// If it was made under another decomposition or contradicts its plan.
 pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
-    let StoredJob { entry, choices, coverage } = stored;
+    let StoredJob { entry, choices, coverage, has_second_counts } = stored;
     let job = entry.id;
     let method = entry.method;
     if entry.decomposition != method.decomposition() {
@@ -115,7 +115,10 @@ pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
     if (entry.phase == Phase::Planning && is_planned) || (entry.phase == Phase::Active && !is_planned) {
         return Err(RestoreError::Phase { job, phase: entry.phase });
     }
-    let restored = Job::new(entry, counting);
+    let mut restored = Job::new(entry, counting);
+    if has_second_counts && let Some((recounts, _)) = restored.recounting_mut() {
+        recounts.note_second_count();
+    }
     if restored.phase() == Phase::Done && !restored.is_complete() {
         return Err(RestoreError::Incomplete { job });
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, WorkerId};
+use queens_messages::{Delta, JobId, LeaseId, WorkerId};
 use queens_solver::{Method, Plan, Span};
 
+use crate::leases::sums::{Sums, WholeCount};
 use crate::load::Load;
 use crate::records::merged;
 use crate::spans::SpanSet;
@@ -29,6 +30,8 @@ pub(crate) struct LiveLease {
     open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
     tried: BTreeSet<WorkerId>,
+    /// What has come of it so far, if it counts records again.
+    again: Option<Box<Sums>>,
     /// Whether its worker was told to give back all that it has not begun.
     recalled: bool,
     /// When its last report came, or else when it was granted or, if it had to wait, begun.
@@ -44,6 +47,20 @@ pub(crate) struct EndedLease {
     pub(crate) spans: SpanSet,
     /// Workers that have failed on it before.
     pub(crate) tried: BTreeSet<WorkerId>,
+    /// Records that it was to count again and has not, by their crosses and first subproblems.
+    pub(crate) again: Vec<(u32, u64)>,
+}
+
+/// What a lease is for. Its worker can't tell.
+#[derive(Clone, Debug)]
+pub(crate) enum Purpose {
+    /// To count what is not recorded. These workers have failed on it before.
+    First {
+        /// The workers.
+        tried: BTreeSet<WorkerId>,
+    },
+    /// To count records again.
+    Again,
 }
 
 impl LiveLease {
@@ -67,15 +84,19 @@ impl LiveLease {
             work,
             open: None,
             tried: BTreeSet::new(),
+            again: None,
             recalled: false,
             heard: now,
             indivisible: false,
         }
     }
 
-    /// The same lease, of spans that these workers have failed on.
-    pub(crate) fn tried_by(self, tried: BTreeSet<WorkerId>) -> Self {
-        Self { tried, ..self }
+    /// The same lease for this purpose.
+    pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
+        match purpose {
+            Purpose::First { tried } => Self { tried, ..self },
+            Purpose::Again => Self { again: Some(Box::new(Sums::of(&self.spans))), ..self },
+        }
     }
 
     /// The same lease, of which this was taken off: its worker may still report it.
@@ -119,6 +140,11 @@ impl LiveLease {
         &self.tried
     }
 
+    /// Whether it counts records again.
+    pub(crate) fn counts_again(&self) -> bool {
+        self.again.is_some()
+    }
+
     pub(crate) fn is_recalled(&self) -> bool {
         self.recalled
     }
@@ -146,10 +172,10 @@ impl LiveLease {
         true
     }
 
-    /// Whether its tail may go to somebody else. What is on its way back needs no cutting, and what has failed may only
-    /// be tried by few.
+    /// Whether its tail may go to somebody else. What is on its way back needs no cutting, what has failed may only be
+    /// tried by few, and a record is counted again as a whole.
     fn can_be_cut(&self) -> bool {
-        !self.recalled && self.tried.is_empty() && !self.indivisible
+        !self.recalled && self.tried.is_empty() && self.again.is_none() && !self.indivisible
     }
 
     /// A thread begins it.
@@ -164,6 +190,16 @@ impl LiveLease {
         self.heard = now;
         self.indivisible = false;
         self.spans.take(span)
+    }
+
+    /// Adds what was reported to the sum of the record that is counted again. Returns that if it is whole.
+    pub(crate) fn add_again(&mut self, delta: &Delta) -> Option<WholeCount> {
+        self.again.as_mut()?.add(delta.span, delta.count, delta.duration)
+    }
+
+    /// The record that a span is of is not going to be counted again under this lease.
+    pub(crate) fn give_up_again(&mut self, span: Span) -> Option<(u32, u64)> {
+        self.again.as_mut()?.give_up(span)
     }
 
     /// The record to write for what a worker has told: it extends the last record if it goes on where that ended.
@@ -224,8 +260,9 @@ impl LiveLease {
 
     /// Ends it: what is left, and all that its worker may still report.
     pub(crate) fn end(self) -> (EndedLease, SpanSet) {
-        let Self { spans, mut cut, tried, .. } = self;
+        let Self { spans, mut cut, tried, again, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
-        (EndedLease { spans, tried }, cut)
+        let again = again.iter().flat_map(|sums| sums.missing()).collect();
+        (EndedLease { spans, tried, again }, cut)
     }
 }

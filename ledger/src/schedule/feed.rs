@@ -4,12 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use queens_messages::{JobId, WorkerId};
+use queens_messages::{JobId, Name, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::book::Book;
+use crate::jobs::job::{Job, Rank};
+use crate::leases::live::Purpose;
 use crate::schedule::recall::recall_less_urgent;
 use crate::schedule::size::work_for;
+use crate::store::draw::Recorded;
+use crate::workers::worker::Worker;
 
 /// Spans in a lease, which keeps its message far below what gRPC accepts.
 const MOST_SPANS: usize = 4096;
@@ -17,12 +21,75 @@ const MOST_SPANS: usize = 4096;
 /// Leases granted at a time: what is left comes with the next tick, so that nothing that happens takes long.
 const MOST_GRANTS: usize = 4096;
 
-/// Hands out leases, one to each worker in turn, as long as there is work and a worker that may hold more.
+/// Jobs that are looked at for records that somebody here may count again.
+const MOST_JOBS: usize = 256;
+
+/// Workers of a name that are looked at for one on the same machine.
+const MOST_NEAR: usize = 8;
+
+/// Hands out leases, one to each worker in turn, as long as there is work and a worker that may hold more. What is to
+/// be counted again is the least urgent of its job, and comes before jobs that are less urgent.
 pub(crate) fn feed(book: &mut Book) {
     for _ in 0..MOST_GRANTS {
-        let Some((worker, job)) = next_to_feed(book) else { return };
-        book.take_turn(worker);
-        feed_worker(book, worker, job);
+        let first = next_to_feed(book);
+        let rank = |job: JobId| book.jobs().get(job).map(Job::rank);
+        let again =
+            next_to_recount(book).filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
+        match (again, first) {
+            (Some((worker, Rank { job, .. })), _) => {
+                book.take_turn(worker);
+                recount(book, worker, job);
+            }
+            (None, Some((worker, job))) => {
+                book.take_turn(worker);
+                feed_worker(book, worker, job);
+            }
+            (None, None) => return,
+        }
+    }
+}
+
+/// A hungry worker and the first job with records that it may count again.
+fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
+    book.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
+        let recounters =
+            Some(book.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
+        let worker = job.recounts().barred().find_map(|barred| {
+            // Of one name more than are barred, one is not.
+            let mut names = recounters.iter().take(barred.len() + 1);
+            names.find(|(name, _)| !barred.contains(*name)).and_then(|(_, workers)| workers.first().copied())
+        });
+        worker.map(|worker| (worker, rank))
+    })
+}
+
+/// Gives a hungry worker records of a job to count again: if it can be, such as were counted on another machine and by
+/// another kernel.
+fn recount(book: &mut Book, id: WorkerId, job: JobId) {
+    let Some(method) = book.method(job) else { return };
+    let Some(worker) = book.workers().get(id) else { return };
+    let (Some(speed), Some(machine)) = (worker.estimated(method), worker.machine()) else { return };
+    let (name, kernel) = (worker.name().clone(), worker.source().kernel.clone());
+    let power = book.workers().readiness(method).power();
+    let Some(others) = book.jobs().get(job).map(|job| job.recounts().others(&name)) else { return };
+    let is_near = |name: &Name| {
+        let named = book.workers().named(name);
+        named
+            .iter()
+            .take(MOST_NEAR)
+            .any(|&id| book.workers().get(id).and_then(Worker::machine) == Some(machine))
+    };
+    let near: BTreeSet<Name> = others.into_iter().filter(is_near).collect();
+    let taken = book.change_job(job, |job| {
+        let (recounts, counting) = job.recounting_mut()?;
+        let work = work_for(speed, power, recounts.work());
+        let dislike = |barred: &BTreeSet<Name>, recorded: &Recorded| {
+            2 * u8::from(!barred.is_disjoint(&near)) + u8::from(recorded.record.source.kernel == kernel)
+        };
+        Some(recounts.take(counting.plan(), &name, work, MOST_SPANS, dislike))
+    });
+    if let Some(spans) = taken.flatten().filter(|spans| !spans.is_empty()) {
+        grant(book, id, job, spans, Purpose::Again);
     }
 }
 
@@ -42,12 +109,12 @@ fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
         let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
         let mut failed = failed().take_while(|(rank, ..)| *rank <= free);
         let to_try = failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker).is_some());
-        return Some((worker, to_try.map_or(free.2, |(rank, ..)| rank.2)));
+        return Some((worker, to_try.map_or(free.job, |(rank, ..)| rank.job)));
     }
     // A span that may be tried has failed on two workers at most: of three workers one may try it.
     let mut pairs = failed().flat_map(|(rank, method, failed)| {
         let hungry = book.workers().readiness(method).hungry();
-        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.2))
+        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.job))
     });
     pairs.next()
 }
@@ -66,21 +133,14 @@ fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
         Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
     });
     if let Some((spans, tried)) = taken.flatten() {
-        grant(book, worker, job, spans, tried);
+        grant(book, worker, job, spans, Purpose::First { tried });
     }
 }
 
-/// Makes a lease of spans that nobody holds, on which the workers of `tried` have failed. If the lease has to wait,
-/// what is less urgent is recalled.
-pub(crate) fn grant(
-    book: &mut Book,
-    worker: WorkerId,
-    job: JobId,
-    spans: Vec<Span>,
-    tried: BTreeSet<WorkerId>,
-) {
+/// Makes a lease of spans that nobody holds. If the lease has to wait, what is less urgent is recalled.
+pub(crate) fn grant(book: &mut Book, worker: WorkerId, job: JobId, spans: Vec<Span>, purpose: Purpose) {
     let Some(priority) = book.jobs().get(job).map(|job| job.priority()) else { return };
-    let Some(lease) = book.grant(worker, job, spans, tried) else { return };
+    let Some(lease) = book.grant(worker, job, spans, purpose) else { return };
     let waits = book.workers().get(worker).is_some_and(|worker| !worker.hand().is_running(lease));
     if waits {
         recall_less_urgent(book, worker, priority);

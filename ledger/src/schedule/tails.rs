@@ -8,7 +8,7 @@ use queens_solver::{Method, Span};
 
 use crate::book::Book;
 use crate::later::later;
-use crate::leases::live::LiveLease;
+use crate::leases::live::{LiveLease, Purpose};
 use crate::schedule::feed::grant;
 use crate::schedule::size::{shortest_seconds, whole_nodes};
 
@@ -49,7 +49,7 @@ fn share_tails_of(book: &mut Book, method: Method) {
             (_, None) => return,
         };
         if let Some((job, tail)) = tail {
-            grant(book, idle, job, tail, BTreeSet::new());
+            grant(book, idle, job, tail, Purpose::First { tried: BTreeSet::new() });
             n_shared += 1;
         }
     }

@@ -1,12 +1,14 @@
 //! A store that forgets everything with its process.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use queens_messages::{JobId, Name};
 use queens_solver::{Choice, Span};
 
+use crate::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};
 use crate::store::{
-    Coverage, JobEntry, Record, Recorded, SecondCount, Store, StoreError, Stored, StoredJob, Verdict, Write,
+    Coverage, JobEntry, Record, SecondCount, Store, StoreError, Stored, StoredJob, Verdict, Write,
 };
 
 /// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
@@ -48,12 +50,29 @@ impl MemoryStore {
     }
 }
 
+impl MemoryJob {
+    /// A record, and all that is known against it or for it.
+    fn recorded(&self, record: &Record) -> Recorded {
+        let (cross, first) = (record.span.cross(), record.span.from());
+        // No name comes before this one.
+        let again = self.second_counts.range((cross, first, Name::of_any("!"))..);
+        let again = again.take_while(|((c, f, _), _)| (*c, *f) == (cross, first)).map(|(_, again)| again);
+        let verdicts = self.verdicts.range((cross, first, 0)..=(cross, first, u32::MAX)).map(|(_, it)| it);
+        Recorded {
+            record: record.clone(),
+            again: again.cloned().collect(),
+            verdicts: verdicts.cloned().collect(),
+        }
+    }
+}
+
 impl Store for MemoryStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
         let jobs = self.jobs.values().map(|job| StoredJob {
             entry: job.entry.clone(),
             choices: job.choices.clone(),
             coverage: job.coverage.iter().map(|(&cross, coverage)| (cross, coverage.clone())).collect(),
+            has_second_counts: !job.second_counts.is_empty(),
         });
         let (jobs, blocked) = (jobs.collect(), self.blocked.clone());
         Ok(Stored { epoch: self.epoch, first_epoch: 0, blocked, jobs })
@@ -99,8 +118,25 @@ impl Store for MemoryStore {
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
-        let record = self.job(job)?.records.get(&(span.cross(), span.from()));
-        let recorded = |record: &Record| Recorded { count: record.count, name: record.source.name.clone() };
-        Ok(record.filter(|record| record.span == span).map(recorded))
+        let job = self.job(job)?;
+        let record = job.records.get(&(span.cross(), span.from()));
+        Ok(record.filter(|record| record.span == span).map(|record| job.recorded(record)))
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        let job = self.job(draw.job)?;
+        let after = draw.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let seen = job.records.range((after, Bound::Unbounded)).take(MOST_SEEN);
+        let mut drawn = Drawn::default();
+        for (key, record) in seen {
+            let recorded = job.recorded(record);
+            drawn.n_seen += 1;
+            drawn.next = Some(*key);
+            if !recorded.again.is_empty() || draw.wants(record) {
+                drawn.records.push(recorded);
+            }
+        }
+        drawn.next = drawn.next.filter(|_| drawn.n_seen == MOST_SEEN as u64);
+        Ok(drawn)
     }
 }

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::WorkerId;
+use queens_messages::{Name, WorkerId};
 use queens_solver::Method;
 
 use crate::later::later;
@@ -22,6 +22,9 @@ pub(crate) struct Readiness {
     useful: BTreeSet<WorkerId>,
     /// Useful workers that may hold more leases.
     hungry: BTreeSet<WorkerId>,
+    /// Useful workers that may count records again, and those of them that may hold more leases, by their names.
+    useful_names: BTreeMap<Name, BTreeSet<WorkerId>>,
+    recounters: BTreeMap<Name, BTreeSet<WorkerId>>,
     /// Useful workers with threads that have nothing to count, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
     /// Workers with waiting leases of the method that may be cut, by when the last of those should end.
@@ -70,6 +73,8 @@ impl Readiness {
             able: BTreeSet::new(),
             useful: BTreeSet::new(),
             hungry: BTreeSet::new(),
+            useful_names: BTreeMap::new(),
+            recounters: BTreeMap::new(),
             idle: BTreeSet::new(),
             queue_ends: BTreeSet::new(),
             keys: BTreeMap::new(),
@@ -90,6 +95,16 @@ impl Readiness {
     /// Those of these that may hold more.
     pub(crate) fn hungry(&self) -> &BTreeSet<WorkerId> {
         &self.hungry
+    }
+
+    /// Useful workers that may count records again, by their names, of which none is without a worker.
+    pub(crate) fn useful_names(&self) -> &BTreeMap<Name, BTreeSet<WorkerId>> {
+        &self.useful_names
+    }
+
+    /// Those of the hungry that may count records again, by their names, of which none is without a worker.
+    pub(crate) fn recounters(&self) -> &BTreeMap<Name, BTreeSet<WorkerId>> {
+        &self.recounters
     }
 
     /// The fastest worker with a thread that has nothing to count.
@@ -114,7 +129,7 @@ impl Readiness {
     /// Looks at a worker that has changed.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
         let Some(speed) = worker.whole_speed(self.method).map(whole) else {
-            return self.remove(id);
+            return self.remove(id, worker.name());
         };
         let power = match worker.is_connected() {
             true => Power { n_threads: worker.n_threads().into(), speed: speed.into() },
@@ -126,10 +141,14 @@ impl Readiness {
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
         let idle = (is_of_use && !worker.is_busy()).then_some(speed);
+        let is_hungry = is_of_use && !worker.is_full();
+        let may_recount = worker.machine().is_some();
+        set_named(&mut self.useful_names, id, worker.name(), is_of_use && may_recount);
+        set_named(&mut self.recounters, id, worker.name(), is_hungry && may_recount);
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),
-            (&mut self.hungry, is_of_use && !worker.is_full()),
+            (&mut self.hungry, is_hungry),
         ];
         for (set, is_member) in memberships {
             if is_member {
@@ -141,8 +160,10 @@ impl Readiness {
         self.move_to(id, Keys { idle, queue_end, power });
     }
 
-    /// A worker is gone.
-    pub(crate) fn remove(&mut self, id: WorkerId) {
+    /// A worker of this name is gone.
+    pub(crate) fn remove(&mut self, id: WorkerId, name: &Name) {
+        set_named(&mut self.useful_names, id, name, false);
+        set_named(&mut self.recounters, id, name, false);
         self.move_to(id, Keys::default());
         self.keys.remove(&id);
         for set in [&mut self.able, &mut self.useful, &mut self.hungry] {
@@ -169,6 +190,17 @@ impl Readiness {
         }
         self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
         self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
+    }
+}
+
+fn set_named(names: &mut BTreeMap<Name, BTreeSet<WorkerId>>, id: WorkerId, name: &Name, is_member: bool) {
+    if is_member {
+        names.entry(name.clone()).or_default().insert(id);
+    } else if let Some(named) = names.get_mut(name) {
+        named.remove(&id);
+        if named.is_empty() {
+            names.remove(name);
+        }
     }
 }
 

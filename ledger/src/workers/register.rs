@@ -1,6 +1,7 @@
 //! All workers: who is there, by which names, who holds what of a job, whose turn it is, and who is silent.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, Name, WorkerId};
@@ -22,8 +23,10 @@ const GRACE: Duration = Duration::from_secs(4);
 pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
     names: BTreeMap<Name, BTreeSet<WorkerId>>,
-    /// Names of workers that get no leases.
-    blocked: BTreeSet<Name>,
+    /// Names of workers that get no leases, and why; operators need give no reason.
+    blocked: BTreeMap<Name, String>,
+    /// Those of them that have lost a dispute.
+    suspects: Arc<BTreeSet<Name>>,
     /// Who holds what of the jobs of which something is held.
     holdings: BTreeMap<JobId, Holding>,
     readiness: ByMethod<Readiness>,
@@ -66,7 +69,8 @@ impl Default for Workers {
         Self {
             all: BTreeMap::new(),
             names: BTreeMap::new(),
-            blocked: BTreeSet::new(),
+            blocked: BTreeMap::new(),
+            suspects: Arc::default(),
             holdings: BTreeMap::new(),
             readiness: ByMethod::new(Readiness::new),
             patience: BTreeSet::new(),
@@ -100,9 +104,14 @@ impl Workers {
         self.names.get(name).into_iter().flatten().copied().collect()
     }
 
-    /// Names of workers that get no leases.
-    pub(crate) fn blocked(&self) -> &BTreeSet<Name> {
+    /// Names of workers that get no leases, and why; operators need give no reason.
+    pub(crate) fn blocked(&self) -> &BTreeMap<Name, String> {
         &self.blocked
+    }
+
+    /// Names of workers that have lost a dispute, and whom nobody has cleared.
+    pub(crate) fn suspects(&self) -> &Arc<BTreeSet<Name>> {
+        &self.suspects
     }
 
     /// Who may be given more of what is counted by this method.
@@ -144,7 +153,7 @@ impl Workers {
 impl Workers {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add(&mut self, now: Duration, id: WorkerId, mut worker: Worker) {
-        worker.set_blocked(self.blocked.contains(worker.name()));
+        worker.set_blocked(self.blocked.contains_key(worker.name()));
         self.names.entry(worker.name().clone()).or_default().insert(id);
         self.n_threads += u64::from(worker.n_threads());
         for method in Method::ALL {
@@ -164,7 +173,7 @@ impl Workers {
                 self.names.remove(worker.name());
             }
         }
-        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id));
+        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id, worker.name()));
         Some(worker)
     }
 
@@ -216,14 +225,25 @@ impl Workers {
         None
     }
 
-    /// Workers of a name get no leases from now on. Returns whether that is new.
-    pub(crate) fn block(&mut self, now: Duration, name: &Name) -> bool {
-        self.blocked.insert(name.clone()) && self.tell_blocked(now, name, true)
+    /// Workers of a name get no leases from now on. If there is a reason, the name is suspect. Returns whether something
+    /// of that is new.
+    pub(crate) fn block(&mut self, now: Duration, name: &Name, reason: &str) -> bool {
+        if self.suspects.contains(name) || (reason.is_empty() && self.blocked.contains_key(name)) {
+            return false;
+        }
+        if !reason.is_empty() {
+            Arc::make_mut(&mut self.suspects).insert(name.clone());
+        }
+        self.blocked.insert(name.clone(), reason.to_owned());
+        self.tell_blocked(now, name, true)
     }
 
     /// They get leases again. Returns whether that is new.
     pub(crate) fn unblock(&mut self, now: Duration, name: &Name) -> bool {
-        self.blocked.remove(name) && self.tell_blocked(now, name, false)
+        if self.suspects.contains(name) {
+            Arc::make_mut(&mut self.suspects).remove(name);
+        }
+        self.blocked.remove(name).is_some() && self.tell_blocked(now, name, false)
     }
 
     fn tell_blocked(&mut self, now: Duration, name: &Name, blocked: bool) -> bool {

@@ -36,8 +36,10 @@ pub(crate) struct Worker {
     stuck: bool,
     /// Whether an operator has sent it home.
     draining: bool,
-    /// Whether an operator has blocked its name.
+    /// Whether its name is blocked.
     blocked: bool,
+    /// What it says of its machine, if it knows of records being counted again: then it may count them.
+    machine: Option<u64>,
     failures: Failures,
 }
 
@@ -108,6 +110,11 @@ impl Worker {
 
     pub(crate) fn is_blocked(&self) -> bool {
         self.blocked
+    }
+
+    /// A number that it has in common with other workers of its machine, if it may count records again.
+    pub(crate) fn machine(&self) -> Option<u64> {
+        self.machine
     }
 
     pub(crate) fn failures(&self) -> &Failures {
@@ -209,6 +216,7 @@ impl Worker {
             stuck: false,
             draining: known.is_some_and(|known| known.draining),
             blocked: false,
+            machine: hello.machine,
             failures: Failures::default(),
         }
     }
@@ -228,18 +236,16 @@ impl Worker {
         &mut self.hand
     }
 
-    /// A report of it was recorded: one of its threads took `duration` for so many nodes.
-    pub(crate) fn note_recorded(
-        &mut self,
-        method: Method,
-        estimated: u128,
-        counted: u64,
-        duration: Duration,
-    ) {
+    /// One of its threads took `duration` for so many nodes.
+    pub(crate) fn note_counted(&mut self, method: Method, estimated: u128, counted: u64, duration: Duration) {
         if let Some(skill) = self.skills.of_mut(method) {
             skill.estimated.add(estimated as f64, duration);
             skill.counted.add(counted as f64, duration);
         }
+    }
+
+    /// A span that it has counted was recorded.
+    pub(crate) fn note_recorded(&mut self) {
         self.n_recorded += 1;
     }
 

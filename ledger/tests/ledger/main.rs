@@ -4,6 +4,7 @@
 mod belief;
 mod methods;
 mod parts;
+mod recounts;
 mod second;
 mod speed;
 mod world;

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Store, Stored};
+use queens_ledger::store::{Record, Store, Stored};
 use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_messages::{
     Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
-    Report, Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
     BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Pass, Plan, Span, parts_in_counting_order,
@@ -60,6 +60,8 @@ pub(crate) struct Worker {
     pub(crate) in_hand: Option<LeaseId>,
     pub(crate) n_reports: u64,
     pub(crate) sent_home: bool,
+    /// By how much its counts are off.
+    pub(crate) lie: Count,
     pub(crate) notices: Vec<String>,
 }
 
@@ -83,6 +85,13 @@ impl World {
 
     pub(crate) fn submit(&mut self, n: u8) -> JobId {
         self.submit_by(n, Method::Search)
+    }
+
+    /// A job of which so many per cent are to be counted again.
+    pub(crate) fn submit_verified(&mut self, n: u8, percent: u32) -> JobId {
+        let recount = Share::of_ppm(percent * 10_000).expect("a share");
+        let asked = Submission { recount, ..Submission::new(size(n), Method::Search) };
+        self.submit_on(&asked).expect("it is taken")
     }
 
     pub(crate) fn submit_by(&mut self, n: u8, method: Method) -> JobId {
@@ -109,11 +118,27 @@ impl World {
         self.connect_as(id, name, Some(skill), Vec::new())
     }
 
+    /// A worker whose program is of before records were counted again.
+    pub(crate) fn connect_of_before(&mut self, id: u64, name: &str) -> WorkerId {
+        self.greet(id, name, None, None, Vec::new())
+    }
+
     pub(crate) fn connect_as(
         &mut self,
         id: u64,
         name: &str,
         halves: Option<HalvesSkill>,
+        held: Vec<Held>,
+    ) -> WorkerId {
+        self.greet(id, name, halves, Some(id), held)
+    }
+
+    fn greet(
+        &mut self,
+        id: u64,
+        name: &str,
+        halves: Option<HalvesSkill>,
+        machine: Option<u64>,
         held: Vec<Held>,
     ) -> WorkerId {
         let worker = WorkerId(id);
@@ -127,6 +152,7 @@ impl World {
             speed: Speed::try_from(1e3).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             halves,
+            machine,
             held,
         };
         self.ledger.connect(self.now, hello).expect("in order");
@@ -146,13 +172,17 @@ impl World {
             }
             self.check_leases();
             for comparison in &effects.comparisons {
-                let recorded = self.store.find(comparison.job, comparison.span).expect("memory");
-                self.ledger.compared(comparison, recorded.as_ref());
+                let recorded = self.store.find(comparison.job, comparison.second.span).expect("memory");
+                self.ledger.compared(comparison, recorded);
+            }
+            for draw in &effects.draws {
+                let drawn = self.store.draw(draw).expect("memory");
+                self.ledger.drawn(draw, drawn);
             }
             for &WantedPlan { job, n, method, pass } in &effects.plans {
                 self.ledger.planned(self.now, job, plan(n, method, pass));
             }
-            if effects.comparisons.is_empty() && effects.plans.is_empty() {
+            if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
                 return;
             }
         }
@@ -193,7 +223,7 @@ impl World {
         let (span, rest) = front.split_at(front.from() + 1);
         rest.into_iter().for_each(|rest| spans.push_front(rest));
         let span = span.expect("not empty");
-        let count = count(lease, span);
+        let count = count(lease, span).checked_add(worker.lie).expect("small");
         worker.in_hand = Some(lease.id);
         if first != Some(lease.id) {
             self.begun_unheard.push((lease.job, span));
@@ -264,7 +294,28 @@ impl World {
     /// All workers count until none has anything to do.
     pub(crate) fn finish(&mut self) {
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
-        while ids.iter().filter(|&&id| self.step(id)).count() > 0 {}
+        while ids.iter().filter(|&&id| self.step(id)).count() > 0
+            || self.ledger.is_drawing()
+            || self.are_busy()
+        {}
+    }
+
+    fn are_busy(&self) -> bool {
+        self.workers.values().any(|worker| !worker.leases.is_empty())
+    }
+
+    /// The records of a job come to its total.
+    #[track_caller]
+    pub(crate) fn check_total(&self, job: JobId) {
+        let status = self.job(job);
+        let plan = plan(status.n, status.method, self.ledger.board(job).expect("submitted").2);
+        let weight = |span: Span| u128::from(plan.parts()[span.cross() as usize].weight());
+        let counted = |record: &Record| weight(record.span) * u128::from(record.count.solutions);
+        assert_eq!(self.store.records(job).map(counted).sum::<u128>(), status.progress.solutions);
+        assert_eq!(
+            self.store.records(job).map(|it| u128::from(it.count.nodes)).sum::<u128>(),
+            status.progress.nodes
+        );
     }
 
     #[track_caller]

@@ -7,17 +7,19 @@ use queens_ledger::{
     Batch, Core, Due, JobChange, Note, Sealed, Session, SubmissionRefusal, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, Submission, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Method};
 
 use super::disk::{Disk, puzzle};
 use super::puzzle::Puzzle;
 use super::witness::Witness;
 use super::worker::Worker;
 
+/// What decides which records are counted again.
+pub(crate) const SEED: u128 = 7;
+
 /// What waits in the event loop's queue.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit(BoardSize, Method),
+    Submit(Submission),
     Cancel(JobId),
     Planned(JobId),
     Connect {
@@ -128,6 +130,12 @@ impl Coordinator {
         self.queue.is_empty() && !self.core.ledger().has_leases()
     }
 
+    /// Whether a job waits for somebody else to count some of it again.
+    pub(crate) fn wants_others(&self) -> bool {
+        let jobs = self.core.ledger().jobs();
+        jobs.iter().any(|job| job.state.is_provisional() && job.waits_for.is_some())
+    }
+
     pub(crate) fn has_failed_jobs(&self) -> bool {
         self.core.ledger().jobs().iter().any(|job| job.state == JobState::Failed)
     }
@@ -163,12 +171,12 @@ impl Coordinator {
     fn apply(&mut self, command: Command, around: &mut Surroundings<'_>) {
         self.now = self.now.max(self.core.now());
         match command {
-            Command::Submit(n, method) => {
-                let submitted = self.core.submit(&Submission::new(n, method), 0);
+            Command::Submit(asked) => {
+                let submitted = self.core.submit(&asked, SEED);
                 self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {
-                let was_over = around.disk.is_over(job) || self.is_complete(job, around);
+                let was_over = around.disk.is_over(job) || !self.core.ledger().is_open(job);
                 self.answers.push(Answer::Cancelled(job, self.core.cancel(job)));
                 if around.disk.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
@@ -179,7 +187,8 @@ impl Coordinator {
                 around.witness.planned(job);
             }
             Command::Connect { hello, link } => {
-                around.witness.connect(self.now, around.puzzles, &hello);
+                let ledger = self.core.ledger();
+                around.witness.connect(self.now, around.puzzles, &hello, |job| ledger.is_open(job));
                 let worker = hello.worker;
                 let session = self.core.connect(hello).expect("its hello is in order");
                 self.sessions.insert(link, session);
@@ -213,11 +222,6 @@ impl Coordinator {
                 self.end(link);
             }
         }
-    }
-
-    fn is_complete(&self, job: JobId, around: &Surroundings<'_>) -> bool {
-        let progress = around.disk.progress(job);
-        progress.is_some_and(|progress| around.witness.n_recorded(job) == progress.n_subproblems)
     }
 
     fn report(&mut self, link: u64, report: &Report, around: &mut Surroundings<'_>) {
@@ -265,7 +269,7 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, plans, comparisons } = batch.written();
+            let Due { durable, messages, plans, comparisons, draws } = batch.written();
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
@@ -297,13 +301,16 @@ impl Coordinator {
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
             around.witness.check_comparisons(&comparisons);
-            if comparisons.is_empty() {
+            if comparisons.is_empty() && draws.is_empty() {
                 return;
             }
             for comparison in &comparisons {
-                let recorded = around.disk.find(comparison.job, comparison.span);
-                self.core.compared(comparison, recorded.as_ref());
-                around.witness.compare(comparison, recorded.as_ref());
+                let recorded = around.disk.find(comparison.job, comparison.second.span);
+                self.core.compared(comparison, recorded);
+            }
+            for draw in &draws {
+                let drawn = around.disk.draw(draw);
+                self.core.drawn(draw, drawn);
             }
         }
     }
@@ -352,7 +359,7 @@ impl Coordinator {
             let durable = around.disk.progress(job).unwrap_or_default();
             assert_eq!(status.progress, durable, "progress of job {job}");
             assert_eq!(durable.n_recorded, around.witness.n_recorded(job), "reports on job {job}");
-            let compared = around.witness.compared(job);
+            let compared = around.disk.compared(job);
             let entry = &around.disk.entries[&job];
             assert_eq!(
                 (entry.n_verified, entry.n_disputed, status.n_disputed),

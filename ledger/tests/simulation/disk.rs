@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use queens_ledger::intervals::Intervals;
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
-    Coverage, CoverageChange, JobEntry, Phase, Record, Recorded, Store, Stored, Write,
+    Coverage, CoverageChange, JobEntry, Phase, Record, SecondCount, Store, Stored, Write,
 };
 use queens_messages::{JobId, Progress};
 use queens_solver::{Plan, Span};
@@ -20,6 +21,9 @@ pub(crate) struct Disk {
     pub(crate) entries: BTreeMap<JobId, JobEntry>,
     crosses: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
+    /// Records that a second count has confirmed, or contradicted.
+    verified: BTreeSet<(JobId, u32, u64, u64)>,
+    disputed: BTreeSet<(JobId, u32, u64, u64)>,
     /// How many commits are to fail.
     pub(crate) n_failures: u64,
     /// Whether those that fail are durable all the same.
@@ -72,6 +76,13 @@ struct Cross {
     coverage: Coverage,
 }
 
+/// How many records second counts agreed with, and how many they contradicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compared {
+    pub(crate) n_verified: u64,
+    pub(crate) n_disputed: u64,
+}
+
 /// A write that failed and may work later.
 #[derive(Debug)]
 pub(crate) struct CommitFailed;
@@ -85,6 +96,8 @@ impl Disk {
             entries: BTreeMap::new(),
             crosses: BTreeMap::new(),
             progress: BTreeMap::new(),
+            verified: BTreeSet::new(),
+            disputed: BTreeSet::new(),
             n_failures: 0,
             fails_late: false,
         }
@@ -123,6 +136,47 @@ impl Disk {
         self.medium.store().find(job, span).expect("it can be read")
     }
 
+    pub(crate) fn draw(&mut self, draw: &Draw) -> Drawn {
+        self.medium.store().draw(draw).expect("it can be read")
+    }
+
+    /// Whether exactly this span is a record.
+    pub(crate) fn has_record(&self, job: JobId, span: Span) -> bool {
+        let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
+        record.is_some_and(|record| record.span == span)
+    }
+
+    /// Whether another name has counted a record to the same.
+    pub(crate) fn is_confirmed(&self, job: JobId, span: Span) -> bool {
+        self.verified.contains(&(job, span.cross(), span.from(), span.to()))
+    }
+
+    /// Whether nothing is left to be recorded of a job.
+    pub(crate) fn is_all_recorded(&self, job: JobId) -> bool {
+        self.progress(job).is_some_and(|progress| progress.n_recorded == progress.n_subproblems)
+    }
+
+    /// How many records of a job second counts agreed with, and how many they contradicted.
+    pub(crate) fn compared(&self, job: JobId) -> Compared {
+        let of = |spans: &BTreeSet<(JobId, u32, u64, u64)>| {
+            spans.range((job, 0, 0, 0)..(JobId(job.0 + 1), 0, 0, 0)).count() as u64
+        };
+        Compared { n_verified: of(&self.verified), n_disputed: of(&self.disputed) }
+    }
+
+    /// Holds a second count against its record.
+    fn compare(&mut self, job: JobId, again: &SecondCount) {
+        let span = again.span;
+        let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
+        let record = record.filter(|record| record.span == span).expect("there is a record");
+        let key = (job, span.cross(), span.from(), span.to());
+        if record.count != again.count {
+            self.disputed.insert(key);
+        } else if record.source.name != again.source.name {
+            self.verified.insert(key);
+        }
+    }
+
     /// What is durably recorded of a cross.
     pub(crate) fn recorded(&self, job: JobId, cross: u32) -> Intervals {
         self.crosses.get(&(job, cross)).map(|cross| cross.coverage.recorded.clone()).unwrap_or_default()
@@ -154,14 +208,19 @@ impl Disk {
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
-                Write::Epoch(_)
-                | Write::Blocked { .. }
-                | Write::SecondCount { .. }
-                | Write::Verdict { .. } => {}
+                Write::Epoch(_) | Write::Blocked { .. } => {}
+                Write::SecondCount { job, count } => self.compare(*job, count),
+                Write::Verdict { job, verdict } => {
+                    let truth = puzzle(puzzles, *job).count(verdict.span);
+                    assert_eq!(verdict.count, truth, "a wrong verdict: {verdict:?}");
+                    assert_ne!(verdict.lost, truth, "a wrong verdict: {verdict:?}");
+                }
                 Write::Job(entry) => {
                     if let Some(before) = self.entries.insert(entry.id, entry.clone()) {
+                        // What is done may have to be counted again.
+                        let is_reopened = (before.phase, entry.phase) == (Phase::Done, Phase::Active);
                         assert!(
-                            rank(before.phase) <= rank(entry.phase),
+                            is_reopened || rank(before.phase) <= rank(entry.phase),
                             "job {} goes back: {entry:?}",
                             entry.id
                         );

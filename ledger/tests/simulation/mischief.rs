@@ -266,8 +266,10 @@ impl World<'_> {
         let repeatable: Vec<(WorkerId, Delta)> = self.workers.keys().flat_map(repeatable).collect();
         let (worker, mut delta) = self.random.pick(&repeatable)?;
         let true_count = delta.count;
-        delta.count.nodes += self.random.below(2);
-        delta.count.solutions += u64::from(delta.count == true_count);
+        // No two of different names tell the same lie.
+        let lie = 1 + worker.0 % 4;
+        delta.count.nodes += lie * self.random.below(2);
+        delta.count.solutions += lie * u64::from(delta.count == true_count);
         Some((worker, Report { sequence: 0, deltas: vec![delta], finished: Vec::new() }))
     }
 

@@ -115,7 +115,7 @@ impl World<'_> {
         let requests = around.requests;
         // The operator repeats what was not answered.
         for puzzle in &self.puzzles[self.disk.entries.len().min(self.n_submitted)..self.n_submitted] {
-            coordinator.push(Command::Submit(puzzle.plan.n(), puzzle.plan.method()));
+            coordinator.push(Command::Submit(puzzle.submission()));
         }
         if self.wants_cancel {
             coordinator.push(Command::Cancel(JobId(2)));

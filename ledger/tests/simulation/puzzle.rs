@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
+use queens_messages::{Share, Submission};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;
@@ -26,6 +27,8 @@ pub(crate) struct Puzzle {
     /// Q(n).
     pub(crate) solutions: u128,
     pub(crate) nodes: u128,
+    /// How much of it is to be counted again.
+    pub(crate) recount: Share,
 }
 
 impl Library {
@@ -70,7 +73,10 @@ impl Library {
         let plan = Plan::from_choices(*n, *method, &choices).expect("one choice for each cross");
         let solutions = published(*n).expect("known").solutions;
         let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.nodes)).sum();
-        Puzzle { plan, sums, solutions, nodes }
+        // Of half of them nothing, and of many all.
+        let shares = [0, 0, 0, 0, 10_000, 100_000, 500_000, 1_000_000];
+        let recount = Share::of_ppm(random.pick(&shares).expect("not empty")).expect("a share");
+        Puzzle { plan, sums, solutions, nodes, recount }
     }
 }
 
@@ -89,6 +95,11 @@ fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
 }
 
 impl Puzzle {
+    /// What somebody asks for who wants it counted.
+    pub(crate) fn submission(&self) -> Submission {
+        Submission { recount: self.recount, ..Submission::new(self.plan.n(), self.plan.method()) }
+    }
+
     /// What a span of the plan counts to.
     pub(crate) fn count(&self, span: Span) -> Count {
         let sums = &self.sums[index(span.cross().into())];

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use queens_ledger::store::Phase;
+use queens_ledger::store::draw::is_drawn;
 use queens_messages::JobId;
 
+use super::coordinator::SEED;
 use super::disk::puzzle;
 use super::world::World;
 
@@ -28,12 +30,23 @@ impl World<'_> {
             assert_eq!(covered.collect::<BTreeMap<_, _>>(), recorded, "records and coverage of job {id}");
             if job.entry.phase == Phase::Done {
                 self.check_total(id, &recorded);
+                self.check_confirmed(id);
             } else {
                 let is_cancelled = job.entry.phase == Phase::Cancelled && self.wants_cancel && id == JobId(2);
                 assert!(is_cancelled, "{:?}", job.entry);
             }
         }
         self.check_audit();
+    }
+
+    /// Of a job that is done all that was drawn to be counted again was, by another name.
+    fn check_confirmed(&self, job: JobId) {
+        let share = puzzle(&self.puzzles, job).recount;
+        for record in self.disk.records(job) {
+            let span = record.span;
+            let is_due = is_drawn(SEED, share, job, span.cross(), span.from());
+            assert!(!is_due || self.disk.is_confirmed(job, span), "{record:?} was not counted again");
+        }
     }
 
     /// The records on a real disk are those that were written.

@@ -146,10 +146,13 @@ impl Watch {
         let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
             panic!("{messages:?} begin without a hello");
         };
-        let Identity { worker, name, build, kernel, n_threads, speed, halves } = self.identity.clone();
+        let Identity { worker, name, build, kernel, n_threads, speed, halves, machine } =
+            self.identity.clone();
         let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
-        let expected = Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, held };
-        assert_eq!(hello, &expected, "who it is");
+        let machine = Some(machine);
+        let expected =
+            Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, machine, held };
+        assert_eq!(**hello, expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =
             self.unacknowledged.iter().cloned().map(ToCoordinator::Report).collect();

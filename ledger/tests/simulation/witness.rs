@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_ledger::intervals::Intervals;
-use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record, Recorded};
+use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
-use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Report, ToWorker, WorkerId};
+use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Method, Span};
 
 use super::disk::Disk;
@@ -32,9 +32,8 @@ pub(crate) struct Witness {
     first_here: u64,
     /// All fencing tokens ever given out.
     tokens: BTreeSet<LeaseId>,
-    compared: BTreeMap<JobId, Compared>,
     /// Reported again, and not compared yet.
-    repeated: Vec<Comparison>,
+    repeated: Vec<(JobId, Span, Count, Name)>,
     /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
     fresh: Vec<(Option<JobId>, Span)>,
 }
@@ -52,13 +51,8 @@ struct Granted {
     job: JobId,
     spans: Vec<Span>,
     since: Duration,
-}
-
-/// How many repeated spans agreed with their records, and how many didn't.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Compared {
-    pub(crate) n_verified: u64,
-    pub(crate) n_disputed: u64,
+    /// Whether all of it was recorded when it was granted.
+    is_again: bool,
 }
 
 impl Witness {
@@ -75,8 +69,6 @@ impl Witness {
             if entry.phase == Phase::Cancelled {
                 self.cancelled.insert(job);
             }
-            let compared = Compared { n_verified: entry.n_verified, n_disputed: entry.n_disputed };
-            self.compared.insert(job, compared);
         }
     }
 
@@ -181,6 +173,7 @@ impl Witness {
             granted = None;
         }
         let is_granted = granted.is_some();
+        let is_again = granted.as_ref().is_some_and(|granted| granted.is_again);
         granted.into_iter().for_each(|granted| granted.take_off(delta.span));
         if self.cancelled.contains(&delta.job) {
             return SpanOutcome::Discarded;
@@ -193,9 +186,11 @@ impl Witness {
                 self.unleased.insert((worker, delta.lease, delta.span));
                 SpanOutcome::Unleased
             }
+            // What it comes to is known when all of the record is counted, unless the lease was lost before.
+            (true, true) if is_again && outcome == SpanOutcome::CountedAgain => SpanOutcome::CountedAgain,
             (true, true) => {
                 let Delta { job, span, count, .. } = *delta;
-                self.repeated.push(Comparison { job, span, count, name: name(worker) });
+                self.repeated.push((job, span, count, name(worker)));
                 SpanOutcome::Repeated
             }
             (true, false) if recorded.intersects(&range) => SpanOutcome::Discarded,
@@ -209,26 +204,27 @@ impl Witness {
 
     /// All that was repeated since the last call is to be compared.
     pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
-        assert_eq!(std::mem::take(&mut self.repeated), comparisons, "comparisons");
-    }
-
-    /// A second count confirms the first one if it is another worker's.
-    pub(crate) fn compare(&mut self, comparison: &Comparison, recorded: Option<&Recorded>) {
-        let compared = self.compared.entry(comparison.job).or_default();
-        match recorded {
-            Some(record) if record.count != comparison.count => compared.n_disputed += 1,
-            Some(record) if record.name != comparison.name => compared.n_verified += 1,
-            _ => {}
+        let mut repeated = std::mem::take(&mut self.repeated);
+        for Comparison { job, second, may_confirm } in comparisons {
+            let of = |it: &(JobId, Span, Count, Name)| {
+                (it.0, it.1, it.2, &it.3) == (*job, second.span, second.count, &second.source.name)
+            };
+            assert!(*may_confirm, "all workers may: {second:?}");
+            // A record that was settled while it was counted again is compared too.
+            repeated.iter().position(of).map(|at| repeated.remove(at));
         }
-    }
-
-    pub(crate) fn compared(&self, job: JobId) -> Compared {
-        self.compared.get(&job).copied().unwrap_or_default()
+        assert!(repeated.is_empty(), "not compared: {repeated:?}");
     }
 
     /// A worker says hello: what it held before is its own no more, and what it says it holds is, until it is told
     /// otherwise. It may report what of it was granted, or what it names of an earlier coordinator's lease.
-    pub(crate) fn connect(&mut self, now: Duration, puzzles: &[Puzzle], hello: &Hello) {
+    pub(crate) fn connect(
+        &mut self,
+        now: Duration,
+        puzzles: &[Puzzle],
+        hello: &Hello,
+        is_open: impl Fn(JobId) -> bool,
+    ) {
         self.leave(hello.worker);
         for held in &hello.held {
             let &Held { lease, job, ref spans } = held;
@@ -237,10 +233,8 @@ impl Witness {
             let can_count = puzzles
                 .get(usize::try_from(job.0.wrapping_sub(1)).expect("fits"))
                 .is_some_and(|puzzle| puzzle.plan.method() == Method::Search || hello.halves.is_some());
-            let is_open = can_count
-                && self.planned.contains(&job)
-                && !self.cancelled.contains(&job)
-                && self.n_recorded(job) < n_subproblems(super::disk::puzzle(puzzles, job));
+            let is_open =
+                can_count && self.planned.contains(&job) && !self.cancelled.contains(&job) && is_open(job);
             if let Some(granted) = self.granted.get_mut(&lease) {
                 if is_open && granted.worker == hello.worker && granted.job == job {
                     let named = |span: &Span| span.without(spans);
@@ -250,15 +244,17 @@ impl Witness {
             } else if is_open && lease.0 < self.first_here {
                 let puzzle = super::disk::puzzle(puzzles, job);
                 let spans = spans.iter().copied().filter(|&span| puzzle.has(span)).collect();
-                self.granted.insert(lease, Granted { worker: hello.worker, job, spans, since: now });
+                let worker = hello.worker;
+                self.granted.insert(lease, Granted { worker, job, spans, since: now, is_again: false });
             }
         }
     }
 
     /// The ledger has granted a lease, whether or not its worker hears of it.
     pub(crate) fn grant(&mut self, now: Duration, worker: WorkerId, lease: &Lease) {
-        let spans = lease.spans.iter().map(|leased| leased.span).collect();
-        self.granted.insert(lease.id, Granted { worker, job: lease.job, spans, since: now });
+        let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
+        let is_again = spans.iter().all(|&span| self.is_recorded(lease.job, span));
+        self.granted.insert(lease.id, Granted { worker, job: lease.job, spans, since: now, is_again });
     }
 
     pub(crate) fn leave(&mut self, worker: WorkerId) {
@@ -278,7 +274,12 @@ impl Witness {
                 assert!(self.tokens.insert(lease.id), "lease {} is given out again", lease.id);
                 assert!(!lease.spans.is_empty(), "lease {} of nothing", lease.id);
                 let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
-                spans.iter().for_each(|&span| self.check_free(lease.job, span));
+                // What is counted again is a whole record, of a job of which everything is recorded.
+                let is_record = |span: &Span| disk.has_record(lease.job, *span);
+                let is_again = spans.iter().all(is_record) && disk.is_all_recorded(lease.job);
+                if !is_again {
+                    spans.iter().for_each(|&span| self.check_free(lease.job, span));
+                }
                 self.leases.insert(lease.id, Seen { worker: to, job: lease.job, spans });
             }
             ToWorker::Shorten { lease, spans } => {
@@ -301,6 +302,11 @@ impl Witness {
                 }
             }
         }
+    }
+
+    fn is_recorded(&self, job: JobId, span: Span) -> bool {
+        let recorded = self.recorded.get(&(job, span.cross()));
+        recorded.is_some_and(|recorded| recorded.contains(&(span.from()..span.to())))
     }
 
     /// Nothing is leased that was recorded, unless that happened only now.
@@ -371,8 +377,4 @@ impl Granted {
     fn take_off(&mut self, span: Span) {
         self.spans = self.spans.iter().flat_map(|&held| held.without(&[span])).collect();
     }
-}
-
-fn n_subproblems(puzzle: &Puzzle) -> u128 {
-    puzzle.plan.parts().iter().map(|cross| u128::from(cross.choice().n_subproblems)).sum()
 }

@@ -63,6 +63,7 @@ impl Worker {
             n_threads,
             speed: guessed(speed),
             halves: halves_speed.map(|speed| HalvesSkill { decomposition, speed: guessed(speed) }),
+            machine: id.0,
         };
         Self {
             id,
@@ -200,5 +201,5 @@ impl Worker {
 
 /// What a worker is called: several by each name.
 pub(crate) fn name(worker: WorkerId) -> Name {
-    Name::of_any(&format!("worker {}", worker.0 % 2))
+    Name::of_any(&format!("worker {}", worker.0 % 4))
 }

@@ -211,8 +211,7 @@ impl<'a> World<'a> {
             Event::Join { healthy } => self.join(healthy),
             Event::Submit => {
                 if self.coordinator.is_some() {
-                    let plan = &self.puzzles[self.n_submitted].plan;
-                    let submit = Command::Submit(plan.n(), plan.method());
+                    let submit = Command::Submit(self.puzzles[self.n_submitted].submission());
                     self.n_submitted += 1;
                     self.command(submit);
                 } else {
@@ -233,6 +232,9 @@ impl<'a> World<'a> {
             Event::Oversee => {
                 if self.coordinator.as_ref().is_some_and(Coordinator::has_failed_jobs) {
                     self.repeat_operations();
+                }
+                if self.coordinator.as_ref().is_some_and(Coordinator::wants_others) {
+                    self.join(true);
                 }
                 self.after(OVERSEE, Event::Oversee);
             }
@@ -385,7 +387,7 @@ impl<'a> World<'a> {
             return;
         }
         self.command(match message {
-            ToCoordinator::Hello(hello) => Command::Connect { hello, link },
+            ToCoordinator::Hello(hello) => Command::Connect { hello: *hello, link },
             ToCoordinator::Report(report) => Command::Report { link, report },
             ToCoordinator::Failure(failure) => Command::Failure { link, failure },
             ToCoordinator::Goodbye => Command::Goodbye { link },

@@ -1,6 +1,7 @@
 //! What operators ask of a coordinator.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use queens_messages::{
     Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Share, Submission, WorkerStatus,
@@ -18,6 +19,9 @@ use crate::pb::jobs_client::JobsClient;
 /// Entries of a list: more than any coordinator has.
 const MOST_ENTRIES: usize = 1_000_000;
 
+/// How long the next piece of a certificate may take. Before the first, symmetric placements may be counted.
+const EXPORT_PATIENCE: Duration = Duration::from_secs(600);
+
 /// A coordinator, as operators speak to it. All calls have an end, whatever the coordinator does.
 #[derive(Debug)]
 pub struct Operator {
@@ -32,6 +36,13 @@ pub struct Operator {
 pub struct Changes<'a> {
     operator: &'a Operator,
     stream: Streaming<pb::Job>,
+}
+
+/// A certificate, piece by piece.
+#[derive(Debug)]
+pub struct Pieces<'a> {
+    operator: &'a Operator,
+    stream: Streaming<pb::CertificatePiece>,
 }
 
 /// An answer on its way.
@@ -199,6 +210,17 @@ impl Operator {
         answer.contributions.into_iter().map(|it| self.checked(it)).collect()
     }
 
+    /// A certificate of a job that is done.
+    pub async fn export(&self, job: JobId) -> Result<Pieces<'_>, ClientError> {
+        let mut jobs = self.jobs.clone();
+        let answer = jobs.export(pb::GetRequest { job: job.0 });
+        let answer = match tokio::time::timeout(EXPORT_PATIENCE, answer).await {
+            Ok(answer) => answer.map_err(|status| self.error(status))?,
+            Err(_) => return Err(self.error(Problem::Silent)),
+        };
+        Ok(Pieces { operator: self, stream: answer.into_inner() })
+    }
+
     /// What has happened lately, the oldest first.
     pub async fn events(&self) -> Result<Vec<Event>, ClientError> {
         let answer = self.answer(self.jobs.clone().list_events(pb::ListEventsRequest {})).await?;
@@ -256,6 +278,20 @@ impl Operator {
 
     fn error(&self, problem: impl Into<Problem>) -> ClientError {
         ClientError { coordinator: self.coordinator.clone(), problem: problem.into() }
+    }
+}
+
+impl Pieces<'_> {
+    /// The next bytes; `None` behind the last.
+    ///
+    /// # Errors
+    /// If the connection breaks, or the certificate can't be made to its end.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
+        match tokio::time::timeout(EXPORT_PATIENCE, self.stream.message()).await {
+            Ok(Ok(piece)) => Ok(piece.map(|piece| piece.bytes)),
+            Ok(Err(status)) => Err(self.operator.error(status)),
+            Err(_) => Err(self.operator.error(Problem::Silent)),
+        }
     }
 }
 

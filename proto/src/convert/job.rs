@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, Fraction, JobId, JobState, JobStatus, Name, Priority, Progress, TimeLeft,
+    Contribution, Fraction, JobId, JobState, JobStatus, Name, Priority, Progress, Recounting, TimeLeft,
 };
 use queens_solver::BoardSize;
 
@@ -60,6 +60,12 @@ impl From<JobStatus> for pb::Job {
             workers: job.n_workers,
             verified: job.n_verified,
             disputed: job.n_disputed,
+            recounting: Some(pb::Recounting {
+                open: job.recounting.n_open,
+                work_left: job.recounting.work_left.to_string(),
+                cases: job.recounting.n_cases,
+                records: job.recounting.n_records,
+            }),
             created_ms: job.created_ms,
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
@@ -116,6 +122,7 @@ impl TryFrom<pb::Job> for JobStatus {
             n_workers: job.workers,
             n_verified: job.verified,
             n_disputed: job.disputed,
+            recounting: job.recounting.map(recounting).transpose()?.unwrap_or_default(),
             created_ms: job.created_ms,
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
@@ -135,6 +142,15 @@ impl TryFrom<pb::Job> for JobStatus {
             second,
         })
     }
+}
+
+fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {
+    Ok(Recounting {
+        n_open: told.open,
+        work_left: decimal("the work that is to be counted again", &told.work_left)?,
+        n_cases: told.cases,
+        n_records: told.records,
+    })
 }
 
 /// What a job says of its coordinator's store. That is for coordinators that can't tell of themselves.

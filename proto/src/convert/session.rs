@@ -24,7 +24,7 @@ impl From<ToCoordinator> for pb::WorkerMessage {
     fn from(message: ToCoordinator) -> Self {
         use worker_message::Message;
         let message = match message {
-            ToCoordinator::Hello(hello) => Message::Hello(hello.into()),
+            ToCoordinator::Hello(hello) => Message::Hello((*hello).into()),
             ToCoordinator::Report(report) => Message::Report(report.into()),
             ToCoordinator::Failure(failure) => Message::Failure(failure.into()),
             ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
@@ -39,7 +39,7 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
     fn try_from(message: pb::WorkerMessage) -> Result<Self, InvalidMessage> {
         use worker_message::Message;
         Ok(match message.message.ok_or(InvalidMessage::Missing("message"))? {
-            Message::Hello(hello) => Self::Hello(hello.try_into()?),
+            Message::Hello(hello) => Self::Hello(Box::new(hello.try_into()?)),
             Message::Report(report) => Self::Report(report.try_into()?),
             Message::Failure(failure) => Self::Failure(failure.try_into()?),
             Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
@@ -66,6 +66,7 @@ impl From<Hello> for pb::Hello {
             held: hello.held.into_iter().map(held).collect(),
             halves_decomposition: hello.halves.map_or(0, |halves| halves.decomposition),
             halves_nodes_per_second: hello.halves.map_or(0.0, |halves| halves.speed.get()),
+            machine: hello.machine.unwrap_or(0),
         }
     }
 }
@@ -90,6 +91,7 @@ impl TryFrom<pb::Hello> for Hello {
             speed: Speed::try_from(hello.nodes_per_second)?,
             decomposition: hello.decomposition,
             halves: halves(hello.halves_decomposition, hello.halves_nodes_per_second)?,
+            machine: Some(hello.machine).filter(|machine| *machine > 0),
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         })
     }

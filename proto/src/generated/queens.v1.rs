@@ -57,6 +57,10 @@ pub struct Hello {
     /// What it expects one thread to count by halves, in units per second.
     #[prost(double, tag = "11")]
     pub halves_nodes_per_second: f64,
+    /// A number that workers on one machine have in common, and others hardly; it says nothing else of the machine. 0, as
+    /// programs of before say: then it counts no records again.
+    #[prost(fixed64, tag = "12")]
+    pub machine: u64,
 }
 /// A lease that a worker still holds when it connects again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -321,6 +325,12 @@ pub struct ListResponse {
     #[prost(string, tag = "2")]
     pub next_page: ::prost::alloc::string::String,
 }
+/// Some bytes of a certificate.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CertificatePiece {
+    #[prost(bytes = "vec", tag = "1")]
+    pub bytes: ::prost::alloc::vec::Vec<u8>,
+}
 /// Asks for one job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetRequest {
@@ -483,12 +493,31 @@ pub struct Job {
     /// JOB_STATE_RUNNING in state. Unspecified if state says it all.
     #[prost(enumeration = "JobState", tag = "31")]
     pub exact_state: i32,
+    /// How far it is with what is counted again; absent if its coordinator is of an older version.
+    #[prost(message, optional, tag = "40")]
+    pub recounting: ::core::option::Option<Recounting>,
     /// The parts of its whole plan; 0 until that is made.
     #[prost(uint64, tag = "32")]
     pub parts: u64,
     /// In what its two passes differ, in words; empty if they do not, or are not both complete.
     #[prost(string, tag = "33")]
     pub doubt: ::prost::alloc::string::String,
+}
+/// How far a job is with what is counted again.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Recounting {
+    /// Records that were drawn, or are doubted, and on which no two names agree yet; more may be drawn.
+    #[prost(uint64, tag = "1")]
+    pub open: u64,
+    /// The work that is expected to be left of all that, decimal.
+    #[prost(string, tag = "2")]
+    pub work_left: ::prost::alloc::string::String,
+    /// Records of which there are different counts.
+    #[prost(uint64, tag = "3")]
+    pub cases: u64,
+    /// The records of the job, as far as they were looked through since the coordinator was started.
+    #[prost(uint64, tag = "4")]
+    pub records: u64,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1465,6 +1494,30 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListContributions"));
             self.inner.unary(req, path, codec).await
         }
+        /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
+        /// counts as exported then. NOT_FOUND if there is none with this id; FAILED_PRECONDITION if it is not done; UNAVAILABLE
+        /// if the records can't be read now.
+        pub async fn export(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::CertificatePiece>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/Export");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "Export"));
+            self.inner.server_streaming(req, path, codec).await
+        }
         /// All workers that are connected or may come back, and all names that are blocked, page by page if there are many.
         pub async fn list_workers(
             &mut self,
@@ -1700,6 +1753,19 @@ pub mod jobs_server {
             tonic::Response<super::ListContributionsResponse>,
             tonic::Status,
         >;
+        /// Server streaming response type for the Export method.
+        type ExportStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::CertificatePiece, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
+        /// counts as exported then. NOT_FOUND if there is none with this id; FAILED_PRECONDITION if it is not done; UNAVAILABLE
+        /// if the records can't be read now.
+        async fn export(
+            &self,
+            request: tonic::Request<super::GetRequest>,
+        ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
         /// All workers that are connected or may come back, and all names that are blocked, page by page if there are many.
         async fn list_workers(
             &self,
@@ -2245,6 +2311,52 @@ pub mod jobs_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/Export" => {
+                    #[allow(non_camel_case_types)]
+                    struct ExportSvc<T: Jobs>(pub Arc<T>);
+                    impl<
+                        T: Jobs,
+                    > tonic::server::ServerStreamingService<super::GetRequest>
+                    for ExportSvc<T> {
+                        type Response = super::CertificatePiece;
+                        type ResponseStream = T::ExportStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::export(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ExportSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

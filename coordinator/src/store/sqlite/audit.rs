@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
-use queens_messages::JobId;
+use queens_messages::{JobId, Share};
 use queens_solver::{BoardSize, Choice, Method, Pass, Plan, published};
 use rusqlite::Connection;
 use tracing::info;
@@ -17,6 +17,7 @@ use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::schema::{self, VERSION};
 use super::tally::{Tally, check_file};
+use super::verdicts;
 use queens_ledger::store::{Coverage, JobEntry, Phase, StoreError, StoredJob};
 
 /// What the records of a job prove.
@@ -200,8 +201,11 @@ fn audit_job(
             audit.nodes += found.sum.nodes;
         }
         check_second_counts(connection, job, choices, sources)?;
+        verdicts::check(connection, job)?;
         let is_whole = job.terms.crosses.is_none();
-        let is_wrong = |total: &u128| is_whole && audit.is_complete() && audit.total != *total;
+        // What is to be counted again may be wrong yet.
+        let is_final = job.phase != Phase::Active || job.terms.recount == Share::NOTHING;
+        let is_wrong = |total: &u128| is_whole && is_final && audit.is_complete() && audit.total != *total;
         if let Some(total) = truth.total.filter(is_wrong) {
             return Err(Fault::Damaged(format!(
                 "job {}: its records add up to {} solutions, but {total} are published for n = {}",

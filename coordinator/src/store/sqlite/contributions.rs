@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,9 +11,11 @@ use rusqlite::{Connection, params};
 
 use super::digest::{Board, RECORD, SOURCE};
 use super::directory::{DATABASE, open_to_read};
+use super::export::export;
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, integer, sql_integer};
 use crate::store::Records;
+use crate::store::certificate::ExportError;
 use queens_ledger::store::{Source, StoreError};
 
 /// The records of a data directory.
@@ -26,6 +29,10 @@ impl Records for SqliteRecords {
         let connection = open_to_read(&self.dir.join(DATABASE));
         let read = connection.and_then(|connection| contributions(&connection, job, cross));
         read.map_err(|fault| fault.of(&self.dir))
+    }
+
+    fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError> {
+        export(&self.dir, job, program, out).map(drop)
     }
 }
 

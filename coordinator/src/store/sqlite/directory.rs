@@ -206,7 +206,10 @@ pub(super) fn make_database(file: &Path) -> Result<(), Fault> {
 }
 
 /// Whether there is a database in `dir` for a reader who does not take the directory.
-pub(super) fn check_database(dir: &Path) -> Result<(), StoreError> {
+///
+/// # Errors
+/// If there is none, or it is not for this program.
+pub fn check_database(dir: &Path) -> Result<(), StoreError> {
     if look_before_locking(dir)? { Ok(()) } else { Err(unusable(dir, &no_database())) }
 }
 

@@ -58,16 +58,6 @@ pub(super) fn blocked(connection: &Connection) -> Result<BTreeMap<String, String
     Ok(names)
 }
 
-/// The name of the worker of a source of records.
-pub(super) fn worker(connection: &Connection, source: i64) -> Result<String, Fault> {
-    let place = format!("source {source}");
-    let mut statement = select(connection, &SOURCE, "WHERE id = ?1")?;
-    let mut rows = statement.query([source])?;
-    let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
-    SOURCE.verify(row, None, &place)?;
-    cell(row, "worker", &place)
-}
-
 /// The ids of all sources of records.
 pub(super) fn sources(connection: &Connection) -> Result<BTreeSet<i64>, Fault> {
     let mut statement = select(connection, &SOURCE, "")?;
@@ -87,21 +77,30 @@ pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
     let mut rows = statement.query([])?;
     let mut jobs: Vec<StoredJob> = Vec::new();
     while let Some(row) = rows.next()? {
-        let JobColumns { row, plan } = job(row)?;
-        let board = Board::of(&row);
-        let id = row.id;
-        let choices =
-            choices(connection, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
-        check_plan(&row, plan, &choices)?;
-        let coverage = coverage(connection, id, board, &choices)
-            .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
-        jobs.push(StoredJob { entry: row, choices: plan.map(|_| choices), coverage });
+        jobs.push(stored(connection, job(row)?)?);
     }
     let ids = jobs.iter().map(|job| job.entry.id).collect();
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
         .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at(table)))?;
     Ok(jobs)
+}
+
+/// A job with all that is said of it, if it is there; records left out.
+pub(super) fn stored_job(connection: &Connection, id: JobId) -> Result<Option<StoredJob>, Fault> {
+    one_job(connection, id)?.map(|columns| stored(connection, columns)).transpose()
+}
+
+fn stored(connection: &Connection, JobColumns { row, plan }: JobColumns) -> Result<StoredJob, Fault> {
+    let board = Board::of(&row);
+    let id = row.id;
+    let choices =
+        choices(connection, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
+    check_plan(&row, plan, &choices)?;
+    let coverage = coverage(connection, id, board, &choices)
+        .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
+    let has_second_counts = has_second_counts(connection, id)?;
+    Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts })
 }
 
 /// The row of one job, if there is such a job.
@@ -188,6 +187,13 @@ fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> 
         u64::try_from(time).map_err(|_| Fault::Damaged(format!("{place}: {column} {time} is out of range")))
     };
     time.map(in_range).transpose()
+}
+
+/// Whether something of a job was counted again.
+fn has_second_counts(connection: &Connection, job: JobId) -> Result<bool, Fault> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM second_count WHERE job = ?1)";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([sql_integer("job", job.0)?], |row| row.get(0))?)
 }
 
 /// Whether these are the choices that the job was given.

@@ -21,6 +21,7 @@ use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 use super::salvage::{Candidate, candidates};
 use super::tally::Tally;
+use super::verdicts;
 use super::write::{self, Known};
 use crate::journal::unix_ms;
 use crate::seed;
@@ -412,8 +413,9 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Removes what is said of spans of a cross that no record has.
+    /// Removes records of a cross that have lost a dispute since, and what is said of spans that no record has.
     fn drop_unfounded(&self, id: JobId, cross: u32) -> Result<(), Fault> {
+        verdicts::drop_losers(self.connection, sql_integer("job", id.0)?, cross)?;
         for table in [&SECOND_COUNT, &VERDICT] {
             let sql = format!(
                 "DELETE FROM {0} WHERE job = ?1 AND cross = ?2 AND NOT EXISTS (SELECT 1 FROM record WHERE job = ?1 \

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId};
+use queens_messages::{JobId, LeaseId, Name};
 use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Method, Plan, Span, Symmetry};
 use tempfile::TempDir;
 

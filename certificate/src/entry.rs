@@ -1,0 +1,196 @@
+//! The lines of a certificate's body, which are the leaves of its tree.
+
+use std::fmt::{self, Display, Formatter};
+
+use queens_messages::Name;
+use queens_solver::{Count, Span};
+
+use crate::fields::{Fields, shown};
+
+/// Who counted, and with what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The worker's name.
+    pub worker: Name,
+    /// The version of its program.
+    pub build: Name,
+    /// Its kernel.
+    pub kernel: Name,
+}
+
+/// A line of the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Who is meant by a number in the lines that follow.
+    Counter {
+        /// The number, from 0.
+        number: u32,
+        /// Who.
+        counter: Counter,
+    },
+    /// What the records of a cross add up to.
+    Cross(CrossSum),
+    /// A counted span.
+    Record(Counted),
+    /// Another count of the span of the record before it.
+    Again {
+        /// The count.
+        counted: Counted,
+        /// When it was counted, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// How a dispute about the record before it ended.
+    Verdict(Verdict),
+}
+
+/// A cross, and what its records add up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossSum {
+    /// The pass, 1 or 2.
+    pub pass: u8,
+    /// Its number in the plan.
+    pub number: u32,
+    /// The image on which it was counted.
+    pub image: u8,
+    /// How many subproblems it has.
+    pub n_subproblems: u64,
+    /// How many solutions each of its solutions stands for.
+    pub weight: u8,
+    /// The solutions of all its records, unweighted.
+    pub solutions: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
+/// A count of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The pass, 1 or 2.
+    pub pass: u8,
+    /// What was counted.
+    pub span: Span,
+    /// What it came to.
+    pub count: Count,
+    /// How long one thread took, in microseconds.
+    pub duration_us: u64,
+    /// Who counted it.
+    pub counter: u32,
+}
+
+/// The count of a span on which two names came to agree, and the one that was given up for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The pass, 1 or 2.
+    pub pass: u8,
+    /// What was counted.
+    pub span: Span,
+    /// Which verdict on this span it is, from 0.
+    pub number: u32,
+    /// When it fell, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What was agreed on.
+    pub agreed: Count,
+    /// Who was the second to count that.
+    pub counter: u32,
+    /// What was given up.
+    pub lost: Count,
+    /// Who had counted that.
+    pub loser: u32,
+}
+
+impl Display for Entry {
+    /// The line, without its end.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counter { number, counter: Counter { worker, build, kernel } } => {
+                write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}")
+            }
+            Self::Cross(CrossSum { pass, number, image, n_subproblems, weight, solutions, nodes }) => {
+                write!(f, "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}")
+            }
+            Self::Record(counted) => write!(f, "record\t{counted}"),
+            Self::Again { counted, at_ms } => write!(f, "again\t{counted}\t{at_ms}"),
+            Self::Verdict(Verdict { pass, span, number, at_ms, agreed, counter, lost, loser }) => {
+                let (cross, from, until) = (span.cross(), span.from(), span.to());
+                write!(f, "verdict\t{pass}\t{cross}\t{from}\t{until}\t{number}\t{at_ms}")?;
+                write!(f, "\t{}\t{}\t{counter}", agreed.solutions, agreed.nodes)?;
+                write!(f, "\t{}\t{}\t{loser}", lost.solutions, lost.nodes)
+            }
+        }
+    }
+}
+
+impl Display for Counted {
+    /// Its fields.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { pass, span, count: Count { solutions, nodes }, duration_us, counter } = self;
+        let (cross, from, until) = (span.cross(), span.from(), span.to());
+        write!(f, "{pass}\t{cross}\t{from}\t{until}\t{solutions}\t{nodes}\t{duration_us}\t{counter}")
+    }
+}
+
+impl Entry {
+    /// Reads a line of the body.
+    pub(crate) fn read(line: &str) -> Result<Self, String> {
+        let (kind, mut fields) = Fields::of(line);
+        let entry = match kind {
+            "record" => Self::Record(Counted::read(&mut fields)?),
+            "again" => {
+                let counted = Counted::read(&mut fields)?;
+                Self::Again { counted, at_ms: fields.count("a time")? }
+            }
+            "cross" => Self::Cross(CrossSum {
+                pass: fields.number("the pass")?,
+                number: fields.number("the cross")?,
+                image: fields.number("the image")?,
+                n_subproblems: fields.number("the number of subproblems")?,
+                weight: fields.number("the weight")?,
+                solutions: fields.number("solutions")?,
+                nodes: fields.number("nodes")?,
+            }),
+            "counter" => Self::Counter {
+                number: fields.number("the number of a counter")?,
+                counter: Counter {
+                    worker: fields.name("the worker")?,
+                    build: fields.name("the build")?,
+                    kernel: fields.name("the kernel")?,
+                },
+            },
+            "verdict" => Self::Verdict(Verdict {
+                pass: fields.number("the pass")?,
+                span: span(&mut fields)?,
+                number: fields.number("the number of the verdict")?,
+                at_ms: fields.count("a time")?,
+                agreed: count(&mut fields)?,
+                counter: fields.number("a counter")?,
+                lost: count(&mut fields)?,
+                loser: fields.number("a counter")?,
+            }),
+            other => return Err(format!("'{}' begins no line that can stand here", shown(other))),
+        };
+        fields.end()?;
+        Ok(entry)
+    }
+}
+
+impl Counted {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, String> {
+        Ok(Self {
+            pass: fields.number("the pass")?,
+            span: span(fields)?,
+            count: count(fields)?,
+            duration_us: fields.count("a duration")?,
+            counter: fields.number("a counter")?,
+        })
+    }
+}
+
+fn span(fields: &mut Fields<'_>) -> Result<Span, String> {
+    let (cross, from) = (fields.number("the cross")?, fields.count("the first subproblem")?);
+    let until = fields.count("the subproblem after the last")?;
+    Span::new(cross, from, until).map_err(|error| error.to_string())
+}
+
+fn count(fields: &mut Fields<'_>) -> Result<Count, String> {
+    Ok(Count { solutions: fields.count("solutions")?, nodes: fields.count("nodes")? })
+}

@@ -1,0 +1,230 @@
+//! What is said of a part of a certificate as a whole: before its body, and behind it.
+
+use std::fmt::{self, Display, Formatter, Write};
+use std::ops::Range;
+
+use queens_messages::Name;
+use queens_solver::{BoardSize, Method};
+
+use crate::fields::{Fields, shown, to_hex};
+use crate::key::PublicKey;
+use crate::tree::Hash;
+
+/// The first line of a file, without the number of its parts.
+pub(crate) const MAGIC: &str = "queens certificate";
+
+/// The version of the format.
+pub(crate) const FORMAT: u32 = 1;
+
+/// What begins the header of a part.
+pub(crate) const PART: &str = "part";
+
+/// What begins the first line behind the body of a part.
+pub(crate) const TOTAL: &str = "total";
+
+/// Lines of a header, at most.
+pub(crate) const MOST_PASSES: usize = 2;
+
+/// What a job, or the part of one that a site has counted, is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The size of the board.
+    pub n: BoardSize,
+    /// The parts of the plan of the first pass that were counted.
+    pub crosses: Range<u32>,
+    /// How many parts that plan has.
+    pub n_crosses: u32,
+    /// When the job was submitted, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// When it was done; 0 if nobody has kept it.
+    pub finished_ms: u64,
+    /// The pass, or both.
+    pub passes: Vec<Pass>,
+    /// Placements that a half turn leaves unchanged.
+    pub half_turn: u64,
+    /// Placements that a quarter turn leaves unchanged.
+    pub quarter_turn: u64,
+    /// When the certificate was made, in milliseconds since 1970.
+    pub made_ms: u64,
+    /// The version of the program that made it.
+    pub program: Name,
+    /// Who signs it.
+    pub signer: PublicKey,
+}
+
+/// A count of all that a certificate is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// How it was counted.
+    pub method: Method,
+    /// The decomposition of the method that its spans mean.
+    pub decomposition: u32,
+    /// The number of its job where it was counted.
+    pub job: u64,
+    /// The share of its records that was to be counted again, in parts per million.
+    pub recount_ppm: u32,
+    /// What they were drawn with.
+    pub seed: u128,
+}
+
+/// What the records of a pass add up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many records there are.
+    pub n_records: u64,
+    /// Their solutions, each record's with the weight of its part.
+    pub solutions: u128,
+    /// Their nodes, unweighted.
+    pub nodes: u128,
+}
+
+/// What follows the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Footer {
+    pub(crate) totals: Vec<Total>,
+    pub(crate) n_leaves: u64,
+    pub(crate) root: Hash,
+}
+
+impl Display for Header {
+    /// Its lines, each with its end.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Range { start, end } = self.crosses;
+        writeln!(f, "{PART}\t{FORMAT}")?;
+        writeln!(f, "board\t{}", self.n)?;
+        writeln!(f, "crosses\t{start}\t{end}\t{}", self.n_crosses)?;
+        writeln!(f, "job\t{}\t{}", self.created_ms, self.finished_ms)?;
+        for (number, Pass { method, decomposition, job, recount_ppm, seed }) in (1..).zip(&self.passes) {
+            writeln!(f, "pass\t{number}\t{method}\t{decomposition}\t{job}\t{recount_ppm}\t{seed:032x}")?;
+        }
+        writeln!(f, "symmetric\t{}\t{}", self.half_turn, self.quarter_turn)?;
+        writeln!(f, "made\t{}\t{}", self.made_ms, self.program)?;
+        writeln!(f, "signer\t{}", self.signer)
+    }
+}
+
+impl Display for Footer {
+    /// Its lines, each with its end.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (number, Total { n_records, solutions, nodes }) in (1..).zip(&self.totals) {
+            writeln!(f, "{TOTAL}\t{number}\t{n_records}\t{solutions}\t{nodes}")?;
+        }
+        writeln!(f, "tree\t{}\t{}", self.n_leaves, to_hex(&self.root))
+    }
+}
+
+/// Where the lines of a header or footer come from.
+pub(crate) trait Source {
+    /// Why there is no further line, or why one is wrong.
+    type Error;
+
+    /// Reads the fields of the next line, which is of this kind.
+    fn line<T>(
+        &mut self,
+        kind: &str,
+        read: impl FnOnce(&mut Fields<'_>) -> Result<T, String>,
+    ) -> Result<T, Self::Error>;
+
+    /// The kind of the next line.
+    fn peek(&mut self) -> Result<String, Self::Error>;
+}
+
+impl Header {
+    /// Reads the lines of a header.
+    pub(crate) fn read<S: Source>(lines: &mut S) -> Result<Self, S::Error> {
+        lines.line(PART, |fields| match fields.number("the version of the format")? {
+            FORMAT => Ok(()),
+            other => Err(format!("it has format {other}, this program knows {FORMAT}")),
+        })?;
+        let n = lines.line("board", |fields| {
+            let n: u8 = fields.number("n")?;
+            BoardSize::new(n).map_err(|error| error.to_string())
+        })?;
+        let (crosses, n_crosses) = lines.line("crosses", |fields| {
+            let crosses = fields.number("the first cross")?..fields.number("the cross after the last")?;
+            let n_crosses = fields.number("the number of crosses")?;
+            if crosses.start > crosses.end || crosses.end > n_crosses {
+                return Err(format!("{}..{} are no crosses of {n_crosses}", crosses.start, crosses.end));
+            }
+            Ok((crosses, n_crosses))
+        })?;
+        let (created_ms, finished_ms) =
+            lines.line("job", |fields| Ok((fields.count("a time")?, fields.count("a time")?)))?;
+        let mut passes = vec![];
+        while passes.len() < MOST_PASSES && (passes.is_empty() || lines.peek()? == "pass") {
+            let number = passes.len() + 1;
+            passes.push(lines.line("pass", |fields| Pass::read(fields, number))?);
+        }
+        let (half_turn, quarter_turn) = lines
+            .line("symmetric", |fields| Ok((fields.count("half turns")?, fields.count("quarter turns")?)))?;
+        let (made_ms, program) =
+            lines.line("made", |fields| Ok((fields.count("a time")?, fields.name("the program")?)))?;
+        let signer = lines.line("signer", |fields| {
+            let bytes = fields.hex("the signer")?;
+            PublicKey::from_bytes(&bytes).map_err(|_| "the signer is no public key".to_owned())
+        })?;
+        Ok(Self {
+            n,
+            crosses,
+            n_crosses,
+            created_ms,
+            finished_ms,
+            passes,
+            half_turn,
+            quarter_turn,
+            made_ms,
+            program,
+            signer,
+        })
+    }
+}
+
+impl Pass {
+    fn read(fields: &mut Fields<'_>, expected: usize) -> Result<Self, String> {
+        let number: usize = fields.number("the number of the pass")?;
+        if number != expected {
+            return Err(format!("it is pass {number}, where pass {expected} belongs"));
+        }
+        let method = fields.text("the method")?;
+        let method = method.parse().map_err(|error| format!("the method '{}': {error}", shown(method)))?;
+        let decomposition = fields.number("the decomposition")?;
+        let job = fields.number("the job")?;
+        let recount_ppm = fields.number("the share counted again")?;
+        if recount_ppm > 1_000_000 {
+            return Err(format!("the share counted again is {recount_ppm} of a million"));
+        }
+        let seed = u128::from_be_bytes(fields.hex("the seed")?);
+        Ok(Self { method, decomposition, job, recount_ppm, seed })
+    }
+}
+
+impl Footer {
+    /// Reads the lines of the footer of a part that has so many passes.
+    pub(crate) fn read<S: Source>(lines: &mut S, n_passes: usize) -> Result<Self, S::Error> {
+        let mut totals = vec![];
+        for expected in 1..=n_passes {
+            totals.push(lines.line(TOTAL, |fields| {
+                let number: usize = fields.number("the number of the pass")?;
+                if number != expected {
+                    return Err(format!("it is of pass {number}, where that of pass {expected} belongs"));
+                }
+                Ok(Total {
+                    n_records: fields.number("the number of records")?,
+                    solutions: fields.number("solutions")?,
+                    nodes: fields.number("nodes")?,
+                })
+            })?);
+        }
+        let (n_leaves, root) = lines
+            .line("tree", |fields| Ok((fields.number("the number of leaves")?, fields.hex("the root")?)))?;
+        Ok(Self { totals, n_leaves, root })
+    }
+}
+
+/// What is signed: the header and the footer as they stand in the file.
+pub(crate) fn message(header: &Header, footer: &Footer) -> Vec<u8> {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    _ = write!(text, "{header}{footer}");
+    text.into_bytes()
+}

@@ -1,0 +1,36 @@
+//! Certificates: files that prove a count to a stranger.
+//!
+//! A [`Writer`] makes one of a job's records; [`check()`] believes nothing of it and says what it proves. The format is
+//! explained in `docs/CERTIFICATE.md`.
+
+mod check;
+mod drawn;
+mod entry;
+mod fields;
+mod header;
+mod key;
+mod lines;
+mod merge;
+mod opinions;
+mod options;
+mod part_check;
+mod pass_check;
+mod plans;
+mod proof;
+mod refusal;
+mod report;
+mod sample;
+mod tree;
+mod writer;
+
+pub use check::check;
+pub use entry::{Counted, Counter, CrossSum, Entry, Verdict};
+pub use header::{Header, Pass, Total};
+pub use key::{InvalidKey, Key, KeyError, PublicKey};
+pub use merge::{Part, merge};
+pub use options::{Options, Stage};
+pub use proof::{Proved, Wanted, check_proof, is_proof, prove};
+pub use refusal::Refusal;
+pub use report::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};
+pub use sample::{Extent, Sample, random_seed};
+pub use writer::Writer;

@@ -1,0 +1,146 @@
+//! What further counts and verdicts say of a record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queens_messages::Name;
+use queens_solver::Count;
+
+use crate::entry::{Counted, Verdict};
+
+/// Verdicts on one span, at most. Each takes two names that agree, and one that is given up.
+const MOST_VERDICTS: usize = 1000;
+
+/// What has been said of records.
+#[derive(Debug, Default)]
+pub(crate) struct Opinions {
+    open: Option<Record>,
+    /// Further counts.
+    pub(crate) n_again: u64,
+    /// Verdicts.
+    pub(crate) n_verdicts: u64,
+    /// Records that a second name has confirmed.
+    pub(crate) n_confirmed: u64,
+    /// The nodes of those.
+    pub(crate) confirmed_nodes: u128,
+    /// Names that have lost a dispute.
+    pub(crate) losers: BTreeSet<Name>,
+    /// How many records each name has that nobody has confirmed.
+    pub(crate) unconfirmed: BTreeMap<Name, u64>,
+}
+
+/// A record of which more may be said.
+#[derive(Debug)]
+struct Record {
+    counted: Counted,
+    name: Name,
+    is_drawn: bool,
+    again: Vec<(Name, Count)>,
+    verdicts: Vec<Decided>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Decided {
+    agreed: Count,
+    lost: Count,
+    loser: Name,
+}
+
+impl Opinions {
+    /// A record comes, by this name. If it was drawn, another name must have confirmed it.
+    pub(crate) fn open(&mut self, counted: Counted, name: Name, is_drawn: bool) {
+        self.open = Some(Record { counted, name, is_drawn, again: Vec::new(), verdicts: Vec::new() });
+    }
+
+    /// Another count of it.
+    pub(crate) fn again(&mut self, found: &Counted, name: &Name) -> Result<(), String> {
+        let Some(record) = self.open.as_mut().filter(|record| record.is_of(found.pass, found.span)) else {
+            return Err(format!("another count of {} does not follow its record", found.span));
+        };
+        if !record.verdicts.is_empty() {
+            return Err(format!("another count of {} stands behind a verdict", found.span));
+        }
+        if *name == record.name {
+            return Err(format!("{} was counted again by '{name}', who had counted it", found.span));
+        }
+        if record.again.last().is_some_and(|(last, _)| last >= name) {
+            return Err(format!(
+                "{} was counted again by '{name}' twice, or names are not in order",
+                found.span
+            ));
+        }
+        record.again.push((name.clone(), found.count));
+        self.n_again += 1;
+        Ok(())
+    }
+
+    /// A verdict about it.
+    pub(crate) fn verdict(&mut self, found: &Verdict, winner: &Name, loser: &Name) -> Result<(), String> {
+        let Verdict { span, number, agreed, lost, .. } = *found;
+        let Some(record) = self.open.as_mut().filter(|record| record.is_of(found.pass, span)) else {
+            return Err(format!("a verdict about {span} does not follow its record"));
+        };
+        if record.verdicts.len() >= MOST_VERDICTS {
+            return Err(format!("there are more than {MOST_VERDICTS} verdicts about {span}"));
+        }
+        if usize::try_from(number) != Ok(record.verdicts.len()) {
+            let expected = record.verdicts.len();
+            return Err(format!("verdict {number} about {span} stands where verdict {expected} belongs"));
+        }
+        if winner == loser {
+            return Err(format!("by verdict {number} about {span}, '{winner}' wins against itself"));
+        }
+        if agreed == lost {
+            return Err(format!("by verdict {number} about {span}, a count loses against an equal one"));
+        }
+        let decided = Decided { agreed, lost, loser: loser.clone() };
+        if record.verdicts.contains(&decided) {
+            return Err(format!("verdict {number} about {span} says what an earlier one says"));
+        }
+        record.verdicts.push(decided);
+        self.n_verdicts += 1;
+        Ok(())
+    }
+
+    /// Nothing more is said of the record.
+    pub(crate) fn close(&mut self) -> Result<(), String> {
+        let Some(record) = self.open.take() else { return Ok(()) };
+        let (span, count) = (record.counted.span, record.counted.count);
+        for (name, other) in &record.again {
+            let lost = |it: &Decided| it.loser == *name && it.lost == *other;
+            if *other != count && !record.verdicts.iter().any(lost) {
+                return Err(format!(
+                    "'{name}' counted {} solutions and {} nodes of {span}, the record has {} and {}, and no verdict \
+                     says who is right",
+                    other.solutions, other.nodes, count.solutions, count.nodes
+                ));
+            }
+        }
+        let is_confirmed = record.again.iter().any(|(_, other)| *other == count);
+        for (i, verdict) in record.verdicts.iter().enumerate() {
+            // What won may have lost later.
+            let stands = verdict.agreed == count;
+            if !stands && !record.verdicts[i + 1..].iter().any(|later| later.lost == verdict.agreed) {
+                return Err(format!("verdict {i} about {span} is for another count than that of the record"));
+            }
+            if !is_confirmed {
+                return Err(format!("verdict {i} about {span} is for a count that one name alone has"));
+            }
+            self.losers.insert(verdict.loser.clone());
+        }
+        if is_confirmed {
+            self.n_confirmed += 1;
+            self.confirmed_nodes += u128::from(count.nodes);
+        } else if record.is_drawn {
+            return Err(format!("{span} was drawn to be counted again, and no second name has confirmed it"));
+        } else {
+            *self.unconfirmed.entry(record.name).or_default() += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Record {
+    fn is_of(&self, pass: u8, span: queens_solver::Span) -> bool {
+        self.counted.pass == pass && self.counted.span == span
+    }
+}

@@ -1,0 +1,263 @@
+//! Whether one part of a certificate holds: header, body, totals, tree and signature.
+
+use std::io::Read;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use queens_messages::Name;
+
+use crate::entry::Entry;
+use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
+use crate::lines::Lines;
+use crate::options::{Options, Stage};
+use crate::pass_check::{Names, PassCheck};
+use crate::plans::{Kind, Plans};
+use crate::refusal::Refusal;
+use crate::report::{Agreement, LoserReport, PartReport, PassReport};
+use crate::sample::Draw;
+use crate::tree::{Tree, leaf};
+
+/// Counters of a part, at most.
+const MOST_COUNTERS: usize = 1 << 18;
+
+/// So many records are read between two times that it is told.
+const TOLD_EVERY: u64 = 1 << 16;
+
+/// How a part is read.
+pub(crate) struct PartCheck<'a> {
+    pub(crate) options: &'a Options<'a>,
+    pub(crate) told: &'a (dyn Fn(Stage) + Sync),
+}
+
+impl PartCheck<'_> {
+    /// Reads the rest of a part.
+    pub(crate) fn read<R: Read>(
+        &self,
+        lines: &mut Lines<R>,
+        header: Header,
+        plans: &mut Plans<'_>,
+        mut draw: Option<&mut Draw>,
+    ) -> Result<PartReport, Refusal> {
+        let kinds = self
+            .plan(&header, plans)
+            .map_err(|(what, refusal)| refusal.unwrap_or_else(|| Refusal::at(lines.place(), what)))?;
+        let mut passes = Vec::new();
+        for ((number, kind), said) in (1..).zip(&kinds).zip(&header.passes) {
+            let Some(plan) = plans.get(*kind) else { continue };
+            let n_parts = u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
+            let crosses = if kind.method == kinds[0].method { header.crosses.clone() } else { 0..n_parts };
+            passes.push(PassCheck::of(number, said, plan, crosses));
+        }
+        let mut tree = Tree::default();
+        self.body(lines, &mut passes, &mut tree, |counted, pass| {
+            draw.as_mut().map_or(Ok(()), |draw| draw.see(counted, kinds[usize::from(pass) - 1]))
+        })?;
+        let footer = Footer::read(lines, passes.len())?;
+        let at = |what: String| Refusal::at(lines.place(), what);
+        for ((number, pass), said) in (1..).zip(&passes).zip(&footer.totals) {
+            if pass.total != *said {
+                let found = pass.total;
+                return Err(at(format!(
+                    "pass {number} has {} records, {} solutions and {} nodes, its total says {}, {} and {}",
+                    found.n_records, found.solutions, found.nodes, said.n_records, said.solutions, said.nodes
+                )));
+            }
+        }
+        let agreement = agreement(&header, &passes).map_err(at)?;
+        let n_leaves = tree.n_leaves();
+        let (root, _) = tree.finish();
+        if (n_leaves, root) != (footer.n_leaves, footer.root) {
+            return Err(at("the root of the tree is not that of these lines".to_owned()));
+        }
+        let signature = lines.line("signature", |fields| fields.hex("the signature"))?;
+        let signer = header.signer;
+        let at = |what: String| Refusal::at(lines.place(), what);
+        if !signer.has_signed(&message(&header, &footer), &signature) {
+            return Err(at(format!("{signer} has not signed this")));
+        }
+        let is_known = self.options.keys.contains(&signer);
+        if !is_known && !self.options.keys.is_empty() {
+            return Err(at(format!("it is signed by {signer}, which is none of the keys that may sign it")));
+        }
+        let losers = losers(&passes);
+        let passes = passes.iter().zip(&kinds).map(|(pass, kind)| report(pass, *kind)).collect();
+        Ok(PartReport { header, is_known, passes, agreement, losers })
+    }
+
+    /// Makes the plans that a part needs, and compares it with them.
+    fn plan(&self, header: &Header, plans: &mut Plans<'_>) -> Result<Vec<Kind>, (String, Option<Refusal>)> {
+        let mut kinds: Vec<Kind> = Vec::new();
+        for Pass { method, decomposition, .. } in &header.passes {
+            if *decomposition != method.decomposition() {
+                let known = method.decomposition();
+                let what = format!(
+                    "it is cut by decomposition {decomposition} of {method}, this program knows {known}"
+                );
+                return Err((what, None));
+            }
+            let is_second = kinds.first().is_some_and(|first| first.method == *method);
+            kinds.push(Kind { method: *method, is_second });
+        }
+        for (i, kind) in kinds.iter().enumerate() {
+            if plans.get(*kind).is_none() {
+                (self.told)(Stage::Planning);
+            }
+            plans.make(*kind).map_err(|refusal| (String::new(), Some(refusal)))?;
+            let n_parts = plans.get(*kind).map_or(0, |plan| plan.parts().len());
+            if i == 0 && usize::try_from(header.n_crosses) != Ok(n_parts) {
+                let what = format!(
+                    "n = {} has {n_parts} crosses by {}, not {}",
+                    header.n, kind.method, header.n_crosses
+                );
+                return Err((what, None));
+            }
+        }
+        let Range { start, end } = header.crosses;
+        let is_whole = start == 0 && end == header.n_crosses;
+        if kinds.len() > 1 && kinds[0].method != kinds[1].method && !is_whole {
+            let what = "passes by two methods can be compared for a whole board alone".to_owned();
+            return Err((what, None));
+        }
+        Ok(kinds)
+    }
+
+    /// Reads the body: counters, then pass after pass.
+    fn body<R: Read>(
+        &self,
+        lines: &mut Lines<R>,
+        passes: &mut [PassCheck<'_>],
+        tree: &mut Tree,
+        mut see: impl FnMut(&crate::entry::Counted, u8) -> Result<(), String>,
+    ) -> Result<(), Refusal> {
+        let mut names = Names::default();
+        let (mut current, mut n_records) = (0, 0_u64);
+        loop {
+            if lines.look()?.starts_with(TOTAL.as_bytes()) {
+                break;
+            }
+            let line = lines.take()?;
+            tree.push(leaf(line.as_bytes()));
+            let done = Entry::read(line).and_then(|entry| {
+                let pass = match &entry {
+                    Entry::Counter { .. } => 0,
+                    Entry::Cross(cross) => cross.pass,
+                    Entry::Record(counted) | Entry::Again { counted, .. } => counted.pass,
+                    Entry::Verdict(verdict) => verdict.pass,
+                };
+                if let Entry::Counter { number, counter } = entry {
+                    return if current > 0 {
+                        Err("a counter stands behind the first cross".to_owned())
+                    } else {
+                        add_counter(&mut names, number, counter.worker)
+                    };
+                }
+                enter(passes, &mut current, pass)?;
+                let check = &mut passes[usize::from(pass) - 1];
+                match entry {
+                    Entry::Counter { .. } => Ok(()),
+                    Entry::Cross(cross) => check.cross(cross),
+                    Entry::Record(counted) => {
+                        n_records += 1;
+                        check.record(&counted, &names).and_then(|()| see(&counted, pass))
+                    }
+                    Entry::Again { counted, .. } => check.again(&counted, &names),
+                    Entry::Verdict(verdict) => check.verdict(&verdict, &names),
+                }
+            });
+            done.map_err(|what| Refusal::at(lines.place(), what))?;
+            if n_records.is_multiple_of(TOLD_EVERY) {
+                (self.told)(Stage::Reading(n_records));
+                if self.options.stop.load(Ordering::Relaxed) {
+                    return Err(Refusal::Interrupted);
+                }
+            }
+        }
+        let n_passes = u8::try_from(passes.len()).unwrap_or(u8::MAX);
+        enter(passes, &mut current, n_passes)
+            .and_then(|()| passes.last_mut().map_or(Ok(()), PassCheck::end))
+            .map_err(|what| Refusal::at(lines.place(), what))
+    }
+}
+
+/// Ends all passes before this one.
+fn enter(passes: &mut [PassCheck<'_>], current: &mut u8, pass: u8) -> Result<(), String> {
+    if pass == *current && pass > 0 {
+        return Ok(());
+    }
+    if pass < *current || pass == 0 || usize::from(pass) > passes.len() {
+        return Err(format!("a line of pass {pass} stands where it does not belong"));
+    }
+    while *current < pass {
+        if let Some(before) = usize::from(*current).checked_sub(1) {
+            passes[before].end()?;
+        }
+        *current += 1;
+    }
+    Ok(())
+}
+
+fn add_counter(names: &mut Names, number: u32, worker: Name) -> Result<(), String> {
+    if usize::try_from(number) != Ok(names.len()) {
+        return Err(format!("counter {number} stands where counter {} belongs", names.len()));
+    }
+    if names.len() >= MOST_COUNTERS {
+        return Err(format!("there are more than {MOST_COUNTERS} counters"));
+    }
+    names.push(worker);
+    Ok(())
+}
+
+/// Whether the passes agree.
+fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, String> {
+    let [first, second] = passes else { return Ok(Agreement::OnePass) };
+    if header.passes[0].method != header.passes[1].method {
+        let (a, b) = (first.total.solutions, second.total.solutions);
+        return if a == b {
+            Ok(Agreement::Whole)
+        } else {
+            Err(format!("the passes contradict each other: {a} and {b} solutions"))
+        };
+    }
+    for ((cross, a), b) in (header.crosses.start..).zip(&first.sums).zip(&second.sums) {
+        if a.0 != b.0 {
+            return Err(format!(
+                "the passes contradict each other: cross {cross} has {} and {} solutions",
+                a.0, b.0
+            ));
+        }
+    }
+    // Two images of a cross are two trees: they may be of one size, but not all of them.
+    const TOO_MANY: usize = 8;
+    let counted = first.sums.iter().filter(|(_, nodes)| *nodes > 0).count();
+    if counted >= TOO_MANY && first.sums == second.sums {
+        return Err("all crosses have the same nodes in both passes: one is a copy of the other".to_owned());
+    }
+    let both = first.counted_by.iter().zip(&second.counted_by);
+    let by_one_name = both.filter(|(a, b)| a.iter().any(|name| b.binary_search(name).is_ok())).count();
+    Ok(Agreement::EachCross { n_by_one_name: u32::try_from(by_one_name).unwrap_or(u32::MAX) })
+}
+
+fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
+    let all = passes.iter().flat_map(|pass| &pass.opinions().losers);
+    let mut names: Vec<&Name> = all.collect();
+    names.sort_unstable();
+    names.dedup();
+    let n_unconfirmed =
+        |name: &Name| passes.iter().filter_map(|pass| pass.opinions().unconfirmed.get(name)).sum();
+    names
+        .into_iter()
+        .map(|name| LoserReport { name: name.clone(), n_unconfirmed: n_unconfirmed(name) })
+        .collect()
+}
+
+fn report(pass: &PassCheck<'_>, kind: Kind) -> PassReport {
+    let opinions = pass.opinions();
+    PassReport {
+        method: kind.method,
+        total: pass.total,
+        n_again: opinions.n_again,
+        n_confirmed: opinions.n_confirmed,
+        confirmed_nodes: opinions.confirmed_nodes,
+        n_verdicts: opinions.n_verdicts,
+    }
+}

@@ -1,0 +1,196 @@
+//! Whether the body of one pass holds: each subproblem counted once, and all of it adds up.
+
+use std::ops::Range;
+
+use queens_messages::Name;
+use queens_solver::{Count, Plan};
+
+use crate::drawn::is_drawn;
+use crate::entry::{Counted, CrossSum, Verdict};
+use crate::header::{Pass, Total};
+use crate::opinions::Opinions;
+
+/// Who counted: for each number of a counter, the name of its worker.
+#[derive(Debug, Default)]
+pub(crate) struct Names(Vec<Name>);
+
+impl Names {
+    pub(crate) fn push(&mut self, name: Name) {
+        self.0.push(name);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get(&self, counter: u32) -> Result<&Name, String> {
+        let name = usize::try_from(counter).ok().and_then(|counter| self.0.get(counter));
+        name.ok_or_else(|| format!("there is no counter {counter}"))
+    }
+}
+
+/// A pass as far as it is read.
+pub(crate) struct PassCheck<'a> {
+    number: u8,
+    said: &'a Pass,
+    plan: &'a Plan,
+    crosses: Range<u32>,
+    /// The cross that is being read, and what its records come to so far.
+    open: Option<(CrossSum, Sum)>,
+    /// What was said of the record that was read last.
+    opinions: Opinions,
+    next: u32,
+    pub(crate) total: Total,
+    /// The solutions and nodes of each cross, unweighted, from the first of `crosses` on.
+    pub(crate) sums: Vec<(u128, u128)>,
+    /// Who counted each of them, sorted.
+    pub(crate) counted_by: Vec<Vec<Name>>,
+}
+
+/// What the records of a cross come to.
+#[derive(Debug, Default)]
+struct Sum {
+    until: u64,
+    solutions: u128,
+    nodes: u128,
+    names: Vec<Name>,
+}
+
+impl<'a> PassCheck<'a> {
+    /// A pass with this number over these parts of a plan.
+    pub(crate) fn of(number: u8, said: &'a Pass, plan: &'a Plan, crosses: Range<u32>) -> Self {
+        let next = crosses.start;
+        Self {
+            number,
+            said,
+            plan,
+            crosses,
+            open: None,
+            opinions: Opinions::default(),
+            next,
+            total: Total::default(),
+            sums: Vec::new(),
+            counted_by: Vec::new(),
+        }
+    }
+
+    /// A cross begins.
+    pub(crate) fn cross(&mut self, found: CrossSum) -> Result<(), String> {
+        self.close(Some(found.number))?;
+        let Some(planned) = self.plan.part(found.number).filter(|_| self.crosses.contains(&found.number))
+        else {
+            let Range { start, end } = self.crosses;
+            return Err(format!("cross {} is none of the crosses {start}..{end}", found.number));
+        };
+        let (choice, cross) = (planned.choice(), found.number);
+        let n_subproblems = choice.n_subproblems;
+        if found.image != choice.image.index() {
+            let image = choice.image.index();
+            return Err(format!("cross {cross} is on image {}, by its plan it is on {image}", found.image));
+        }
+        if found.n_subproblems != n_subproblems {
+            let found = found.n_subproblems;
+            return Err(format!("cross {cross} has {found} subproblems, by its plan {n_subproblems}"));
+        }
+        if found.weight != planned.weight() {
+            let weight = planned.weight();
+            return Err(format!("cross {cross} has weight {}, and must have {weight}", found.weight));
+        }
+        self.open = Some((found, Sum::default()));
+        Ok(())
+    }
+
+    /// A record of the cross that has begun.
+    pub(crate) fn record(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
+        self.opinions.close()?;
+        let Counted { span, count: Count { solutions, nodes }, counter, .. } = *found;
+        let open = self.open.as_mut().filter(|(cross, _)| cross.number == span.cross());
+        let Some((cross, sum)) = open else {
+            return Err(format!("{span} stands where cross {} has not begun, or is over", span.cross()));
+        };
+        if span.from() < sum.until {
+            return Err(format!("{span} overlaps the record before it, which ends at {}", sum.until));
+        }
+        if span.from() > sum.until {
+            return Err(missing(cross.number, sum.until..span.from()));
+        }
+        if span.to() > cross.n_subproblems {
+            return Err(format!("{span} goes past the {} subproblems of its part", cross.n_subproblems));
+        }
+        let name = names.get(counter)?;
+        if sum.names.last() != Some(name) {
+            sum.names.push(name.clone());
+        }
+        // A sum of fewer than 2^64 numbers below 2^63.
+        sum.until = span.to();
+        sum.solutions += u128::from(solutions);
+        sum.nodes += u128::from(nodes);
+        self.total.n_records += 1;
+        let is_drawn = is_drawn(self.said, span);
+        self.opinions.open(*found, name.clone(), is_drawn);
+        Ok(())
+    }
+
+    /// Another count of the record that was read last.
+    pub(crate) fn again(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
+        let name = names.get(found.counter)?;
+        self.opinions.again(found, name)
+    }
+
+    /// A verdict about the record that was read last.
+    pub(crate) fn verdict(&mut self, found: &Verdict, names: &Names) -> Result<(), String> {
+        let (winner, loser) = (names.get(found.counter)?, names.get(found.loser)?);
+        self.opinions.verdict(found, winner, loser)
+    }
+
+    /// What has been said of records besides what they say themselves.
+    pub(crate) fn opinions(&self) -> &Opinions {
+        &self.opinions
+    }
+
+    /// Nothing of this pass follows.
+    pub(crate) fn end(&mut self) -> Result<(), String> {
+        self.close(None)
+    }
+
+    /// The cross that was open is over, and this one comes next.
+    fn close(&mut self, next: Option<u32>) -> Result<(), String> {
+        self.opinions.close()?;
+        if let Some((cross, mut sum)) = self.open.take() {
+            let CrossSum { number, n_subproblems, weight, solutions, nodes, .. } = cross;
+            if sum.until != n_subproblems {
+                return Err(missing(number, sum.until..n_subproblems));
+            }
+            for (what, found, claimed) in
+                [("solutions", sum.solutions, solutions), ("nodes", sum.nodes, nodes)]
+            {
+                if found != claimed {
+                    return Err(format!(
+                        "the records of cross {number} have {found} {what}, it says {claimed}"
+                    ));
+                }
+            }
+            let overflow = || "the sums are over 2^128".to_owned();
+            let weighted = u128::from(weight).checked_mul(solutions).ok_or_else(overflow)?;
+            self.total.solutions = self.total.solutions.checked_add(weighted).ok_or_else(overflow)?;
+            self.total.nodes = self.total.nodes.checked_add(nodes).ok_or_else(overflow)?;
+            self.sums.push((solutions, nodes));
+            sum.names.sort_unstable();
+            sum.names.dedup();
+            self.counted_by.push(sum.names);
+            self.next = number + 1;
+        }
+        let (expected, found) = (self.next, next.unwrap_or(self.crosses.end));
+        if found > expected {
+            return Err(format!("crosses {expected}..{found} of pass {} are missing", self.number));
+        }
+        if found < expected && next.is_some() {
+            return Err(format!("cross {found} comes again, or out of order: {expected} comes next"));
+        }
+        Ok(())
+    }
+}
+
+fn missing(cross: u32, Range { start, end }: Range<u64>) -> String {
+    format!("subproblems {start}..{end} of cross {cross} are missing")
+}

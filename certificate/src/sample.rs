@@ -1,0 +1,181 @@
+//! Counting some of a certificate's records again.
+
+use std::collections::BinaryHeap;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use queens_solver::{Count, Kernel, Span, parallel};
+use siphasher::sip::SipHasher13;
+
+use crate::entry::Counted;
+use crate::plans::{Kind, Plans};
+use crate::refusal::Refusal;
+use crate::report::SampleReport;
+
+/// How much is counted again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// As many records as are begun in this time.
+    Time(Duration),
+    /// This share of all records: from 0 to 1.
+    Share(f64),
+}
+
+/// What is counted again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// How much.
+    pub extent: Extent,
+    /// Which records: nobody who made the file could know it.
+    pub seed: u64,
+}
+
+/// A seed for a sample that nobody can know before.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub fn random_seed() -> io::Result<u64> {
+    let mut seed = [0; 8];
+    getrandom::fill(&mut seed).map_err(io::Error::other)?;
+    Ok(u64::from_le_bytes(seed))
+}
+
+/// Records kept for a sample that has a time, at most.
+const MOST_TIMED: usize = 1 << 18;
+
+/// Records kept for a share, at most: in memory that is some hundred megabytes.
+const MOST_SHARED: usize = 1 << 22;
+
+/// Draws records while they pass.
+pub(crate) struct Draw {
+    sample: Sample,
+    drawn: BinaryHeap<Drawn>,
+    n_records: u64,
+    nodes: u128,
+}
+
+/// A record that was drawn: those with the smallest hash first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Drawn {
+    hash: u64,
+    is_second: bool,
+    is_halves: bool,
+    pass: u8,
+    span: Span,
+    solutions: u64,
+    nodes: u64,
+}
+
+impl Draw {
+    pub(crate) fn of(sample: Sample) -> Self {
+        Self { sample, drawn: BinaryHeap::new(), n_records: 0, nodes: 0 }
+    }
+
+    /// A record comes by, of a pass with this plan.
+    pub(crate) fn see(&mut self, counted: &Counted, kind: Kind) -> Result<(), String> {
+        self.n_records += 1;
+        self.nodes += u128::from(counted.count.nodes);
+        let Counted { pass, span, count: Count { solutions, nodes }, .. } = *counted;
+        let mut bytes = [0; 13];
+        bytes[0] = pass;
+        bytes[1..5].copy_from_slice(&span.cross().to_le_bytes());
+        bytes[5..].copy_from_slice(&span.from().to_le_bytes());
+        let hash = SipHasher13::new_with_keys(self.sample.seed, 0).hash(&bytes);
+        let is_halves = kind.method == queens_solver::Method::Halves;
+        let drawn = Drawn { hash, is_second: kind.is_second, is_halves, pass, span, solutions, nodes };
+        match self.sample.extent {
+            Extent::Time(_) if self.drawn.len() < MOST_TIMED => self.drawn.push(drawn),
+            Extent::Time(_) => {
+                if let Some(mut last) = self.drawn.peek_mut().filter(|last| drawn < **last) {
+                    *last = drawn;
+                }
+            }
+            Extent::Share(share) if hash as f64 <= share * u64::MAX as f64 && share > 0.0 => {
+                if self.drawn.len() >= MOST_SHARED {
+                    return Err(format!(
+                        "a share of {share} has more than {MOST_SHARED} records: ask for less"
+                    ));
+                }
+                self.drawn.push(drawn);
+            }
+            Extent::Share(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Counts what was drawn, and compares.
+    pub(crate) fn recount(
+        self,
+        plans: &Plans<'_>,
+        (kernel, n_threads): (Kernel, NonZeroUsize),
+        stop: &AtomicBool,
+        told: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<SampleReport, Refusal> {
+        let began = Instant::now();
+        let drawn = self.drawn.into_sorted_vec();
+        let wrong: Mutex<Option<Refusal>> = Mutex::new(None);
+        let n_done = AtomicU64::new(0);
+        let is_time = || match self.sample.extent {
+            Extent::Time(time) => began.elapsed() < time,
+            Extent::Share(_) => true,
+        };
+        let is_wrong = || wrong.lock().map_or(true, |wrong| wrong.is_some());
+        let go_on = |_| is_time() && !stop.load(Ordering::Relaxed) && !is_wrong();
+        let counted = parallel(n_threads, drawn.len(), go_on, |i| {
+            let found = recount(&drawn[i], plans, kernel, stop);
+            match found {
+                Ok(true) => {
+                    told(n_done.fetch_add(1, Ordering::Relaxed) + 1, drawn.len() as u64);
+                    u128::from(drawn[i].nodes)
+                }
+                Ok(false) => 0,
+                Err(refusal) => {
+                    if let Ok(mut wrong) = wrong.lock() {
+                        wrong.get_or_insert(refusal);
+                    }
+                    0
+                }
+            }
+        });
+        let nodes: Vec<u128> = counted.map_err(|error| Refusal::Io(io::Error::other(error.to_string())))?;
+        if let Some(refusal) = wrong.into_inner().unwrap_or(None) {
+            return Err(refusal);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Refusal::Interrupted);
+        }
+        Ok(SampleReport {
+            seed: self.sample.seed,
+            n_records: self.n_records,
+            n_recounted: n_done.into_inner(),
+            nodes: nodes.iter().sum(),
+            all_nodes: self.nodes,
+            elapsed: began.elapsed(),
+        })
+    }
+}
+
+/// Whether a record was counted again and is right; not if that was stopped.
+fn recount(drawn: &Drawn, plans: &Plans<'_>, kernel: Kernel, stop: &AtomicBool) -> Result<bool, Refusal> {
+    let Drawn { is_second, is_halves, pass, span, solutions, nodes, .. } = *drawn;
+    let method = if is_halves { queens_solver::Method::Halves } else { queens_solver::Method::Search };
+    let place = format!("pass {pass}, {span}");
+    let planned = plans.get(Kind { method, is_second }).and_then(|plan| plan.part(span.cross()));
+    let Some(planned) = planned else { return Err(Refusal::at(place, "it is in no plan")) };
+    let Some(found) = planned.subproblems().count(span.from()..span.to(), kernel, stop) else {
+        return Ok(false);
+    };
+    if found == (Count { solutions, nodes }) {
+        return Ok(true);
+    }
+    let Count { solutions: right, nodes: right_nodes } = found;
+    Err(Refusal::at(
+        place,
+        format!(
+            "counted again it has {right} solutions and {right_nodes} nodes, the certificate says {solutions} and {nodes}"
+        ),
+    ))
+}

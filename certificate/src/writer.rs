@@ -1,0 +1,68 @@
+//! Writing a certificate.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::entry::Entry;
+use crate::fields::to_hex;
+use crate::header::{FORMAT, Footer, Header, MAGIC, Total, message};
+use crate::key::Key;
+use crate::tree::{Tree, leaf};
+
+/// Writes a certificate of one part, entry by entry. What it is given is believed: whoever reads it checks it.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: GzEncoder<W>,
+    header: Header,
+    tree: Tree,
+    line: String,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file with the header of its only part.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn begin(out: W, header: Header) -> io::Result<Self> {
+        let mut out = compressed(out, 1)?;
+        write!(out, "{header}")?;
+        Ok(Self { out, header, tree: Tree::default(), line: String::new() })
+    }
+
+    /// Adds an entry: first all counters, then each cross of each pass with its records, each record with its other
+    /// counts and verdicts behind it.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        self.line.clear();
+        // Writing to a string does not fail.
+        _ = write!(self.line, "{entry}");
+        self.tree.push(leaf(self.line.as_bytes()));
+        self.line.push('\n');
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    /// Adds the totals of the passes, signs all and ends the file.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn finish(mut self, totals: Vec<Total>, key: &Key) -> io::Result<W> {
+        let n_leaves = self.tree.n_leaves();
+        let (root, _) = self.tree.finish();
+        let footer = Footer { totals, n_leaves, root };
+        let signature = key.sign(&message(&self.header, &footer));
+        writeln!(self.out, "{footer}signature\t{}", to_hex(&signature))?;
+        self.out.finish()
+    }
+}
+
+/// Begins a file of so many parts.
+pub(crate) fn compressed<W: Write>(out: W, n_parts: usize) -> io::Result<GzEncoder<W>> {
+    let mut out = GzEncoder::new(out, Compression::default());
+    writeln!(out, "{MAGIC}\t{FORMAT}\t{n_parts}")?;
+    Ok(out)
+}

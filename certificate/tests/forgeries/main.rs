@@ -1,0 +1,161 @@
+//! Forged certificates: each is refused, for the right reason. Whoever forges has a key of his own and signs again what he
+//! has changed, unless it is the signature that is to find it.
+
+mod draft;
+mod kinds;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
+use std::{env, fs};
+
+use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, check};
+use queens_solver::{Kernel, Method, published};
+
+use crate::draft::{Draft, key, part, plan, second};
+use crate::kinds::{FORGERIES, Forgery, How, Of, Then, plan_len};
+
+static TWO_METHODS: LazyLock<Draft> = LazyLock::new(|| {
+    let (halves, search) = (plan(10, Method::Halves), plan(10, Method::Search));
+    let n_halves = u32::try_from(halves.parts().len()).expect("few");
+    Draft { parts: vec![part(&[&halves, &search], 0..n_halves, key(1))] }
+});
+
+static TWO_IMAGES: LazyLock<Draft> = LazyLock::new(|| {
+    let first = plan(11, Method::Search);
+    Draft { parts: vec![part(&[&first, &second(&first)], 0..plan_len(11), key(1))] }
+});
+
+static TWO_SITES: LazyLock<Draft> = LazyLock::new(|| {
+    let search = plan(9, Method::Search);
+    Draft { parts: vec![part(&[&search], 0..30, key(1)), part(&[&search], 30..plan_len(9), key(2))] }
+});
+
+fn draft(of: Of) -> Draft {
+    match of {
+        Of::Methods => TWO_METHODS.clone(),
+        Of::Images => TWO_IMAGES.clone(),
+        Of::Sites => TWO_SITES.clone(),
+    }
+}
+
+/// Checks a file with a sample of everything; the keys 1 and 2 may sign it.
+fn checked(file: &[u8]) -> Result<Report, Refusal> {
+    let keys = [1, 2].map(|number| draft::hex(key(number).verifying_key().as_bytes()));
+    let keys = keys.map(|key| key.parse::<PublicKey>().expect("a key"));
+    let sample = Some(Sample { extent: Extent::Share(1.0), seed: 1 });
+    let stop = AtomicBool::new(false);
+    let n_threads = NonZeroUsize::MIN;
+    check(file, &Options { keys: &keys, sample, kernel: Kernel::best(), n_threads, stop: &stop }, &|_| {})
+}
+
+fn forge(forgery: &Forgery) -> Vec<u8> {
+    let mut draft = draft(forgery.of);
+    match forgery.how {
+        How::Part(change, then) => {
+            let part = &mut draft.parts[0];
+            change(part);
+            if then == Then::Sum {
+                part.sum();
+            }
+            if then != Then::Leave {
+                part.seal();
+            }
+            draft.pack()
+        }
+        How::Parts(change) => {
+            change(&mut draft);
+            draft.pack()
+        }
+        How::File(change) => change(draft.pack()),
+    }
+}
+
+#[test]
+fn what_is_not_forged_holds() {
+    let report = checked(&TWO_METHODS.pack()).expect("it holds");
+    assert_eq!((report.solutions, report.fundamental), (724, Some(92)));
+    assert_eq!(report.parts[0].agreement, Agreement::Whole);
+    let [first, _] = &report.parts[0].passes[..] else { panic!("two passes") };
+    assert!(first.n_again > first.n_confirmed && first.n_confirmed > 1 && first.n_verdicts == 1, "{first:?}");
+    assert_eq!(report.parts[0].losers[0].name.as_str(), "dora");
+    let sample = report.sample.expect("a sample");
+    assert_eq!((sample.n_recounted, sample.noticed()), (sample.n_records, Some(0.0)));
+
+    let report = checked(&TWO_IMAGES.pack()).expect("it holds");
+    assert_eq!((report.solutions, report.fundamental), (2680, Some(341)));
+    assert_eq!(report.parts[0].agreement, Agreement::EachCross { n_by_one_name: 0 });
+
+    let report = checked(&TWO_SITES.pack()).expect("it holds");
+    assert_eq!((report.solutions, report.parts.len()), (352, 2));
+    let one = Draft { parts: TWO_SITES.parts[..1].to_vec() };
+    let report = checked(&one.pack()).expect("it holds");
+    assert_eq!((report.crosses, report.fundamental), (0..30, None));
+}
+
+/// Small boards have few crosses or none, and their images may be alike.
+#[test]
+fn honest_certificates_of_small_boards_hold() {
+    for n in 0..=10 {
+        let (search, halves) = (plan(n, Method::Search), plan(n, Method::Halves));
+        let twice = second(&search);
+        for plans in [
+            vec![&search],
+            vec![&halves],
+            vec![&search, &twice],
+            vec![&halves, &search],
+            vec![&search, &halves],
+        ] {
+            let n_crosses = u32::try_from(plans[0].parts().len()).expect("few");
+            let draft = Draft { parts: vec![part(&plans, 0..n_crosses, key(1))] };
+            let report = checked(&draft.pack()).unwrap_or_else(|refusal| panic!("n = {n}: {refusal}"));
+            assert_eq!(Some(report.solutions), published(draft::size(n)).map(|known| known.solutions));
+        }
+    }
+}
+
+#[test]
+fn each_forgery_is_refused_for_the_right_reason() {
+    let mut wrong = Vec::new();
+    let mut lines = vec![HEAD.to_owned()];
+    for forgery in FORGERIES {
+        match checked(&forge(forgery)) {
+            Ok(_) => wrong.push(format!("'{}' is accepted", forgery.name)),
+            Err(refusal) => {
+                let said = refusal.to_string();
+                if !said.contains(forgery.expected) {
+                    wrong.push(format!(
+                        "'{}' is refused by '{said}', not '{}'",
+                        forgery.name, forgery.expected
+                    ));
+                }
+                lines.push(format!("| {} | {} |", forgery.name, shortened(&said)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), FORGERIES.len(), wrong.join("\n"));
+    compare(&(lines.join("\n") + "\n"));
+}
+
+const HEAD: &str = "# Forged certificates\n\n\
+    What `queens check` says of each kind that `certificate/tests/forgeries` makes. This page is made by that test:\n\
+    `QUEENS_GENERATE=1 cargo test -p queens-certificate --test forgeries`. Unless it is tree or signature that\n\
+    are to find it, the forger has made both anew with the key that is expected: then the mathematics has to.\n\n\
+    | forgery | refused |\n|---|---|";
+
+/// Holds the table against what is checked in.
+fn compare(made: &str) {
+    let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/FORGERIES.md"));
+    if env::var_os("QUEENS_GENERATE").is_some() {
+        fs::write(kept, made).expect("written");
+    }
+    let is_same = fs::read_to_string(kept).is_ok_and(|kept| kept == made);
+    assert!(is_same, "{} is not what this test makes: run it with QUEENS_GENERATE=1", kept.display());
+}
+
+/// Keys take much room in a table.
+fn shortened(said: &str) -> String {
+    let short = |word: &str| if word.len() > 40 { format!("{}…", &word[..8]) } else { word.to_owned() };
+    said.split(' ').map(short).collect::<Vec<_>>().join(" ")
+}

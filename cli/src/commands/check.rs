@@ -1,0 +1,153 @@
+//! `queens check`: whether a certificate holds.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Context;
+use queens_certificate::{
+    Extent, Options, PublicKey, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
+};
+use queens_json::{Certificate, Proof};
+use queens_process::{default_threads, stdout, threads};
+
+use crate::flags::{KernelArgs, OutputArgs};
+use crate::present::certificate::{describe, describe_proof, stage};
+use crate::present::output::{Output, json_of, print};
+use crate::present::progress::Busy;
+
+/// Check a certificate, without any network and without believing anything in it
+///
+/// The plan is made again from n; each subproblem must be counted exactly once in each pass; weights, sums, passes,
+/// further counts, verdicts, tree, signature, published counts and symmetric solutions must agree; some records are
+/// counted again. Exit status: 0 if all of it holds, 1 if anything does not, which is named, 2 wrong usage.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct CheckArgs {
+    /// The certificate
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// A public key that may sign it, as 'queens-coordinator key' prints it; may be given several times
+    /// [default: any may, and is shown]
+    #[arg(long, value_name = "KEY")]
+    key: Vec<PublicKey>,
+
+    /// Count records again for so many seconds, drawn at random; those that are begun are counted to their end
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds, allow_negative_numbers = true,
+          conflicts_with = "share")]
+    seconds: Duration,
+
+    /// Count this share of the records again, in per cent, however long it takes
+    #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
+    share: Option<f64>,
+
+    /// Which records are drawn: whoever made the file must not know it before [default: a random number]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+
+    /// Threads to count again with; by default one for each processor
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value_t = default_threads(), allow_negative_numbers = true)]
+    threads: NonZeroUsize,
+
+    /// Print a proof that the record with this subproblem of this cross is in the certificate: what a participant can
+    /// show of their part. 'queens check' checks that, too
+    #[arg(long, value_name = "CROSS:SUBPROBLEM", value_parser = wanted)]
+    prove: Option<Wanted>,
+
+    #[command(flatten)]
+    kernel: KernelArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let name = args.file.display();
+    let mut file = File::open(&args.file).with_context(|| format!("failed to open '{name}'"))?;
+    if begins_proof(&mut file).with_context(|| format!("failed to read '{name}'"))? {
+        let proved = check_proof(file, &args.key).with_context(|| format!("'{name}' proves nothing"))?;
+        print(&match args.output.output {
+            Output::Json => json_of(&Proof::of(&proved))?,
+            Output::Text => describe_proof(&proved, args.key.len()),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let seed = match args.seed {
+        Some(seed) => seed,
+        None => random_seed().context("failed to draw a random number")?,
+    };
+    let extent = match args.share {
+        Some(share) => Extent::Share(share),
+        None => Extent::Time(args.seconds),
+    };
+    let wants_sample = !matches!(extent, Extent::Time(Duration::ZERO));
+    let busy = Busy::new("checking", None);
+    let told = |now| {
+        busy.say(stage(now));
+    };
+    let stop = AtomicBool::new(false);
+    let options = Options {
+        keys: &args.key,
+        sample: wants_sample.then_some(Sample { extent, seed }),
+        kernel: args.kernel.kernel(),
+        n_threads: args.threads,
+        stop: &stop,
+    };
+    let checked = check(&file, &options, &told);
+    drop(busy);
+    let report = checked.with_context(|| format!("'{name}' proves nothing"))?;
+    if let Some(wanted) = args.prove {
+        file.rewind()?;
+        let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;
+        // Not as other answers, in which no tab is printed: this is a file.
+        let written = stdout().and_then(|mut out| out.write_all(proof.as_bytes()));
+        written.context("failed to write the proof")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print(&match args.output.output {
+        Output::Json => json_of(&Certificate::of(&report))?,
+        Output::Text => describe(&report),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a file is a proof.
+fn begins_proof(file: &mut File) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    Read::by_ref(file).take(64).read_to_end(&mut beginning)?;
+    file.rewind()?;
+    Ok(is_proof(&beginning))
+}
+
+/// Reads the place of a record, of the first pass unless a second number says otherwise.
+fn wanted(text: &str) -> Result<Wanted, String> {
+    let (pass, place) = text.split_once('/').unwrap_or(("1", text));
+    let found = place.split_once(':').and_then(|(cross, subproblem)| {
+        Some(Wanted {
+            pass: pass.parse().ok()?,
+            cross: cross.parse().ok()?,
+            subproblem: subproblem.parse().ok()?,
+        })
+    });
+    found.ok_or_else(|| {
+        "expected a cross and a subproblem, such as 17:0, or 2/17:0 for the second pass".to_owned()
+    })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds, 0 for no sample".to_owned())
+}
+
+/// Reads per cent.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| (0.0..=100.0).contains(share));
+    share.map(|share| share / 100.0).ok_or_else(|| "expected a share in per cent, from 0 to 100".to_owned())
+}

@@ -1,0 +1,83 @@
+//! `queens merge`: one certificate of several.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use queens_certificate::{Options, Part, merge};
+use queens_process::default_threads;
+use queens_solver::Kernel;
+use serde_json::json;
+
+use crate::flags::OutputArgs;
+use crate::new_file::NewFile;
+use crate::present::certificate::stage;
+use crate::present::output::{Output, print};
+use crate::present::progress::Busy;
+
+/// Make one certificate of several that have parts of one board, counted at different sites
+///
+/// Each part stays as its site has signed it. All of them are checked as by 'queens check --seconds 0' before anything
+/// is written; gaps between them and overlaps are refused.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct MergeArgs {
+    /// The certificates, in any order
+    #[arg(value_name = "FILE", num_args = 2.., required = true)]
+    files: Vec<PathBuf>,
+
+    /// File to write; nothing is overwritten
+    #[arg(short, long, value_name = "FILE", required = true)]
+    out: PathBuf,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the command to its exit status.
+pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+    let open = |path: &PathBuf| -> anyhow::Result<Part<File>> {
+        let name = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("failed to open '{name}'"))?;
+        Ok(Part { name, file })
+    };
+    let parts = args.files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut out = NewFile::begin(&args.out)?;
+    let busy = Busy::new("checking", None);
+    let stop = AtomicBool::new(false);
+    let options = Options {
+        keys: &[],
+        sample: None,
+        kernel: Kernel::best(),
+        n_threads: default_threads(),
+        stop: &stop,
+    };
+    let merged = merge(parts, out.file.as_file_mut(), &options, &|now| busy.say(stage(now)));
+    drop(busy);
+    let reports = merged.context("nothing is merged")?;
+    out.keep()?;
+    let signers: Vec<String> =
+        reports.iter().flat_map(|report| &report.parts).map(|part| part.header.signer.to_string()).collect();
+    let (first, last) = (reports.first(), reports.last());
+    let crosses = first.zip(last).map_or(0..0, |(first, last)| first.crosses.start..last.crosses.end);
+    let n_crosses = first.map_or(0, |first| first.n_crosses);
+    print(&match args.output.output {
+        Output::Text => format!(
+            "crosses {}..{} of {n_crosses} are in '{}', signed by {}",
+            crosses.start,
+            crosses.end,
+            args.out.display(),
+            signers.join(", ")
+        ),
+        Output::Json => json!({
+            "crosses_from": crosses.start,
+            "crosses_until": crosses.end,
+            "crosses": n_crosses,
+            "signers": signers,
+        })
+        .to_string(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

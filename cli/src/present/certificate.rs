@@ -1,0 +1,146 @@
+//! What a certificate proves, in words.
+
+use std::ops::Range;
+
+use queens_certificate::{Agreement, Counter, PartReport, PassReport, Proved, Report, SampleReport, Stage};
+use queens_solver::Count;
+
+use crate::present::numbers::{date, percent, plural};
+use crate::present::work::work;
+
+/// What is being done.
+pub(crate) fn stage(stage: Stage) -> String {
+    match stage {
+        Stage::Planning => "making the plan again".to_owned(),
+        Stage::Reading(n_records) => format!("{n_records} records read"),
+        Stage::Turning => "counting symmetric placements".to_owned(),
+        Stage::Recounting { done, of } => format!("counted again: {done} records of {of} that were drawn"),
+    }
+}
+
+/// What a proof of one record proves, for people.
+pub(crate) fn describe_proof(proved: &Proved, keys: usize) -> String {
+    let Proved { header, counted, cross, counter } = proved;
+    let Counter { worker, build, kernel } = counter;
+    let Count { solutions, nodes } = counted.count;
+    let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
+    let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
+    let vouched = if keys > 0 { "which was expected" } else { "a key that nothing here vouches for (--key)" };
+    format!(
+        "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel)\nis in the \
+         certificate that {} signed, {vouched}",
+        header.n,
+        counted.pass,
+        counted.span,
+        cross.image,
+        plural(solutions, "solution"),
+        nodes,
+        header.signer
+    )
+}
+
+/// A certificate that holds, for people.
+pub(crate) fn describe(report: &Report) -> String {
+    let Report { n, solutions, n_crosses, .. } = report;
+    let Range { start, end } = report.crosses;
+    let mut lines = Vec::new();
+    for (number, part) in (1..).zip(&report.parts) {
+        lines.extend(part_lines(number, part));
+    }
+    match &report.fundamental {
+        Some(fundamental) => {
+            let published = match report.is_published {
+                true => "agrees with the published count",
+                false => "no count has been published to compare with",
+            };
+            lines.push(format!(
+                "Q({n}) = {}, {fundamental} of them fundamental; {published}",
+                plural(solutions, "solution")
+            ));
+        }
+        None => lines.push(format!(
+            "crosses {start}..{end} of {n_crosses} of n = {n}: {}, weighted; the rest of the board is not in it",
+            plural(solutions, "solution")
+        )),
+    }
+    lines.push(match &report.sample {
+        Some(sample) => sample_line(sample),
+        None => "nothing was counted again now (--seconds, --share)".to_owned(),
+    });
+    lines.push("all of it holds".to_owned());
+    lines.join("\n")
+}
+
+fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
+    let header = &part.header;
+    let Range { start, end } = header.crosses;
+    let key =
+        if part.is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
+    let made = date(header.made_ms / 1000);
+    let mut lines = vec![format!(
+        "part {number}: crosses {start}..{end} of {}, certified {made} by {}, {key}",
+        header.n_crosses, header.signer
+    )];
+    for (number, pass) in (1..).zip(&part.passes) {
+        lines.push(pass_line(number, pass));
+    }
+    match part.agreement {
+        Agreement::OnePass => {}
+        Agreement::EachCross { n_by_one_name: 0 } => {
+            lines
+                .push("the passes agree on every cross, and no name counted in both of one cross".to_owned());
+        }
+        Agreement::EachCross { n_by_one_name } => lines.push(format!(
+            "the passes agree on every cross; of {} one name counted in both",
+            plural(n_by_one_name, "cross")
+        )),
+        Agreement::Whole => {
+            lines.push("the passes agree on the sum, by methods that share nothing but the board".to_owned());
+        }
+    }
+    for loser in &part.losers {
+        let rest = match loser.n_unconfirmed {
+            0 => "all its records were counted again".to_owned(),
+            n => format!("{} of it were not counted again", plural(n, "record")),
+        };
+        lines.push(format!("worker '{}' lost a dispute; {rest}", loser.name));
+    }
+    lines
+}
+
+fn pass_line(number: usize, pass: &PassReport) -> String {
+    let PassReport { method, total, n_confirmed, confirmed_nodes, n_verdicts, .. } = pass;
+    let share = percent(*confirmed_nodes as f64 / total.nodes.max(1) as f64);
+    let confirmed = match n_confirmed {
+        0 => "none confirmed by a second name".to_owned(),
+        n => format!("{n} confirmed by a second name ({share} of the work)"),
+    };
+    let verdicts = match n_verdicts {
+        0 => String::new(),
+        n => format!(", {} decided", plural(n, "dispute")),
+    };
+    format!(
+        "pass {number} by {method}: {} cover each subproblem once: {} weighted, {}; {confirmed}{verdicts}",
+        plural(total.n_records, "record"),
+        plural(total.solutions, "solution"),
+        work(*method, &total.nodes.to_string())
+    )
+}
+
+fn sample_line(sample: &SampleReport) -> String {
+    let SampleReport { seed, n_records, n_recounted, nodes, all_nodes, elapsed } = sample;
+    let share = percent(*nodes as f64 / (*all_nodes).max(1) as f64);
+    let excludes = match sample.noticed() {
+        None => "it excludes nothing".to_owned(),
+        Some(0.0) => "those were all: none is false".to_owned(),
+        Some(noticed) => format!(
+            "had {} of the records been false, one of them would have been found with 99 %",
+            percent(noticed)
+        ),
+    };
+    format!(
+        "sample: {n_recounted} of {} counted again in {:.1} s ({share} of the work, seed {seed}), all right; {excludes}",
+        plural(n_records, "record"),
+        elapsed.as_secs_f64()
+    )
+}

@@ -1,0 +1,45 @@
+//! What can be in the way of a certificate.
+
+use std::io;
+use std::path::PathBuf;
+
+use queens_certificate::KeyError;
+use queens_ledger::store::{Phase, StoreError};
+use queens_messages::JobId;
+use thiserror::Error;
+
+/// Why there is no certificate.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    /// The directory can't be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no such job.
+    #[error("there is no job {0}")]
+    Unknown(JobId),
+    /// There is nothing to be certified yet.
+    #[error("job {job} is {}: a certificate is made of a job that is done", phase.name())]
+    NotDone {
+        /// The job.
+        job: JobId,
+        /// Where it stands.
+        phase: Phase,
+    },
+    /// It is no job of its own.
+    #[error("job {job} is the second pass of job {of}, whose certificate has both: export that")]
+    Second {
+        /// The job.
+        job: JobId,
+        /// The job whose second pass it is.
+        of: JobId,
+    },
+    /// There is something where the certificate should go.
+    #[error("'{}' is there already: an export overwrites nothing", .0.display())]
+    Exists(PathBuf),
+    /// There is no key to sign it with.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// It can't be written.
+    #[error("failed to write it: {0}")]
+    Unwritable(#[from] io::Error),
+}

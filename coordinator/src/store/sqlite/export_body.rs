@@ -1,0 +1,228 @@
+//! The body of a certificate: all records of a job, with what is known against them or for them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use queens_certificate::{Counted, Counter, CrossSum, Entry, Total, Verdict, Writer};
+use queens_messages::{JobId, Name};
+use queens_solver::{Count, Plan, Span};
+use rusqlite::{Connection, Row};
+
+use super::digest::{Board, RECORD, SECOND_COUNT, SOURCE, Table, VERDICT};
+use super::fault::Fault;
+use super::read::{cell, integer, select, sql_integer};
+use queens_ledger::store::{Coverage, StoredJob};
+
+/// A job that is done.
+pub(super) struct DoneJob {
+    pub(super) stored: StoredJob,
+    pub(super) plan: Plan,
+}
+
+/// Why a body is not written.
+pub(super) enum Unwritten {
+    /// It can't be read.
+    Fault(Fault),
+    /// It can't be written.
+    Io(io::Error),
+}
+
+impl<F: Into<Fault>> From<F> for Unwritten {
+    fn from(fault: F) -> Self {
+        Self::Fault(fault.into())
+    }
+}
+
+/// All who counted anything of some jobs, by the numbers of their rows, with those that they have in the certificate.
+pub(super) struct Counters(BTreeMap<i64, (u32, Counter)>);
+
+/// The columns of tables that name a source.
+const SOURCES: [(&Table, &str); 4] =
+    [(&RECORD, "source"), (&SECOND_COUNT, "source"), (&VERDICT, "source"), (&VERDICT, "lost_source")];
+
+impl Counters {
+    pub(super) fn of(connection: &Connection, jobs: &[JobId]) -> Result<Self, Fault> {
+        let mut used: Vec<i64> = Vec::new();
+        for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
+            let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query([sql_integer("job", job.0)?])?;
+            while let Some(row) = rows.next()? {
+                used.push(cell(row, "source", &table)?);
+            }
+        }
+        used.sort_unstable();
+        used.dedup();
+        let mut counters = BTreeMap::new();
+        for (number, source) in (0..).zip(used) {
+            let place = format!("source {source}");
+            let mut statement = select(connection, &SOURCE, "WHERE id = ?1")?;
+            let mut rows = statement.query([source])?;
+            let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
+            SOURCE.verify(row, None, &place)?;
+            let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
+            let counter = Counter { worker: name("worker")?, build: name("build")?, kernel: name("kernel")? };
+            counters.insert(source, (number, counter));
+        }
+        Ok(Self(counters))
+    }
+
+    /// All of them, in order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Entry> {
+        self.0.values().map(|(number, counter)| Entry::Counter { number: *number, counter: counter.clone() })
+    }
+
+    fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, &Name), Fault> {
+        let source: i64 = cell(row, column, &place)?;
+        let found = self.0.get(&source).map(|(number, counter)| (*number, &counter.worker));
+        found.ok_or_else(|| Fault::Damaged(format!("{place}: there is no source {source}")))
+    }
+}
+
+/// A pass on its way into a certificate.
+pub(super) struct Body<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) pass: &'a DoneJob,
+    /// Of the pass: 1 or 2.
+    pub(super) number: u8,
+    pub(super) counters: &'a Counters,
+}
+
+/// What is said about records of a cross, by their first subproblems; as it goes into the certificate.
+type Opinions = BTreeMap<u64, Vec<Opinion>>;
+
+/// A second count or a verdict, with who counted.
+struct Opinion {
+    entry: Entry,
+    span: Span,
+    name: Name,
+}
+
+impl Body<'_> {
+    /// Writes it; returns what it adds up to.
+    pub(super) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
+        let DoneJob { stored, plan } = self.pass;
+        let crosses = stored.entry.terms.crosses;
+        let mut total = Total::default();
+        let mut coverage = stored.coverage.iter().peekable();
+        for (number, planned) in (0_u32..).zip(plan.parts()) {
+            let nothing = Coverage::default();
+            let found = coverage.next_if(|(cross, _)| *cross == number);
+            if crosses.is_some_and(|crosses| !crosses.contains(number)) {
+                continue;
+            }
+            let Coverage { solutions, nodes, .. } = *found.map_or(&nothing, |(_, coverage)| coverage);
+            let (choice, weight) = (planned.choice(), planned.weight());
+            let sum = CrossSum {
+                pass: self.number,
+                number,
+                image: choice.image.index(),
+                n_subproblems: choice.n_subproblems,
+                weight,
+                solutions,
+                nodes,
+            };
+            writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
+            total.n_records += self.records(writer, number)?;
+            total.solutions += u128::from(weight) * solutions;
+            total.nodes += nodes;
+        }
+        Ok(total)
+    }
+
+    /// Writes the records of a cross; returns how many there are.
+    fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<u64, Unwritten> {
+        let mut again = self.opinions(&SECOND_COUNT, "name", cross)?;
+        let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
+        let mut n_records = 0;
+        let place = self.place(&RECORD, cross);
+        let mut statement = select(self.connection, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first")?;
+        let mut rows = statement.query((self.job()?, cross))?;
+        while let Some(row) = rows.next()? {
+            RECORD.verify(row, Some(self.board()), &place)?;
+            let (counted, name) = self.counted(row, cross, &place)?;
+            let span = counted.span;
+            n_records += 1;
+            writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
+            // A second count may be of a record that has grown since, or by whose count took the record's place.
+            let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
+            let again = about(&mut again).into_iter().filter(|it| it.span == span && it.name != *name);
+            let verdicts = about(&mut verdicts).into_iter().filter(|it| it.span == span);
+            for opinion in again.chain(verdicts) {
+                writer.entry(&opinion.entry).map_err(Unwritten::Io)?;
+            }
+        }
+        Ok(n_records)
+    }
+
+    /// All that a table says about records of a cross, in the order of their spans and of `order`.
+    fn opinions(&self, table: &Table, order: &str, cross: u32) -> Result<Opinions, Fault> {
+        let rest = format!("WHERE job = ?1 AND cross = ?2 ORDER BY first, {order}");
+        let mut statement = select(self.connection, table, &rest)?;
+        let mut rows = statement.query((self.job()?, cross))?;
+        let place = self.place(table, cross);
+        let mut opinions = Opinions::new();
+        while let Some(row) = rows.next()? {
+            table.verify(row, Some(self.board()), &place)?;
+            let opinion = if table.name == VERDICT.name {
+                self.verdict(row, cross, &place)?
+            } else {
+                let (counted, name) = self.counted(row, cross, &place)?;
+                let entry = Entry::Again { counted, at_ms: integer(row, "at_ms", &place)? };
+                Opinion { entry, span: counted.span, name: name.clone() }
+            };
+            opinions.entry(opinion.span.from()).or_default().push(opinion);
+        }
+        Ok(opinions)
+    }
+
+    fn verdict(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<Opinion, Fault> {
+        let (counter, _) = self.counters.get(row, "source", place)?;
+        let (loser, name) = self.counters.get(row, "lost_source", place)?;
+        let span = span(row, cross, place)?;
+        let verdict = Verdict {
+            pass: self.number,
+            span,
+            number: integer(row, "number", &place)?,
+            at_ms: integer(row, "at_ms", &place)?,
+            agreed: count(row, ["solutions", "nodes"], place)?,
+            counter,
+            lost: count(row, ["lost_solutions", "lost_nodes"], place)?,
+            loser,
+        };
+        Ok(Opinion { entry: Entry::Verdict(verdict), span, name: name.clone() })
+    }
+
+    fn counted(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<(Counted, &Name), Fault> {
+        let (counter, name) = self.counters.get(row, "source", place)?;
+        let counted = Counted {
+            pass: self.number,
+            span: span(row, cross, place)?,
+            count: count(row, ["solutions", "nodes"], place)?,
+            duration_us: integer(row, "duration_us", &place)?,
+            counter,
+        };
+        Ok((counted, name))
+    }
+
+    fn job(&self) -> Result<i64, Fault> {
+        sql_integer("job", self.pass.stored.entry.id.0)
+    }
+
+    fn board(&self) -> Board {
+        Board::of(&self.pass.stored.entry)
+    }
+
+    fn place(&self, table: &Table, cross: u32) -> String {
+        format!("{table}, job {}, cross {cross}", self.pass.stored.entry.id)
+    }
+}
+
+fn span(row: &Row<'_>, cross: u32, place: &str) -> Result<Span, Fault> {
+    let (first, until): (u64, u64) = (integer(row, "first", &place)?, integer(row, "until", &place)?);
+    Span::new(cross, first, until).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
+}
+
+fn count(row: &Row<'_>, [solutions, nodes]: [&str; 2], place: &str) -> Result<Count, Fault> {
+    Ok(Count { solutions: integer(row, solutions, &place)?, nodes: integer(row, nodes, &place)? })
+}

@@ -1,0 +1,240 @@
+//! Certificates of what a store holds: parts of boards, second passes, second counts and verdicts included.
+
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use queens_certificate::{Agreement, Extent, Options, Refusal, Report, Sample, check};
+use queens_coordinator::store::certificate::ExportError;
+use queens_coordinator::store::sqlite::{SqliteStore, export_to};
+use queens_ledger::store::{Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, Verdict, Write};
+use queens_messages::{Crosses, JobId, LeaseId, Name, Share, Terms};
+use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
+use tempfile::TempDir;
+
+const N: u8 = 9;
+
+/// Subproblems of a record, at most.
+const STEP: u64 = 5;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn size() -> BoardSize {
+    BoardSize::new(N).expect("a board size")
+}
+
+fn plan(method: Method, is_second: bool) -> Plan {
+    let make = if is_second { Plan::second } else { Plan::new };
+    make(size(), method, NonZeroUsize::MIN, &NEVER).expect("nobody stops it")
+}
+
+fn source(name: &str) -> Arc<Source> {
+    let name_of = |text: &str| text.parse().expect("a name");
+    Arc::new(Source { name: name_of(name), build: name_of("0.1.0"), kernel: name_of("portable") })
+}
+
+fn second_count(record: &Record, count: Count, name: &str) -> SecondCount {
+    let (span, duration) = (record.span, record.duration);
+    SecondCount { span, count, duration, source: source(name), at_ms: 1_800_000_000_000 }
+}
+
+/// A job that is done, on these terms.
+struct Job {
+    id: JobId,
+    plan: Plan,
+    terms: Terms,
+    phase: Phase,
+}
+
+impl Job {
+    fn new(id: u64, method: Method) -> Self {
+        let terms = Terms { seed: 7, ..Terms::default() };
+        Self { id: JobId(id), plan: plan(method, false), terms, phase: Phase::Done }
+    }
+
+    /// The same as the second pass of job 1, which is counted by this method.
+    fn second_of(self, first: Method) -> Self {
+        let plan = plan(self.plan.method(), self.plan.method() == first);
+        Self { plan, terms: Terms { second_of: Some(JobId(1)), ..self.terms }, ..self }
+    }
+
+    fn crosses(self, crosses: Range<u32>) -> Self {
+        let crosses = Some(Crosses::new(crosses.start, crosses.end).expect("not empty"));
+        Self { terms: Terms { crosses, ..self.terms }, ..self }
+    }
+
+    fn entry(&self) -> JobEntry {
+        let (phase, terms) = (self.phase, self.terms);
+        JobEntry { phase, terms, ..JobEntry::new(self.id, size(), self.plan.method(), 1_800_000_000_000) }
+    }
+
+    /// Everything that is recorded of it by this name.
+    fn writes(&self, name: &str) -> Vec<Write> {
+        let job = self.id;
+        let choices: Vec<Choice> = self.plan.parts().iter().map(|part| *part.choice()).collect();
+        let mut writes = vec![Write::Job(self.entry()), Write::Plan { job, choices }];
+        for (cross, planned) in (0..).zip(self.plan.parts()) {
+            if self.terms.crosses.is_some_and(|crosses| !crosses.contains(cross)) {
+                continue;
+            }
+            let (mut coverage, n) = (Coverage::default(), planned.choice().n_subproblems);
+            for from in (0..n).step_by(usize::try_from(STEP).expect("small")) {
+                let until = (from + STEP).min(n);
+                let count = planned.subproblems().count(from..until, Kernel::Portable, &NEVER);
+                let (count, span) = (count.expect("nobody stops it"), Span::new(cross, from, until));
+                let span = span.expect("not empty");
+                let duration = Duration::from_micros(500);
+                let record = Record { span, count, duration, lease: LeaseId(1), source: source(name) };
+                coverage.recorded.insert(from..until);
+                coverage.solutions += u128::from(count.solutions);
+                coverage.nodes += u128::from(count.nodes);
+                writes.push(Write::Record { job, record });
+            }
+            let change = coverage.change(coverage.recorded.ranges().map(|range| range.start));
+            writes.push(Write::Coverage { job, cross, change });
+        }
+        writes
+    }
+}
+
+/// The records among writes.
+fn records(writes: &[Write]) -> Vec<Record> {
+    let record = |write: &Write| match write {
+        Write::Record { record, .. } => Some(record.clone()),
+        _ => None,
+    };
+    writes.iter().filter_map(record).collect()
+}
+
+fn dir_of(writes: &[Write]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    SqliteStore::open(dir.path()).expect("opens").commit(writes).expect("commits");
+    dir
+}
+
+fn export(dir: &Path, job: u64) -> Result<File, ExportError> {
+    let out = tempfile::tempdir().expect("a temporary directory");
+    let file = out.path().join("certificate");
+    export_to(dir, JobId(job), &Name::of_any("0.1.0"), &file)?;
+    Ok(File::open(&file).expect("it is there"))
+}
+
+fn checked(dir: &Path, job: u64) -> Result<Report, Refusal> {
+    let file = export(dir, job).expect("it can be exported");
+    let sample = Some(Sample { extent: Extent::Share(1.0), seed: 1 });
+    let n_threads = NonZeroUsize::MIN;
+    check(file, &Options { keys: &[], sample, kernel: Kernel::best(), n_threads, stop: &NEVER }, &|_| {})
+}
+
+#[test]
+fn a_second_pass_is_in_the_certificate_of_its_job() {
+    for (first, second, agreement) in [
+        (Method::Search, Method::Search, Agreement::EachCross { n_by_one_name: 0 }),
+        (Method::Halves, Method::Search, Agreement::Whole),
+        (Method::Search, Method::Halves, Agreement::Whole),
+    ] {
+        let jobs = [Job::new(1, first), Job::new(2, second).second_of(first)];
+        let dir = dir_of(&[jobs[0].writes("anna"), jobs[1].writes("bert")].concat());
+        let report = checked(dir.path(), 1).expect("it holds");
+        assert_eq!((report.solutions, report.fundamental), (352, Some(46)));
+        assert_eq!(report.parts[0].agreement, agreement);
+        assert!(matches!(export(dir.path(), 2), Err(ExportError::Second { job: JobId(2), of: JobId(1) })));
+    }
+}
+
+/// A name that counted in both passes of a cross is told of.
+#[test]
+fn one_name_in_both_passes_is_noticed() {
+    let jobs = [Job::new(1, Method::Search), Job::new(2, Method::Search).second_of(Method::Search)];
+    let dir = dir_of(&jobs.each_ref().map(|job| job.writes("anna")).concat());
+    let report = checked(dir.path(), 1).expect("it holds");
+    let n_by_one_name = report.n_crosses;
+    assert_eq!(report.parts[0].agreement, Agreement::EachCross { n_by_one_name });
+}
+
+#[test]
+fn second_counts_and_verdicts_are_in_the_certificate() {
+    let mut job = Job::new(1, Method::Halves);
+    job.terms.recount = Share::ALL;
+    let mut writes = job.writes("anna");
+    for (i, record) in records(&writes).into_iter().enumerate() {
+        let (job, right) = (job.id, record.count);
+        let wrong = Count { solutions: right.solutions + 1, nodes: right.nodes };
+        let again = |count, name: &str| Write::SecondCount { job, count: second_count(&record, count, name) };
+        writes.push(again(right, "bert"));
+        match i {
+            // Carl was wrong about a record of Anna's.
+            0 => {
+                writes.push(again(wrong, "carl"));
+                writes.push(Write::Verdict { job, verdict: verdict(&record, wrong, "carl", "anna") });
+            }
+            // Carl's record lost, and Dora's count, of which the row stays, took its place.
+            1 => {
+                writes.push(again(right, "dora"));
+                writes.push(Write::Verdict { job, verdict: verdict(&record, wrong, "carl", "dora") });
+                writes.push(Write::Record { job, record: Record { source: source("dora"), ..record } });
+            }
+            // What is said of another span, when this one was shorter, is nothing about it.
+            2 => {
+                let (from, until) = (record.span.from(), record.span.to() - 1);
+                let span = Span::new(record.span.cross(), from, until).expect("not empty");
+                let shorter = SecondCount { span, ..second_count(&record, wrong, "carl") };
+                writes.push(Write::SecondCount { job, count: shorter });
+            }
+            _ => {}
+        }
+    }
+    let dir = dir_of(&writes);
+    let report = checked(dir.path(), 1).expect("it holds");
+    let [pass] = &report.parts[0].passes[..] else { panic!("one pass") };
+    assert_eq!((pass.n_confirmed, pass.n_verdicts), (pass.total.n_records, 2));
+    let losers: Vec<&str> = report.parts[0].losers.iter().map(|loser| loser.name.as_str()).collect();
+    assert_eq!(losers, ["carl"]);
+    assert_eq!(report.parts[0].header.passes[0].recount_ppm, 1_000_000);
+}
+
+fn verdict(record: &Record, lost: Count, loser: &str, winner: &str) -> Verdict {
+    let (span, count) = (record.span, record.count);
+    let (source, lost_source) = (source(winner), source(loser));
+    Verdict { span, number: 0, at_ms: 1_800_000_000_001, count, source, lost, lost_source }
+}
+
+#[test]
+fn a_record_that_was_to_be_counted_again_and_was_not_is_noticed() {
+    let mut job = Job::new(1, Method::Search);
+    job.terms.recount = Share::ALL;
+    let dir = dir_of(&job.writes("anna"));
+    let refusal = checked(dir.path(), 1).expect_err("nobody has counted it again").to_string();
+    assert!(refusal.contains("was drawn to be counted again"), "{refusal}");
+}
+
+#[test]
+fn parts_of_boards_are_exported_as_parts() {
+    let dir = dir_of(&Job::new(1, Method::Search).crosses(3..20).writes("anna"));
+    let report = checked(dir.path(), 1).expect("it holds");
+    assert_eq!((report.crosses, report.fundamental), (3..20, None));
+}
+
+#[test]
+fn what_is_not_done_is_not_exported() {
+    for phase in [Phase::Planning, Phase::Active, Phase::Cancelled] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let job = Job { phase, ..Job::new(1, Method::Search) };
+        let mut store = SqliteStore::open(dir.path()).expect("opens");
+        store.commit(&[Write::Job(job.entry())]).expect("commits");
+        assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone { .. })), "{phase:?}");
+        assert!(matches!(export(dir.path(), 2), Err(ExportError::Unknown(JobId(2)))));
+    }
+    // Nor is a job whose second pass is open.
+    let open = Job { phase: Phase::Active, ..Job::new(2, Method::Halves).second_of(Method::Search) };
+    let dir = dir_of(&[Job::new(1, Method::Search).writes("anna"), open.writes("bert")].concat());
+    assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone { job: JobId(2), .. })));
+    // One that was given up does not count.
+    let given_up = Job { phase: Phase::Cancelled, ..open };
+    SqliteStore::open(dir.path()).expect("opens").commit(&[Write::Job(given_up.entry())]).expect("commits");
+    assert_eq!(checked(dir.path(), 1).expect("it holds").parts[0].agreement, Agreement::OnePass);
+}

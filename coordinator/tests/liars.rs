@@ -1,0 +1,55 @@
+//! The ledger's histories with liars on SQLite: it says the same as the store in memory, and what is left proves itself.
+
+#[allow(dead_code, reason = "the ledger's own test uses all of it")]
+#[path = "../../ledger/tests/liars/nature.rs"]
+mod nature;
+#[allow(dead_code, reason = "the simulation uses all of it")]
+#[path = "../../ledger/tests/simulation/random.rs"]
+mod random;
+#[allow(dead_code, reason = "the ledger's own test uses all of it")]
+#[path = "../../ledger/tests/liars/world.rs"]
+mod world;
+
+use nature::Nature;
+use queens_coordinator::store::sqlite::{SqliteStore, Truth, audit_against};
+use queens_ledger::store::Phase;
+use queens_solver::Plan;
+use random::Random;
+use tempfile::TempDir;
+use world::World;
+
+/// As many as take some seconds without optimisation.
+const HISTORIES: u64 = 6;
+
+#[test]
+fn what_liars_leave_on_a_real_disk_proves_itself() {
+    for seed in 1..=HISTORIES {
+        let dir = TempDir::new().expect("a temporary directory");
+        let mut random = Random::new(seed);
+        let mut world = World::new(random.fork());
+        world.mirror = Some(Box::new(SqliteStore::open(dir.path()).expect("a new directory")));
+        world.submit(1_000_000);
+        world.submit(200_000);
+        for liar in 0..2 {
+            world.recruit(&format!("liar {liar}"), Nature::random(&mut random, liar));
+        }
+        world.recruit("honest 0", Nature::Honest);
+        world.crashes = true;
+        for _ in 0..200 {
+            world.step();
+        }
+        world.crashes = false;
+        for honest in 10..13 {
+            world.recruit(&format!("honest {honest}"), Nature::Honest);
+        }
+        world.finish();
+        world.check_sums();
+        let plan = Plan::clone(&world.plan);
+        let totals: Vec<u128> = world.jobs().iter().map(|&job| world.job(job).progress.solutions).collect();
+        drop(world);
+        let truth = |_: &_, _| Some(Truth { plan: plan.clone(), total: None });
+        let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
+        assert_eq!(audits.iter().map(|audit| audit.total).collect::<Vec<_>>(), totals, "seed {seed}");
+        assert!(audits.iter().all(|audit| audit.is_complete() && audit.job.phase == Phase::Done));
+    }
+}

@@ -1,0 +1,305 @@
+//! Records are counted again, by other names: they are drawn, confirmed or disputed, and disputes are decided.
+//!
+//! A record is confirmed when two names agree on it. While counts of it differ, nothing is changed: it goes to further
+//! names until two agree. Then all follows in one transaction: the record that lost is replaced, what lost is kept as
+//! verdicts, and the names that lost are suspect. They get no leases any more, and what they recorded in jobs that are
+//! not exported is to be counted again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use queens_messages::{Delta, JobId, Name, WorkerId};
+use queens_solver::Count;
+
+use crate::book::Book;
+use crate::effects::{Comparison, Finding};
+use crate::events::notices;
+use crate::jobs::counting::Counting;
+use crate::jobs::job::Job;
+use crate::jobs::recounts::{Key, Recounts, agreeing, is_disputed, settled, verdicts};
+use crate::leases::sums::WholeCount;
+use crate::store::draw::{Draw, Drawn, Recorded};
+use crate::store::{Phase, Record, SecondCount, Source, Verdict};
+use crate::work::work_of;
+
+/// Asks for the next records that are to be counted again, if some are wanted: of one job at a time, so that nothing
+/// that happens takes long.
+pub(crate) fn draw(book: &mut Book) {
+    let Some(job) = book.jobs().first_to_draw() else { return };
+    let Some(after) = job.recounts().wanted() else { return };
+    let terms = job.entry().terms;
+    let draw = Draw {
+        job: job.id(),
+        after,
+        seed: terms.seed,
+        share: terms.recount,
+        suspects: Arc::clone(book.workers().suspects()),
+        doubted: job.recounts().doubted().clone(),
+    };
+    book.changes().draw(draw);
+}
+
+/// The answer to a draw.
+pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
+    let id = draw.job;
+    if !book.jobs().get(id).is_some_and(Job::is_verifying) {
+        return;
+    }
+    let suspects = Arc::clone(book.workers().suspects());
+    let (next, n_seen) = (drawn.next, drawn.n_seen);
+    for recorded in drawn.records {
+        let key = (recorded.record.span.cross(), recorded.record.span.from());
+        if !is_closed(&recorded, &suspects) {
+            insert(book, id, recorded);
+            settle(book, id, key);
+        }
+    }
+    change(book, id, |recounts, _| recounts.searched(draw.after, next, n_seen));
+}
+
+/// Begins to look for what is to be counted again of a job of which everything is recorded, if it has not begun.
+pub(crate) fn begin(book: &mut Book, id: JobId) {
+    let Some(job) = book.jobs().get(id).filter(|job| job.is_verifying() && !job.recounts().has_begun())
+    else {
+        return;
+    };
+    let share = job.entry().terms.recount.ppm();
+    let is_needed = share > 0 || job.recounts().has_second_counts() || !job.recounts().doubted().is_empty();
+    let is_needed = is_needed || !book.workers().suspects().is_empty();
+    change(book, id, |recounts, _| if is_needed { recounts.search() } else { recounts.end_search() });
+}
+
+/// A worker has counted some of a record again under a lease for that.
+pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) {
+    let work = book.counting(delta.job).map_or(0, |counting| work_of(counting.plan(), delta.span));
+    if let Some(method) = book.method(delta.job) {
+        let (nodes, duration) = (delta.count.nodes, delta.duration);
+        book.change_worker(worker, |worker| worker.note_counted(method, work, nodes, duration));
+    }
+    let whole = book.change_lease(delta.lease, |lease| lease.add_again(delta)).flatten();
+    let Some(WholeCount { span, count, duration }) = whole else { return };
+    let key = (span.cross(), span.from());
+    let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: book.date_ms() };
+    let is_there = book.jobs().get(delta.job).is_some_and(|job| job.recounts().get(key).is_some());
+    if !is_there {
+        // Others have settled it meanwhile.
+        return book.changes().compare(Comparison { job: delta.job, second, may_confirm: true });
+    }
+    change(book, delta.job, |recounts, _| recounts.put_back(key));
+    add(book, delta.job, key, second);
+}
+
+/// The answer to a comparison with the record of exactly the same span, which was repeated by accident.
+pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
+    let Comparison { job: id, second, may_confirm } = comparison;
+    let Some(mut recorded) = recorded else { return };
+    let Some(job) = book.jobs().get(*id) else { return };
+    let (is_complete, exported) = (job.is_complete(), job.entry().terms.exported_ms);
+    let agrees = recorded.count() == second.count;
+    let name = &second.source.name;
+    let is_known = |again: &SecondCount| again.span == second.span && again.source.name == *name;
+    if (agrees && (recorded.name() == name || !may_confirm)) || recorded.again.iter().any(is_known) {
+        return;
+    }
+    let key = (second.span.cross(), second.span.from());
+    if job.recounts().get(key).is_some() {
+        return add(book, *id, key, second.clone());
+    }
+    let was_disputed = is_disputed(&recorded);
+    if !agrees {
+        dispute(book, *id, second, &recorded);
+    }
+    recorded.again.push(second.clone());
+    let is_first = agreeing(&recorded, second.count).len() == 2;
+    book.change_job(*id, |job| {
+        if is_first {
+            job.note_verified();
+        }
+        if !agrees && !was_disputed {
+            job.note_disputed();
+        }
+    });
+    change(book, *id, |recounts, _| recounts.note_second_count());
+    book.changes().count_again(*id, second.clone());
+    book.changes().change_entry(*id);
+    // While the record may still grow, its span is looked at later.
+    if is_closed(&recorded, book.workers().suspects()) || !is_complete {
+        return;
+    }
+    if settled(&recorded, book.workers().suspects()).is_none() {
+        if exported.is_some() {
+            return;
+        }
+        reopen(book, *id);
+    }
+    insert(book, *id, recorded);
+    settle(book, *id, key);
+}
+
+/// Whether two names agree on a record, and all that contradicts it has been decided about.
+fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Name>) -> bool {
+    let agreed = settled(recorded, suspects).filter(|agreed| *agreed == recorded.count());
+    agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
+}
+
+/// A count contradicts a record: people are to know.
+fn dispute(book: &mut Book, job: JobId, second: &SecondCount, recorded: &Recorded) {
+    let (second, recorded) = (second.clone(), Box::new(recorded.clone()));
+    book.changes().find(Finding::Disputed { job, second, recorded });
+}
+
+/// A further count of a record that is to be counted again.
+fn add(book: &mut Book, id: JobId, key: Key, second: SecondCount) {
+    let is_known = book.jobs().get(id).and_then(|job| job.recounts().get(key)).is_some_and(|recount| {
+        let mut again = recount.recorded().again.iter();
+        again.any(|again| again.span == second.span && again.source.name == second.source.name)
+    });
+    if is_known {
+        return;
+    }
+    let recorded =
+        book.jobs().get(id).and_then(|job| job.recounts().get(key)).map(|it| it.recorded().clone());
+    if let Some(recorded) = recorded.filter(|recorded| recorded.count() != second.count) {
+        dispute(book, id, &second, &recorded);
+    }
+    book.changes().count_again(id, second.clone());
+    book.change_job(id, |job| {
+        let Some((recounts, _)) = job.recounting_mut() else { return };
+        recounts.note_second_count();
+        let count = second.count;
+        let is_new_dispute = recounts.add(key, second);
+        let is_first = recounts.get(key).is_some_and(|it| agreeing(it.recorded(), count).len() == 2);
+        if is_new_dispute {
+            job.note_disputed();
+        }
+        if is_first {
+            job.note_verified();
+        }
+    });
+    book.changes().change_entry(id);
+    settle(book, id, key);
+}
+
+fn insert(book: &mut Book, id: JobId, recorded: Recorded) {
+    change(book, id, |recounts, counting| recounts.insert(counting.plan(), recorded));
+}
+
+/// Decides about a record if two names agree on it.
+fn settle(book: &mut Book, id: JobId, key: Key) {
+    let recount = book.jobs().get(id).and_then(|job| job.recounts().get(key));
+    let agreed = recount.and_then(|recount| settled(recount.recorded(), book.workers().suspects()));
+    let Some(agreed) = agreed else { return };
+    let removed = change(book, id, |recounts, counting| recounts.remove(counting.plan(), key)).flatten();
+    let Some(recorded) = removed else { return };
+    let at_ms = book.date_ms();
+    let verdicts = verdicts(&recorded, agreed, at_ms);
+    if recorded.count() != agreed {
+        replace(book, id, &recorded, agreed);
+    }
+    let agreeing: Vec<Name> = agreeing(&recorded, agreed).into_iter().cloned().collect();
+    let mut is_new = false;
+    for verdict in verdicts {
+        let is_blocked = suspect(book, id, &verdict, &agreeing);
+        is_new |= is_blocked;
+        book.changes().judge(id, verdict.clone());
+        book.changes().find(Finding::Decided { job: id, verdict, is_blocked });
+    }
+    if is_new {
+        doubt_all(book);
+    }
+}
+
+/// A record has lost: the first count that is agreed on takes its place.
+fn replace(book: &mut Book, id: JobId, recorded: &Recorded, agreed: Count) {
+    let span = recorded.record.span;
+    let winner = recorded.again.iter().find(|again| again.span == span && again.count == agreed);
+    let Some(SecondCount { count, duration, source, .. }) = winner else { return };
+    let (count, duration, source) = (*count, *duration, Arc::clone(source));
+    change(book, id, |_, counting| counting.replace(span, recorded.count(), count));
+    let record = Record { span, count, duration, lease: recorded.record.lease, source };
+    book.changes().record(id, record);
+}
+
+/// The name that lost gets no leases any more. Returns whether it was not suspect before.
+fn suspect(book: &mut Book, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> bool {
+    let name = &verdict.lost_source.name;
+    let others: Vec<String> = agreeing.iter().map(|name| format!("'{name}'")).collect();
+    let Verdict { span, count, lost, .. } = verdict;
+    let reason = format!(
+        "it counted {} solutions and {} nodes in {span} of job {id}; {} agree on {} and {}",
+        lost.solutions,
+        lost.nodes,
+        others.join(" and "),
+        count.solutions,
+        count.nodes
+    );
+    if !book.block(name, &reason) {
+        return false;
+    }
+    book.changes().block(name.to_string(), Some(reason.clone()));
+    for worker in book.workers().named(name) {
+        book.forget_failures_of(worker);
+        book.recall_all(&book.leases_of(worker));
+        book.changes().send(worker, notices::suspect(name, &reason));
+    }
+    true
+}
+
+/// Names are suspect that were not: all that they recorded in jobs that are not exported is to be counted again.
+fn doubt_all(book: &mut Book) {
+    let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
+    let jobs: Vec<JobId> = book.jobs().iter().filter(|job| !is_exported(job)).map(Job::id).collect();
+    for id in jobs {
+        look_again(book, id);
+    }
+}
+
+/// A name is not suspect any more: what was to be counted again for its sake alone is not.
+pub(crate) fn clear(book: &mut Book) {
+    let jobs: Vec<JobId> = book.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
+    for id in jobs {
+        let keys = change(book, id, |recounts, counting| {
+            recounts.forget_undisputed(counting.plan());
+            recounts.search();
+            recounts.keys()
+        });
+        // What only suspects agreed on may be settled now.
+        keys.into_iter().flatten().for_each(|key| settle(book, id, key));
+    }
+}
+
+/// All records of a cross are to be counted again: what else is known of it contradicts them, or nobody but those who
+/// counted them says the same. Has no effect on a job that is given up.
+pub(crate) fn doubt(book: &mut Book, id: JobId, cross: u32) {
+    let is_new = change(book, id, |recounts, _| recounts.doubt(cross));
+    if is_new == Some(true) {
+        look_again(book, id);
+    }
+}
+
+/// More of a job is to be counted again than was before: it is looked through once more, though it be done.
+pub(crate) fn look_again(book: &mut Book, id: JobId) {
+    if book.jobs().get(id).is_some_and(Job::is_complete) {
+        reopen(book, id);
+        change(book, id, |recounts, _| recounts.search());
+    }
+}
+
+/// A job that was done is to be counted again in parts.
+fn reopen(book: &mut Book, id: JobId) {
+    if book.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
+        book.change_job(id, Job::reopen);
+        book.changes().change_entry(id);
+        begin(book, id);
+    }
+}
+
+/// Changes what of a job is to be counted again, and what is recorded of it.
+fn change<T>(
+    book: &mut Book,
+    id: JobId,
+    change: impl FnOnce(&mut Recounts, &mut Counting) -> T,
+) -> Option<T> {
+    book.change_job(id, |job| job.recounting_mut().map(|(recounts, counting)| change(recounts, counting)))
+        .flatten()
+}

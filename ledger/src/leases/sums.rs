@@ -1,0 +1,116 @@
+//! What has come of a lease that counts records again.
+//!
+//! A record is counted again as a whole or not at all: what is reported of it is added up until nothing is missing.
+//! What is missing when the lease ends is counted again by somebody else, from the beginning.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use queens_solver::{Count, Span};
+
+use crate::spans::SpanSet;
+use crate::store::{MAX_COUNT, MAX_DURATION};
+
+/// The records of one lease, none of which touch, and what is counted of each.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums(BTreeMap<(u32, u64), Sum>);
+
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    to: u64,
+    /// Its subproblems that are not reported.
+    n_missing: u64,
+    count: Count,
+    duration: Duration,
+}
+
+/// A record that was counted again as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WholeCount {
+    pub(crate) span: Span,
+    pub(crate) count: Count,
+    pub(crate) duration: Duration,
+}
+
+impl Sums {
+    /// Nothing is counted of these records.
+    pub(crate) fn of(records: &SpanSet) -> Self {
+        let sum = |span: Span| Sum {
+            to: span.to(),
+            n_missing: span.n_subproblems(),
+            count: Count::default(),
+            duration: Duration::ZERO,
+        };
+        Self(records.iter().map(|span| ((span.cross(), span.from()), sum(span))).collect())
+    }
+
+    /// A span was counted, none of which was reported before. Returns its record if that is all of it.
+    pub(crate) fn add(&mut self, span: Span, count: Count, duration: Duration) -> Option<WholeCount> {
+        let key = self.key_of(span)?;
+        let sum = self.0.get_mut(&key)?;
+        sum.n_missing = sum.n_missing.saturating_sub(span.n_subproblems());
+        // What no record can hold is no honest count: as the largest number it differs from any.
+        let plus = |before: u64, more: u64| before.saturating_add(more).min(MAX_COUNT);
+        sum.count.solutions = plus(sum.count.solutions, count.solutions);
+        sum.count.nodes = plus(sum.count.nodes, count.nodes);
+        sum.duration = sum.duration.saturating_add(duration).min(MAX_DURATION);
+        if sum.n_missing > 0 {
+            return None;
+        }
+        let Sum { to, count, duration, .. } = self.0.remove(&key)?;
+        Span::new(key.0, key.1, to).ok().map(|span| WholeCount { span, count, duration })
+    }
+
+    /// Takes out the record that a span is of: it is not going to be counted under this lease.
+    pub(crate) fn give_up(&mut self, span: Span) -> Option<(u32, u64)> {
+        let key = self.key_of(span)?;
+        self.0.remove(&key).map(|_| key)
+    }
+
+    /// The records that are not counted as a whole.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.0.keys().copied()
+    }
+
+    fn key_of(&self, span: Span) -> Option<(u32, u64)> {
+        let (&key, sum) = self.0.range(..=(span.cross(), span.from())).next_back()?;
+        (key.0 == span.cross() && span.to() <= sum.to).then_some(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(from: u64, to: u64) -> Span {
+        Span::new(3, from, to).expect("not empty")
+    }
+
+    fn count(n: u64) -> Count {
+        Count { solutions: n, nodes: 10 * n }
+    }
+
+    #[test]
+    fn a_record_is_whole_when_all_of_it_is_reported_in_whatever_order() {
+        let mut sums = Sums::of(&[span(0, 10), span(12, 13)].into_iter().collect());
+        let second = Duration::from_secs(1);
+        assert_eq!(sums.add(span(4, 10), count(1), second), None);
+        assert_eq!(sums.add(span(10, 12), count(9), second), None, "of no record");
+        assert_eq!(sums.add(span(9, 13), count(9), second), None, "of two");
+        let whole = WholeCount { span: span(0, 10), count: count(3), duration: 2 * second };
+        assert_eq!(sums.add(span(0, 4), count(2), second), Some(whole));
+        assert_eq!(sums.missing().collect::<Vec<_>>(), [(3, 12)]);
+        assert_eq!(sums.give_up(span(12, 13)), Some((3, 12)));
+        assert_eq!(sums.add(span(12, 13), count(1), second), None);
+    }
+
+    #[test]
+    fn what_no_record_can_hold_does_not_wrap() {
+        let mut sums = Sums::of(&[span(0, 2)].into_iter().collect());
+        let most = Count { solutions: u64::MAX, nodes: MAX_COUNT };
+        assert_eq!(sums.add(span(0, 1), most, Duration::MAX), None);
+        let whole = sums.add(span(1, 2), most, Duration::MAX).expect("all of it");
+        assert_eq!((whole.count.solutions, whole.count.nodes), (MAX_COUNT, MAX_COUNT));
+        assert_eq!(whole.duration, MAX_DURATION);
+    }
+}

@@ -1,0 +1,128 @@
+//! Records that are to be counted again, as a store is asked for them: a few at a time.
+
+use std::collections::BTreeSet;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use queens_messages::{JobId, Name, Share};
+use queens_solver::Count;
+use siphasher::sip::SipHasher24;
+
+use crate::store::record::{Record, SecondCount, Verdict};
+
+/// Records that a store looks at for one [`Draw`].
+pub const MOST_SEEN: usize = 4096;
+
+/// A request for records of a job that are to be counted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// The job.
+    pub job: JobId,
+    /// Where the last answer ended: the cross and the first subproblem of the last record that was looked at.
+    pub after: Option<(u32, u64)>,
+    /// What decides by chance.
+    pub seed: u128,
+    /// With what probability a record is drawn.
+    pub share: Share,
+    /// Names whose records are all wanted.
+    pub suspects: Arc<BTreeSet<Name>>,
+    /// Crosses of which all records are wanted.
+    pub doubted: BTreeSet<u32>,
+}
+
+/// The answer to a [`Draw`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// What is wanted, in the order of the spans.
+    pub records: Vec<Recorded>,
+    /// How many records were looked at.
+    pub n_seen: u64,
+    /// Where to go on; `None` if there are no more.
+    pub next: Option<(u32, u64)>,
+}
+
+/// A record, and all that is known against it or for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The record.
+    pub record: Record,
+    /// Further counts that begin with the same subproblem.
+    pub again: Vec<SecondCount>,
+    /// What was decided about it, in the order of the numbers.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Recorded {
+    /// What is recorded.
+    #[must_use]
+    pub fn count(&self) -> Count {
+        self.record.count
+    }
+
+    /// The name of the worker that counted what is recorded.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.record.source.name
+    }
+}
+
+impl Draw {
+    /// Whether a record is wanted that nobody has counted again. One that somebody has is wanted anyway: it may be in
+    /// dispute.
+    #[must_use]
+    pub fn wants(&self, record: &Record) -> bool {
+        let (cross, first) = (record.span.cross(), record.span.from());
+        is_drawn(self.seed, self.share, self.job, cross, first)
+            || self.doubted.contains(&cross)
+            || self.suspects.contains(&record.source.name)
+    }
+}
+
+/// Whether the record of a job that begins with this subproblem is drawn.
+///
+/// Each is drawn with the same probability, whatever becomes of the others, so that k of them all go undrawn with
+/// probability (1 − p)^k. Who does not know the seed can't tell which are drawn; who does can check that they were.
+///
+/// The hash is SipHash-2-4 of the job, the cross and the first subproblem as 8, 4 and 8 bytes, with the 16 bytes of the
+/// seed as its key, all of them little-endian. A record is drawn if hash / 2^64 is below the share.
+#[must_use]
+pub fn is_drawn(seed: u128, share: Share, job: JobId, cross: u32, first: u64) -> bool {
+    let mut hasher = SipHasher24::new_with_key(&seed.to_le_bytes());
+    hasher.write(&job.0.to_le_bytes());
+    hasher.write(&cross.to_le_bytes());
+    hasher.write(&first.to_le_bytes());
+    (u128::from(hasher.finish()) * u128::from(Share::ALL.ppm())) >> 64 < u128::from(share.ppm())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(seed: u128, ppm: u32) -> Vec<u64> {
+        let share = Share::of_ppm(ppm).expect("a share");
+        (0..10_000).filter(|&first| is_drawn(seed, share, JobId(1), 3, first)).collect()
+    }
+
+    #[test]
+    fn all_none_or_about_the_share_are_drawn_and_others_with_another_seed() {
+        assert_eq!((drawn(7, 0).len(), drawn(7, 1_000_000).len()), (0, 10_000));
+        for seed in 0..20 {
+            // Within six standard deviations of 1000.
+            let n_drawn = drawn(seed, 100_000).len();
+            assert!((820..1180).contains(&n_drawn), "seed {seed}: {n_drawn}");
+        }
+        assert_ne!(drawn(1, 100_000), drawn(2, 100_000));
+    }
+
+    #[test]
+    fn a_larger_share_draws_what_a_smaller_one_does() {
+        let larger = drawn(7, 20_000);
+        assert!(drawn(7, 10_000).iter().all(|first| larger.contains(first)));
+    }
+
+    /// What a certificate says to be drawn has to be found again by other programs.
+    #[test]
+    fn what_is_drawn_stays_drawn_in_all_versions() {
+        assert_eq!(drawn(0x0123_4567_89ab_cdef, 1_000), [98, 3323, 6435, 6953, 8341, 9102]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Random histories with workers that lie, alone or together, and with memory that flips bits.
+//!
+//! A job of which all is counted again ends with the right total as long as no two names tell the same lie, and nobody
+//! honest is blocked for it; of a job of which a share is counted again, lies pass unnoticed as often as the formula says.
+//! The coordinator crashes at any commit, before or after it is durable. `QUEENS_SIMULATION_HISTORIES` says how many
+//! histories are played, `QUEENS_SIMULATION_SEED` plays one alone.
+
+#[path = "liars/nature.rs"]
+mod nature;
+#[allow(dead_code, reason = "the other simulation uses all of it")]
+#[path = "simulation/random.rs"]
+mod random;
+#[allow(dead_code, reason = "the coordinator's test uses all of it")]
+#[path = "liars/world.rs"]
+mod world;
+
+use std::io::Write as _;
+
+use nature::Nature;
+use queens_messages::JobState;
+use random::Random;
+use world::World;
+
+/// As many as take half a minute without optimisation.
+const HISTORIES: u64 = 500;
+
+fn from_environment(name: &str) -> Option<u64> {
+    let value = std::env::var(format!("QUEENS_SIMULATION_{name}")).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("QUEENS_SIMULATION_{name}={value} makes no sense")))
+}
+
+/// Not through `println!`, which the harness swallows if the test passes.
+fn say(line: &str) {
+    _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[test]
+fn no_liar_who_is_alone_changes_a_total_of_which_all_is_counted_again() {
+    let seeds = match from_environment("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 1..1 + from_environment("HISTORIES").unwrap_or(HISTORIES),
+    };
+    let n_histories = seeds.end - seeds.start;
+    let (mut n_liars, mut n_blocked, mut n_crashes, mut n_verdicts, mut n_colluding) = (0, 0, 0, 0, 0);
+    for seed in seeds {
+        let played = std::panic::catch_unwind(|| play(seed));
+        let Ok(world) = played else {
+            panic!(
+                "after {} histories, that of seed {seed} fails; to play it again: QUEENS_SIMULATION_SEED={seed} cargo test -p \
+                 queens-ledger --test liars",
+                seed - 1
+            )
+        };
+        n_liars += world.liars().len();
+        n_blocked += world.blocked().len();
+        n_crashes += world.n_crashes;
+        n_verdicts += world.n_verdicts();
+        n_colluding += u64::from(world.has_colluders());
+    }
+    say(&format!(
+        "simulated {n_histories} histories with {n_liars} liars, {n_colluding} of them with two who tell the same lies, and \
+         {n_crashes} crashes: {n_verdicts} verdicts, {n_blocked} names blocked at the end"
+    ));
+}
+
+/// A history with liars and crashes, to its end.
+fn play(seed: u64) -> World {
+    let mut random = Random::new(seed);
+    let jobs = 1 + random.below(2);
+    let mut world = World::new(random.fork());
+    for _ in 0..jobs {
+        world.submit(1_000_000);
+    }
+    let collude = random.percent(10);
+    for liar in 0..random.between(1, 3) {
+        world.recruit(&format!("liar {liar}"), Nature::random(&mut random, if collude { 0 } else { liar }));
+    }
+    for honest in 0..random.between(1, 3) {
+        world.recruit(&format!("honest {honest}"), Nature::Honest);
+    }
+    world.crashes = true;
+    for _ in 0..random.between(0, 600) {
+        world.step();
+    }
+    world.crashes = false;
+    for honest in 10..13 {
+        world.recruit(&format!("honest {honest}"), Nature::Honest);
+    }
+    world.finish();
+    world.check_sums();
+    if !world.has_colluders() {
+        world.check_truth();
+        world.check_nobody_honest_is_blocked();
+    }
+    world
+}
+
+/// Of each share of recounts, how often a liar is noticed, and how often that should be.
+#[test]
+fn lies_pass_unnoticed_as_often_as_the_formula_says() {
+    for share in [10_000, 50_000, 200_000] {
+        let p = f64::from(share) / 1e6;
+        let (mut expected, mut variance, mut noticed, mut n_lies) = (0.0, 0.0, 0.0, 0);
+        for seed in 0..300 {
+            let mut random = Random::new(1_000_000 + seed);
+            let mut world = World::new(random.fork());
+            let job = world.submit(share);
+            let liar = world.recruit("liar 0", Nature::solutions(seed, random.between(5_000, 200_000)));
+            world.recruit("honest 0", Nature::Honest);
+            while world.job(job).progress.n_recorded < world.job(job).progress.n_subproblems {
+                world.step();
+            }
+            // It confirms nothing, so that all depends on what is drawn.
+            world.dismiss(liar);
+            let n_false = world.n_false_records(job);
+            for honest in 1..4 {
+                world.recruit(&format!("honest {honest}"), Nature::Honest);
+            }
+            world.finish();
+            assert_eq!(world.job(job).state, JobState::Done);
+            let probability = 1.0 - (1.0 - p).powi(n_false);
+            expected += probability;
+            variance += probability * (1.0 - probability);
+            noticed += f64::from(u8::from(!world.blocked().is_empty()));
+            n_lies += n_false;
+            // Who is noticed once is found out in all: what is left is of those that were not.
+            assert!(world.blocked().is_empty() || world.n_false_records(job) == 0);
+        }
+        say(&format!(
+            "of 300 liars with {n_lies} false records in all, recounts of {} % noticed {noticed}; expected \
+             {expected:.1}, give or take {:.1}",
+            100.0 * p,
+            variance.sqrt()
+        ));
+        assert!((noticed - expected).abs() < 4.5 * variance.sqrt() + 1.0, "{noticed} instead of {expected}");
+    }
+}

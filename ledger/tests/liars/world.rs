@@ -1,0 +1,377 @@
+//! A ledger, its store, and workers of all natures.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_ledger::Ledger;
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{Record, Store, Write};
+use queens_messages::{
+    Delta, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission, ToWorker,
+    WorkerId,
+};
+use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
+
+use super::nature::{Nature, hash};
+use super::random::Random;
+
+/// Steps within which a history must end when nothing goes wrong any more.
+const MOST_STEPS: u64 = 100_000;
+
+/// The parts of the board of the smallest jobs.
+const N: u8 = 6;
+
+/// Everything there is.
+pub(crate) struct World {
+    random: Random,
+    ledger: Ledger,
+    store: MemoryStore,
+    /// Another store, which is told the same and has to say the same.
+    pub(crate) mirror: Option<Box<dyn Store>>,
+    pub(crate) plan: Arc<Plan>,
+    now: Duration,
+    jobs: Vec<JobId>,
+    members: BTreeMap<WorkerId, Member>,
+    /// All names that there ever were.
+    natures: BTreeMap<String, Nature>,
+    n_members: u64,
+    /// Whether the coordinator crashes now and then.
+    pub(crate) crashes: bool,
+    pub(crate) n_crashes: u64,
+}
+
+struct Member {
+    name: String,
+    leases: BTreeMap<LeaseId, VecDeque<(JobId, Span)>>,
+    sequence: u64,
+}
+
+/// The coordinator is gone in the middle of something.
+struct Crashed;
+
+impl World {
+    pub(crate) fn new(mut random: Random) -> Self {
+        let n = BoardSize::new(N).expect("a board size");
+        let n_parts = queens_solver::parts_in_counting_order(n, Method::Search).len();
+        let choice = |_| {
+            let n_subproblems = random.between(10, 60);
+            Choice { image: Symmetry::IDENTITY, n_subproblems, work: u128::from(n_subproblems) * 1000 }
+        };
+        let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
+        let plan = Plan::from_choices(n, Method::Search, &choices).expect("one choice for each part");
+        let mut store = MemoryStore::default();
+        let ledger = Ledger::restore(store.load().expect("memory")).expect("nothing");
+        Self {
+            random,
+            ledger,
+            store,
+            mirror: None,
+            plan: Arc::new(plan),
+            now: Duration::ZERO,
+            jobs: Vec::new(),
+            members: BTreeMap::new(),
+            natures: BTreeMap::new(),
+            n_members: 0,
+            crashes: false,
+            n_crashes: 0,
+        }
+    }
+
+    pub(crate) fn submit(&mut self, share: u32) -> JobId {
+        let recount = Share::of_ppm(share).expect("a share");
+        let asked = Submission { recount, ..Submission::new(self.plan.n(), Method::Search) };
+        let seed = u128::from(self.random.next()) << 64;
+        let job = self.ledger.submit(&asked, seed, 0).expect("it is taken");
+        self.jobs.push(job);
+        self.settle();
+        job
+    }
+
+    /// Somebody joins, under a name of its own.
+    pub(crate) fn recruit(&mut self, name: &str, nature: Nature) -> WorkerId {
+        self.natures.insert(name.to_owned(), nature);
+        let id = self.join(name);
+        self.settle();
+        id
+    }
+
+    fn join(&mut self, name: &str) -> WorkerId {
+        self.n_members += 1;
+        let worker = WorkerId(self.n_members);
+        let member = Member { name: name.to_owned(), leases: BTreeMap::new(), sequence: 0 };
+        self.members.insert(worker, member);
+        let hello = Hello {
+            worker,
+            name: name.parse().expect("a name"),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("simulated"),
+            n_threads: 1,
+            speed: Speed::from(1000),
+            decomposition: DECOMPOSITION_VERSION,
+            halves: None,
+            machine: Some(worker.0),
+            held: Vec::new(),
+        };
+        self.ledger.connect(self.now, hello).expect("in order");
+        worker
+    }
+
+    /// Somebody leaves.
+    pub(crate) fn dismiss(&mut self, worker: WorkerId) {
+        self.members.remove(&worker);
+        self.ledger.goodbye(self.now, worker);
+        self.settle();
+    }
+
+    /// Something happens.
+    pub(crate) fn step(&mut self) {
+        self.now += Duration::from_millis(20);
+        let members: Vec<WorkerId> = self.members.keys().copied().collect();
+        match self.random.below(100) {
+            0 if self.crashes => self.crash(),
+            1 if self.crashes => {
+                let blocked = self.blocked();
+                let names: Vec<Name> = blocked.iter().map(|name| name.parse().expect("a name")).collect();
+                if let Some(name) = self.random.pick(&names) {
+                    self.ledger.unblock(self.now, &name).expect("is blocked");
+                }
+            }
+            2 if self.crashes && members.len() > 2 => {
+                let worker = self.random.pick(&members).expect("not empty");
+                let name = self.members[&worker].name.clone();
+                self.dismiss(worker);
+                self.join(&name);
+            }
+            3..20 => _ = self.ledger.tick(self.now),
+            _ => {
+                if let Some(worker) = self.random.pick(&members) {
+                    self.report(worker);
+                }
+            }
+        }
+        self.settle();
+    }
+
+    /// A worker counts some of its first lease and says so.
+    fn report(&mut self, id: WorkerId) {
+        let Some(member) = self.members.get_mut(&id) else { return };
+        member.sequence += 1;
+        let mut deltas = Vec::new();
+        let first = member.leases.iter_mut().find(|(_, spans)| !spans.is_empty());
+        if let Some((&lease, spans)) = first
+            && let Some((job, span)) = spans.pop_front()
+        {
+            let n = self.random.between(1, span.n_subproblems());
+            let (chunk, rest) = span.split_at(span.from() + n);
+            rest.into_iter().for_each(|rest| spans.push_front((job, rest)));
+            let span = chunk.expect("not empty");
+            let nature = self.natures[&member.name];
+            let mut count = Count::default();
+            for number in span.from()..span.to() {
+                let told =
+                    nature.tell(&mut self.random, span.cross(), number, truth(job, span.cross(), number));
+                count = count.checked_add(told).expect("small numbers");
+            }
+            deltas.push(Delta { job, lease, span, count, duration: Duration::from_millis(20) });
+        }
+        let finished: Vec<LeaseId> =
+            member.leases.iter().filter(|(_, spans)| spans.is_empty()).map(|(lease, _)| *lease).collect();
+        finished.iter().for_each(|lease| _ = member.leases.remove(lease));
+        let report = Report { sequence: member.sequence, deltas, finished };
+        self.ledger.report(self.now, id, &report).expect("in order");
+    }
+
+    /// Carries out what the ledger wants done, and begins anew if the coordinator crashes meanwhile.
+    fn settle(&mut self) {
+        if let Err(Crashed) = self.carry_out() {
+            self.crash();
+            self.carry_out().unwrap_or_else(|Crashed| self.crash());
+        }
+    }
+
+    fn carry_out(&mut self) -> Result<(), Crashed> {
+        loop {
+            let effects = self.ledger.take_effects();
+            let may_crash = self.crashes && !effects.writes.is_empty();
+            if may_crash && self.random.below(200) == 0 {
+                return Err(Crashed);
+            }
+            self.store.commit(&effects.writes).expect("memory");
+            if let Some(mirror) = &mut self.mirror {
+                // Each store begins its tokens elsewhere.
+                let is_same = |write: &&Write| !matches!(write, Write::Epoch(_));
+                let writes: Vec<Write> = effects.writes.iter().filter(is_same).cloned().collect();
+                mirror.commit(&writes).expect("it can be written");
+            }
+            if may_crash && self.random.below(200) == 0 {
+                return Err(Crashed);
+            }
+            for (worker, message) in effects.messages {
+                if let Some(member) = self.members.get_mut(&worker) {
+                    member.hear(message);
+                }
+            }
+            for comparison in &effects.comparisons {
+                let recorded = self.store.find(comparison.job, comparison.second.span).expect("memory");
+                if let Some(mirror) = &mut self.mirror {
+                    let found = mirror.find(comparison.job, comparison.second.span);
+                    assert_eq!(found.expect("it can be read"), recorded);
+                }
+                self.ledger.compared(comparison, recorded);
+            }
+            for draw in &effects.draws {
+                let drawn = self.store.draw(draw).expect("memory");
+                if let Some(mirror) = &mut self.mirror {
+                    assert_eq!(mirror.draw(draw).expect("it can be read"), drawn);
+                }
+                self.ledger.drawn(draw, drawn);
+            }
+            for wanted in &effects.plans {
+                self.ledger.planned(self.now, wanted.job, Arc::clone(&self.plan));
+            }
+            if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The coordinator is gone, and another goes on with what is durable. All workers come back with empty hands.
+    fn crash(&mut self) {
+        self.n_crashes += 1;
+        let was = std::mem::replace(&mut self.crashes, false);
+        self.ledger = Ledger::restore(self.store.load().expect("memory")).expect("it can be gone on with");
+        let names: Vec<String> = self.members.values().map(|member| member.name.clone()).collect();
+        self.members.clear();
+        for name in names {
+            self.join(&name);
+        }
+        _ = self.carry_out();
+        // What was not durable was not answered: it is asked for again.
+        let n_known = self.ledger.jobs().len();
+        self.jobs.truncate(n_known);
+        self.crashes = was;
+    }
+
+    /// Goes on until all jobs are done.
+    pub(crate) fn finish(&mut self) {
+        for n_steps in 0..MOST_STEPS {
+            if self.has_colluders() && n_steps % 1000 == 999 {
+                // They may have had all others blocked. Nobody can tell who is right: an operator lets all try again.
+                for name in self.blocked() {
+                    let name = name.parse().expect("a name");
+                    self.ledger.unblock(self.now, &name).expect("is blocked");
+                }
+            }
+            if self.jobs.iter().all(|&job| self.job(job).state == JobState::Done) {
+                return;
+            }
+            self.step();
+        }
+        panic!("no end in sight: {:?}", self.ledger.jobs());
+    }
+
+    pub(crate) fn jobs(&self) -> &[JobId] {
+        &self.jobs
+    }
+
+    pub(crate) fn job(&self, id: JobId) -> JobStatus {
+        self.ledger.jobs().into_iter().find(|job| job.id == id).expect("submitted")
+    }
+
+    pub(crate) fn blocked(&self) -> BTreeSet<String> {
+        self.ledger.blocked().map(ToString::to_string).collect()
+    }
+
+    pub(crate) fn liars(&self) -> Vec<&String> {
+        let is_liar = |(name, nature): (_, &Nature)| (*nature != Nature::Honest).then_some(name);
+        self.natures.iter().filter_map(is_liar).collect()
+    }
+
+    /// Whether two names tell the same lies.
+    pub(crate) fn has_colluders(&self) -> bool {
+        let lies = self.natures.values().filter_map(|nature| match nature {
+            Nature::Liar { seed, .. } => Some(*seed),
+            _ => None,
+        });
+        let lies: Vec<u64> = lies.collect();
+        lies.iter().collect::<BTreeSet<_>>().len() < lies.len()
+    }
+
+    pub(crate) fn n_verdicts(&self) -> usize {
+        self.jobs.iter().map(|&job| self.store.verdicts(job).count()).sum()
+    }
+
+    /// The records of a job that are not right.
+    pub(crate) fn n_false_records(&self, job: JobId) -> i32 {
+        let is_false = |record: &&Record| record.count != true_count(job, record.span);
+        i32::try_from(self.store.records(job).filter(is_false).count()).expect("few")
+    }
+
+    /// What is told of each job is what its records come to.
+    pub(crate) fn check_sums(&self) {
+        for &job in &self.jobs {
+            let weight = |span: Span| u128::from(self.plan.parts()[span.cross() as usize].weight());
+            let weighted = |record: &Record| weight(record.span) * u128::from(record.count.solutions);
+            let progress = self.job(job).progress;
+            assert_eq!(self.store.records(job).map(weighted).sum::<u128>(), progress.solutions, "job {job}");
+            let nodes = self.store.records(job).map(|record| u128::from(record.count.nodes)).sum::<u128>();
+            assert_eq!(nodes, progress.nodes, "job {job}");
+        }
+    }
+
+    /// All records of jobs that are done are right, and verdicts too.
+    pub(crate) fn check_truth(&self) {
+        for &job in &self.jobs {
+            for record in self.store.records(job) {
+                assert_eq!(
+                    record.count,
+                    true_count(job, record.span),
+                    "a lie of job {job} stands: {record:?}"
+                );
+            }
+            for verdict in self.store.verdicts(job) {
+                let truth = true_count(job, verdict.span);
+                assert!(verdict.count == truth && verdict.lost != truth, "a wrong verdict: {verdict:?}");
+            }
+        }
+    }
+
+    pub(crate) fn check_nobody_honest_is_blocked(&self) {
+        for name in self.blocked() {
+            assert_ne!(self.natures[&name], Nature::Honest, "{name} is blocked");
+        }
+    }
+}
+
+impl Member {
+    fn hear(&mut self, message: ToWorker) {
+        match message {
+            ToWorker::Lease(lease) => {
+                let spans = lease.spans.iter().map(|leased| (lease.job, leased.span)).collect();
+                self.leases.insert(lease.id, spans);
+            }
+            ToWorker::Shorten { lease, spans: taken } => {
+                if let Some(spans) = self.leases.get_mut(&lease) {
+                    let left = spans
+                        .iter()
+                        .flat_map(|&(job, span)| span.without(&taken).into_iter().map(move |it| (job, it)));
+                    *spans = left.collect();
+                }
+            }
+            ToWorker::Cancel(lease) => _ = self.leases.remove(&lease),
+            ToWorker::Drain | ToWorker::Notice(_) | ToWorker::Acknowledge { .. } => {}
+        }
+    }
+}
+
+/// What a subproblem counts to.
+fn truth(job: JobId, cross: u32, number: u64) -> Count {
+    let drawn = hash(job.0 + 99, u64::from(cross), number);
+    Count { solutions: drawn % 20, nodes: 1 + drawn % 1000 }
+}
+
+fn true_count(job: JobId, span: Span) -> Count {
+    let counts = (span.from()..span.to()).map(|number| truth(job, span.cross(), number));
+    counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
+}

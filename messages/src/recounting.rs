@@ -1,0 +1,72 @@
+//! How far a job is with what is counted again, and what that is worth.
+
+use crate::terms::Share;
+
+/// How far a job is with what is counted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recounting {
+    /// Records that were drawn, or are doubted, and on which no two names agree yet; more may be drawn.
+    pub n_open: u64,
+    /// The work that is expected to be left of all that, in nodes.
+    pub work_left: u128,
+    /// Records of which there are different counts.
+    pub n_cases: u64,
+    /// The records of the job, as far as they were looked through since the coordinator was started.
+    pub n_records: u64,
+}
+
+/// How sure one may be who says that something would have been noticed.
+const SURE: f64 = 0.99;
+
+/// The least records of which so many are drawn that one is among them with a probability of 99 %.
+fn surely_noticed(share: Share) -> f64 {
+    ((1.0 - SURE).ln() / (1.0 - share.fraction()).ln()).ceil()
+}
+
+/// What it is worth that a share of a job was counted again, in words; `None` if nothing was. A worker that falsifies k
+/// of its records goes unnoticed with a probability of (1 - p)^k.
+#[must_use]
+pub fn bound(share: Share, n_records: u64) -> Option<String> {
+    if share == Share::NOTHING {
+        return None;
+    }
+    if share == Share::ALL {
+        return Some("every record is what two names have counted".to_owned());
+    }
+    let one_percent = (n_records as f64 / 100.0).ceil();
+    if n_records > 0 {
+        let noticed = 100.0 * (1.0 - (1.0 - share.fraction()).powf(one_percent));
+        // Never more than is so.
+        let noticed = (noticed * 100.0).floor() / 100.0;
+        return Some(format!(
+            "if any worker had falsified 1 % of the {n_records} records ({one_percent}), this would have been noticed with \
+             {noticed} %; of {} records with 99 %",
+            surely_noticed(share)
+        ));
+    }
+    Some(format!(
+        "if any worker had falsified {} records, this would have been noticed with 99 %",
+        surely_noticed(share)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(ppm: u32, n_records: u64, expected: &str) {
+        let found = bound(Share::of_ppm(ppm).expect("a share"), n_records).unwrap_or_default();
+        assert!(found.contains(expected), "{found}");
+    }
+
+    #[test]
+    fn what_a_share_is_worth_is_said_with_numbers() {
+        assert_eq!(bound(Share::NOTHING, 5), None);
+        check(1_000_000, 5, "two names");
+        check(10_000, 0, "459 records");
+        check(10_000, 100_000, "1 % of the 100000 records (1000), this would have been noticed with 99.99 %");
+        check(100_000, 1000, "(10), this would have been noticed with 65.13 %; of 44 records with 99 %");
+        check(999_999, 0, "1 records");
+    }
+}
