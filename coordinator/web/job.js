@@ -43,6 +43,14 @@ function show(job) {
   say($("finished"), date(job.finished_ms));
   say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute`);
   $("checked").className = job.disputed ? "bad" : "";
+  const other = job.second ?? job.second_of;
+  $("other-pass").hidden = other === null;
+  if (other !== null) {
+    const link = h("a", { href: `/jobs/${other}` }, `job ${other}`);
+    $("other-pass").replaceChildren(job.second === null ? "This is the second pass of " : "Its second pass is ", link, ".");
+  }
+  $("doubt").hidden = job.doubt === null;
+  say($("doubt"), job.doubt === null ? "" : `Disputed: ${job.doubt}.`);
   $("failure").hidden = !job.failure;
   say($("failure"), job.failure ? `${job.failed} spans failed, ${job.given_up} of them on three workers; last, ${job.failure}` : "");
   actions.show(job);

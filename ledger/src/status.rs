@@ -180,7 +180,7 @@ fn is_doubted(job: &Job, n_workers: usize) -> bool {
 
 /// What a job waits for of which nobody counts again what is to be counted again.
 fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
-    let other = book.passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
     let other = other.and_then(|pass| book.jobs().get(pass)).filter(|pass| !pass.is_complete());
     if let Some(other) = other.filter(|_| job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };

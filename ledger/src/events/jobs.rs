@@ -49,7 +49,7 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
 /// Has the plan of a job made.
 pub(crate) fn want_plan(book: &mut Book, id: JobId) {
     let Some(job) = book.jobs().get(id) else { return };
-    let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: book.pass(job) };
+    let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: book.jobs().pass(job) };
     book.changes().want_plan(plan);
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     let first = job.first_pass();
     if job.is_open() {
         // Without the first pass nobody needs the second; without the second the first is what it is.
-        let passes = if first == id { book.passes(id) } else { vec![id] };
+        let passes = if first == id { book.jobs().passes(id) } else { vec![id] };
         for pass in passes {
             close(book, pass, Phase::Cancelled);
         }
@@ -109,7 +109,7 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
 /// Ends a job of which everything is recorded and nothing is left to be counted again. If it is counted twice, both
 /// passes end when that is so of both and they agree.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
-    let passes = book.passes(id);
+    let passes = book.jobs().passes(id);
     let is_verifying = |book: &Book, pass: &JobId| book.jobs().get(*pass).is_some_and(Job::is_verifying);
     if !passes.iter().any(|pass| is_verifying(book, pass)) {
         return;

@@ -3,9 +3,10 @@
 //! Each worker holds one more lease for each thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use queens_messages::{JobId, Name, WorkerId};
-use queens_solver::{Method, Span};
+use queens_solver::{Method, Pass, Span};
 
 use crate::book::Book;
 use crate::jobs::job::{Job, Rank};
@@ -124,17 +125,26 @@ fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
     let Some(method) = book.method(job) else { return };
     let Some(speed) = book.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
     let power = book.workers().readiness(method).power();
+    let avoided = counted_in_first_pass(book, worker, job);
     let taken = book.change_job(job, |job| {
         let counting = job.counting_mut()?;
         if let Some((failed, tried)) = counting.take_failed(worker) {
             return Some((vec![failed], tried));
         }
         let work = work_for(speed, power, counting.work_left());
-        Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
+        Some((counting.take_work(work, MOST_SPANS, avoided.as_deref()), BTreeSet::new()))
     });
     if let Some((spans, tried)) = taken.flatten() {
         grant(book, worker, job, spans, Purpose::First { tried });
     }
+}
+
+/// Of a second pass on other images, the crosses that workers of this one's name have counted in the first, as far as that
+/// is known: it should rather get others.
+fn counted_in_first_pass(book: &Book, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
+    let job = book.jobs().get(id).filter(|job| book.jobs().pass(job) == Pass::Second)?;
+    let (first, name) = (book.counting(job.first_pass())?, book.workers().get(worker)?.name());
+    first.counted_by(name).cloned()
 }
 
 /// Makes a lease of spans that nobody holds. If the lease has to wait, what is less urgent is recalled.

@@ -260,3 +260,22 @@ fn a_larger_share_of_a_job_that_is_done_is_counted_again() {
         (JobState::Done, n_records, Share::ALL)
     );
 }
+
+/// As long as there is something else, a worker gets crosses in the second pass that others have counted in the first.
+#[test]
+fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
+    let mut world = World::new();
+    let first = world.submit_on(&twice(9, Method::Search, Method::Search)).expect("it is taken");
+    for (id, name) in [(1, "anna"), (2, "bert"), (3, "carol")] {
+        world.connect(id, name);
+    }
+    world.finish();
+    let second = world.job(first).second.expect("there is one");
+    let counted = |job: JobId| -> BTreeSet<(u32, String)> {
+        let records = world.store.records(job);
+        records.map(|record| (record.span.cross(), record.source.name.to_string())).collect()
+    };
+    let (first, second) = (counted(first), counted(second));
+    let n_same = second.intersection(&first).count();
+    assert!(n_same * 5 <= second.len(), "{n_same} of {} crosses by the same name", second.len());
+}
