@@ -45,6 +45,14 @@ function show(job) {
   const worth = job.bound ? `; ${job.state === "done" ? "" : "when it is done: "}${job.bound}` : "";
   say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute so far${again}${worth}`);
   $("checked").className = job.cases ? "bad" : "";
+  const other = job.second ?? job.second_of;
+  $("other-pass").hidden = other === null;
+  if (other !== null) {
+    const link = h("a", { href: `/jobs/${other}` }, `job ${other}`);
+    $("other-pass").replaceChildren(job.second === null ? "This is the second pass of " : "Its second pass is ", link, ".");
+  }
+  $("doubt").hidden = job.doubt === null;
+  say($("doubt"), job.doubt === null ? "" : `Disputed: ${job.doubt}.`);
   $("failure").hidden = !job.failure;
   say($("failure"), job.failure ? `${job.failed} spans failed, ${job.given_up} of them on three workers; last, ${job.failure}` : "");
   actions.show(job);

@@ -10,6 +10,7 @@ $("submit").addEventListener("submit", (event) => {
   const submit = () => post("jobs", {
     n, method: form.get("method"), priority: Number(form.get("priority")),
     crosses: form.get("crosses") || null, recount: form.get("recount") || null,
+    second_pass: form.get("second_pass") || null,
   });
   attempt(said, submit, `The job for n = ${n} is submitted.`);
 });
@@ -31,7 +32,7 @@ function makeRow(id) {
     say(n, String(job.n));
     say(method, job.method);
     say(state, stateText(job));
-    state.className = job.state === "failed" || job.failed ? "bad" : job.state === "done" ? "good" : "";
+    state.className = ["failed", "disputed"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
     say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
     failure.className = job.failure ? "bad" : "quiet";
     say(count, grouped(job.solutions));

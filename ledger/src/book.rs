@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, ToWorker, WorkerId};
-use queens_solver::{Method, Pass, Span};
+use queens_solver::{Method, Span};
 
 use crate::changes::Changes;
 use crate::effects::{Effects, Loss};
@@ -116,23 +116,6 @@ impl Book {
         self.jobs.insert(job);
         if let Some(first) = first.filter(|_| counts) {
             self.jobs.change(first, |first| first.set_second(Some(id)));
-        }
-    }
-
-    /// The images that a job is counted on: others than in the first pass, if it is the second by the same method.
-    pub(crate) fn pass(&self, job: &Job) -> Pass {
-        let first = job.entry().terms.second_of.and_then(|first| self.method(first));
-        if first == Some(job.method()) { Pass::Second } else { Pass::First }
-    }
-
-    /// A job and the one that counts the same a second or a first time, unless one of them is given up: first the first.
-    pub(crate) fn passes(&self, id: JobId) -> Vec<JobId> {
-        let Some(first) = self.jobs.get(id).map(Job::first_pass) else { return Vec::new() };
-        let second = self.jobs.get(first).and_then(Job::second);
-        if second == Some(id) || first == id {
-            [Some(first), second].into_iter().flatten().collect()
-        } else {
-            vec![id]
         }
     }
 

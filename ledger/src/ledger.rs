@@ -188,7 +188,7 @@ impl Ledger {
     #[must_use]
     pub fn board(&self, job: JobId) -> Option<(BoardSize, Method, Pass)> {
         let job = self.book.jobs().get(job)?;
-        Some((job.entry().n, job.method(), self.book.pass(job)))
+        Some((job.entry().n, job.method(), self.book.jobs().pass(job)))
     }
 
     /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.

@@ -87,7 +87,9 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if !job.doubt().is_nothing() || is_disputed(book, job) => JobState::Disputed,
+        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(job, n_workers)) => {
+            JobState::Disputed
+        }
         Phase::Active if job.is_complete() => JobState::Verifying,
         Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(book, c)) => {
             JobState::Failed
@@ -173,8 +175,19 @@ fn is_disputed(book: &Book, job: &Job) -> bool {
     cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
 }
 
+/// Whether the passes of a job differ, and nobody counts again what they differ in.
+fn is_doubted(job: &Job, n_workers: usize) -> bool {
+    !job.doubt().is_nothing() && n_workers == 0
+}
+
 /// What a job waits for of which nobody counts again what is to be counted again.
 fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
+    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = other.and_then(|pass| book.jobs().get(pass)).filter(|pass| !pass.is_complete());
+    if let Some(other) = other.filter(|_| job.recounts().are_done()) {
+        let which = if job.second() == Some(other.id()) { "second" } else { "first" };
+        return Some(format!("its {which} pass, job {}", other.id()));
+    }
     let others = |names: &BTreeSet<Name>| {
         names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
     };

@@ -11,7 +11,6 @@ use crate::book::Book;
 use crate::effects::{Comparison, WantedPlan};
 use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
-use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
 use crate::schedule::feed::feed;
@@ -50,7 +49,7 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
 /// Has the plan of a job made.
 pub(crate) fn want_plan(book: &mut Book, id: JobId) {
     let Some(job) = book.jobs().get(id) else { return };
-    let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: book.pass(job) };
+    let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: book.jobs().pass(job) };
     book.changes().want_plan(plan);
 }
 
@@ -73,15 +72,12 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Un
     let first = job.first_pass();
     if job.is_open() {
         // Without the first pass nobody needs the second; without the second the first is what it is.
-        let passes = if first == id { book.passes(id) } else { vec![id] };
+        let passes = if first == id { book.jobs().passes(id) } else { vec![id] };
         for pass in passes {
             close(book, pass, Phase::Cancelled);
         }
         if first != id {
-            book.change_job(first, |job| {
-                job.set_second(None);
-                job.set_doubt(Doubt::Nothing);
-            });
+            book.change_job(first, |job| job.set_second(None));
             finish_if_complete(book, first);
         }
     }
@@ -95,7 +91,7 @@ pub(crate) fn exported(book: &mut Book, id: JobId) -> bool {
         return false;
     }
     let date_ms = book.date_ms();
-    for pass in book.passes(id) {
+    for pass in book.jobs().passes(id) {
         if book.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
             book.change_job(pass, |job| job.note_exported(date_ms));
             book.changes().change_entry(pass);
@@ -117,34 +113,43 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
 }
 
 /// Ends a job of which everything is recorded and nothing is left to be counted again. If it is counted twice, both
-/// passes end when that is so of both and they agree. Where they do not, all is counted again.
+/// passes end when that is so of both and they agree.
 pub(crate) fn finish_if_complete(book: &mut Book, id: JobId) {
-    let passes = book.passes(id);
-    for &pass in &passes {
-        recounts::begin(book, pass);
-    }
-    let jobs = || passes.iter().filter_map(|pass| book.jobs().get(*pass));
-    if !jobs().any(Job::is_active) || !jobs().all(|job| job.is_complete() && is_confirmed(job)) {
+    let passes = book.jobs().passes(id);
+    let is_verifying = |book: &Book, pass: &JobId| book.jobs().get(*pass).is_some_and(Job::is_verifying);
+    if !passes.iter().any(|pass| is_verifying(book, pass)) {
         return;
     }
-    let counted: Vec<&Counting> = jobs().filter_map(Job::counting).collect();
-    let doubt = match counted[..] {
-        [first, second] => Doubt::between(first, second),
-        _ => Doubt::Nothing,
+    passes.iter().for_each(|&pass| recounts::begin(book, pass));
+    if !passes.iter().all(|pass| book.jobs().get(*pass).is_some_and(Job::is_complete)) {
+        return;
+    }
+    compare_passes(book, &passes);
+    let is_checked = |pass: &JobId| {
+        let job = book.jobs().get(*pass);
+        job.is_some_and(|job| job.doubt().is_nothing() && (!job.is_active() || job.recounts().are_done()))
     };
-    for &pass in &passes {
-        book.change_job(pass, |job| job.set_doubt(doubt.clone()));
-        if doubt.is_nothing() && book.jobs().get(pass).is_some_and(Job::is_active) {
+    if passes.iter().all(is_checked) {
+        for pass in passes.into_iter().filter(|pass| is_verifying(book, pass)).collect::<Vec<_>>() {
             close(book, pass, Phase::Done);
         }
-        let n_parts = book.counting(pass).map_or(0, |counting| counting.plan().parts().len());
-        recounts::doubt(book, pass, &doubt.crosses(n_parts));
     }
 }
 
-/// Whether nothing is left to be counted again of a job, as far as is known.
-fn is_confirmed(job: &Job) -> bool {
-    job.phase() == Phase::Done || job.recounts().are_done()
+/// Compares two passes that are complete, unless nothing has changed since that was done. What they differ in is to be
+/// counted again in both.
+fn compare_passes(book: &mut Book, passes: &[JobId]) {
+    let &[first, second] = passes else { return };
+    let (Some(one), Some(other)) = (book.counting(first), book.counting(second)) else { return };
+    let state = (one.n_changes(), other.n_changes());
+    if book.jobs().get(first).is_some_and(|job| job.compared() == Some(state)) {
+        return;
+    }
+    let doubt = Doubt::between(one, other);
+    for (&pass, plan) in passes.iter().zip([one.plan().clone(), other.plan().clone()]) {
+        book.change_job(pass, |job| job.set_doubt(doubt.clone(), state));
+        recounts::doubt(book, pass, &doubt.crosses(plan.parts().len()));
+    }
 }
 
 fn close(book: &mut Book, id: JobId, phase: Phase) {

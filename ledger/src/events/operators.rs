@@ -138,7 +138,7 @@ fn change_open_job(book: &mut Book, id: JobId, change: impl Fn(&mut Job)) -> Res
     if !job.is_open() {
         return Err(JobRefusal::Over { job: id, phase: job.phase() });
     }
-    let mut passes = book.passes(id);
+    let mut passes = book.jobs().passes(id);
     passes.retain(|pass| book.jobs().get(*pass).is_some_and(Job::is_open));
     for &pass in &passes {
         book.change_job(pass, &change);

@@ -130,7 +130,14 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
             SpanOutcome::Repeated
         }
         (Some(_), Overlap::None) => {
-            book.change_job(id, |job| job.counting_mut().map(|it| it.record(span, delta.count)));
+            book.change_job(id, |job| {
+                let is_counted_twice = job.second().is_some();
+                let Some(counting) = job.counting_mut() else { return };
+                counting.record(span, delta.count);
+                if is_counted_twice {
+                    counting.note_counted(&source.name, span.cross());
+                }
+            });
             let (nodes, duration) = (delta.count.nodes, delta.duration);
             book.change_worker(worker, |worker| {
                 worker.note_counted(method, work, nodes, duration);

@@ -9,6 +9,7 @@ use crate::events::jobs::finish_if_complete;
 use crate::events::operators::{JobRefusal, Verification};
 use crate::events::recounts;
 use crate::events::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
+use crate::jobs::job::Job;
 use crate::schedule::feed::feed;
 use crate::store::Phase;
 
@@ -38,20 +39,17 @@ pub(crate) fn verify_more(
             return Err(TooManyJobs.into());
         }
     }
-    let is_more = more.second_pass.is_some() || more.recount > Some(terms.recount);
-    book.change_job(id, |job| {
-        job.raise_recount(more.recount.unwrap_or_default());
-        if is_more && job.phase() == Phase::Done {
-            job.reopen();
-        }
-    });
-    book.changes().change_entry(id);
-    if let Some(method) = more.second_pass {
-        add_second(book, id, method, created_ms);
-    }
-    if more.recount > Some(terms.recount) {
+    if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
+        book.change_job(id, |job| job.raise_recount(share));
         recounts::look_again(book, id);
     }
+    if let Some(method) = more.second_pass {
+        if book.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
+            book.change_job(id, Job::reopen);
+        }
+        add_second(book, id, method, created_ms);
+    }
+    book.changes().change_entry(id);
     // There may be nothing to do that was not done before.
     finish_if_complete(book, id);
     feed(book);

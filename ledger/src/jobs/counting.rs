@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use queens_messages::{Crosses, Progress, WorkerId};
+use queens_messages::{Crosses, Name, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::failed::FailedSpans;
 use crate::spans::SpanSet;
 use crate::store::{Coverage, CoverageChange};
 use crate::work::{n_subproblems_of, share_of_work, work_of};
+
+/// Free spans that are looked at for such as a name has not counted before.
+const MOST_LOOKS: usize = 256;
 
 /// What there is once the plan is made.
 ///
@@ -27,6 +30,10 @@ pub(crate) struct Counting {
     free: SpanSet,
     failed: FailedSpans,
     progress: Progress,
+    /// How often its sums have changed.
+    n_changes: u64,
+    /// The crosses of which each name has recorded something, as far as that is kept.
+    counted: BTreeMap<Name, Arc<BTreeSet<u32>>>,
 }
 
 /// How a reported span lies to what is recorded.
@@ -42,10 +49,11 @@ impl Counting {
     /// these are counted.
     pub(crate) fn new(plan: Arc<Plan>, crosses: Option<Crosses>, coverage: Vec<Coverage>) -> Self {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
-        let (changed, progress) = (BTreeMap::new(), Progress::default());
+        let (changed, progress, counted) = (BTreeMap::new(), Progress::default(), BTreeMap::new());
         let all = 0..u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
         let crosses = crosses.map_or(all, Crosses::range);
-        let mut counting = Self { plan, crosses, coverage, changed, free, failed, progress };
+        let mut counting =
+            Self { plan, crosses, coverage, changed, free, failed, progress, n_changes: 0, counted };
         let is_counted = |(number, _): &(u32, _)| counting.crosses.contains(number);
         for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
@@ -71,6 +79,11 @@ impl Counting {
     /// What is recorded of each cross, in the order of the plan.
     pub(crate) fn coverage(&self) -> &[Coverage] {
         &self.coverage
+    }
+
+    /// How often its sums have changed since it was made or restored.
+    pub(crate) fn n_changes(&self) -> u64 {
+        self.n_changes
     }
 
     /// What is recorded of all crosses together.
@@ -120,6 +133,7 @@ impl Counting {
         let coverage = &mut self.coverage[span.cross() as usize];
         let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
         let before = coverage.recorded.len();
+        self.n_changes = self.n_changes.saturating_add(1);
         let merged = coverage.recorded.insert(span.from()..span.to());
         let begins = merged.first().map_or(span.from(), |range| range.start.min(span.from()));
         let changed = self.changed.entry(span.cross()).or_default();
@@ -145,6 +159,7 @@ impl Counting {
             (sum + u128::from(weight) * u128::from(after))
                 .saturating_sub(u128::from(weight) * u128::from(before))
         };
+        self.n_changes = self.n_changes.saturating_add(1);
         coverage.solutions = replaced(coverage.solutions, 1, before.solutions, after.solutions);
         coverage.nodes = replaced(coverage.nodes, 1, before.nodes, after.nodes);
         let progress = &mut self.progress;
@@ -153,17 +168,41 @@ impl Counting {
         progress.nodes = replaced(progress.nodes, 1, before.nodes, after.nodes);
     }
 
+    /// A worker of this name has recorded something of a cross.
+    pub(crate) fn note_counted(&mut self, name: &Name, cross: u32) {
+        if !self.counted.contains_key(name) {
+            self.counted.insert(name.clone(), Arc::default());
+        }
+        self.counted.get_mut(name).into_iter().for_each(|crosses| _ = Arc::make_mut(crosses).insert(cross));
+    }
+
+    /// The crosses of which this name has recorded something, as far as that is kept.
+    pub(crate) fn counted_by(&self, name: &Name) -> Option<&Arc<BTreeSet<u32>>> {
+        self.counted.get(name)
+    }
+
     /// Takes what is free of `span`.
     pub(crate) fn take_free(&mut self, span: Span) -> Vec<Span> {
         self.free.take(span)
     }
 
-    /// Takes about this much work from the front of what is free: at least one subproblem, and `most_spans` at most.
-    pub(crate) fn take_work(&mut self, work: u128, most_spans: usize) -> Vec<Span> {
+    /// Takes about this much work of what is free: at least one subproblem, and `most_spans` at most. It is from the front,
+    /// but for what is of these crosses, if there is something else not far behind.
+    pub(crate) fn take_work(
+        &mut self,
+        work: u128,
+        most_spans: usize,
+        avoided: Option<&BTreeSet<u32>>,
+    ) -> Vec<Span> {
         let mut taken: Vec<Span> = Vec::new();
         let mut left = work;
+        let is_liked = |span: &Span| avoided.is_some_and(|avoided| !avoided.contains(&span.cross()));
+        // Nobody looks behind the front if nothing is avoided.
+        let n_looks = avoided.map_or(0, |_| most_spans.saturating_add(MOST_LOOKS));
+        let mut liked = self.free.iter().take(n_looks).filter(is_liked).collect::<Vec<_>>().into_iter();
+        let has_liked = liked.len() > 0;
         while taken.len() < most_spans
-            && let Some(free) = self.free.first()
+            && let Some(free) = if has_liked { liked.next() } else { self.free.first() }
         {
             let fits = n_subproblems_of(&self.plan, free.cross(), left).max(u64::from(taken.is_empty()));
             let (Some(part), _) = free.split_at(free.from().saturating_add(fits)) else { break };

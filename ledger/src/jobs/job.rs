@@ -13,8 +13,13 @@ use crate::jobs::recounts::Recounts;
 use crate::store::{Coverage, JobEntry, Phase};
 
 /// Jobs are served in this order: higher priority first, and then in the order of submission, a second pass right behind
-/// its first. The last is the job itself.
-pub(crate) type Rank = (Reverse<Priority>, JobId, JobId);
+/// its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    pub(crate) priority: Reverse<Priority>,
+    first_pass: JobId,
+    pub(crate) job: JobId,
+}
 
 /// A job.
 ///
@@ -31,13 +36,15 @@ pub(crate) struct Job {
     second: Option<JobId>,
     /// In what the two differ, when both are complete.
     doubt: Doubt,
+    /// After how many changes of either that was found.
+    compared: Option<(u64, u64)>,
 }
 
 impl Job {
     /// A job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
-        let (recounts, doubt) = (Recounts::default(), Doubt::Nothing);
-        Self { entry, counting, recounts, counted_since: None, second: None, doubt }
+        let (recounts, second, doubt) = (Recounts::default(), None, Doubt::Nothing);
+        Self { entry, counting, recounts, counted_since: None, second, doubt, compared: None }
     }
 
     /// What is said of it as a whole, when that was last settled.
@@ -102,7 +109,7 @@ impl Job {
 
     /// Its place in the order in which jobs are served.
     pub(crate) fn rank(&self) -> Rank {
-        (Reverse(self.entry.priority), self.first_pass(), self.entry.id)
+        Rank { priority: Reverse(self.entry.priority), first_pass: self.first_pass(), job: self.entry.id }
     }
 
     /// The job of which this is a pass: itself, or that of which it is the second.
@@ -115,8 +122,10 @@ impl Job {
         self.second
     }
 
+    /// Whoever counts it a second time now, nothing is known of how the two agree.
     pub(crate) fn set_second(&mut self, second: Option<JobId>) {
         self.second = second;
+        (self.doubt, self.compared) = (Doubt::Nothing, None);
     }
 
     /// In what this and the other pass differ, when both are complete.
@@ -124,19 +133,19 @@ impl Job {
         &self.doubt
     }
 
-    pub(crate) fn set_doubt(&mut self, doubt: Doubt) {
+    /// After how many changes of either pass they were compared.
+    pub(crate) fn compared(&self) -> Option<(u64, u64)> {
+        self.compared
+    }
+
+    pub(crate) fn set_doubt(&mut self, doubt: Doubt, compared: (u64, u64)) {
         self.doubt = doubt;
+        self.compared = Some(compared);
     }
 
     /// So much more of its work is to be counted again.
     pub(crate) fn raise_recount(&mut self, share: Share) {
         self.entry.terms.recount = self.entry.terms.recount.max(share);
-    }
-
-    /// It was done, and there is more to check.
-    pub(crate) fn reopen(&mut self) {
-        self.entry.phase = Phase::Active;
-        self.entry.finished_ms = None;
     }
 
     /// What is recorded of it.
@@ -175,6 +184,12 @@ impl Job {
         if phase == Phase::Cancelled {
             self.recounts = Recounts::default();
         }
+    }
+
+    /// It was done, and there is more to check.
+    pub(crate) fn reopen(&mut self) {
+        self.entry.phase = Phase::Active;
+        self.entry.finished_ms = None;
     }
 
     pub(crate) fn pause(&mut self) {

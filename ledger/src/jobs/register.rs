@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_messages::{JobId, Priority};
-use queens_solver::Method;
+use queens_solver::{Method, Pass};
 
 use crate::by_method::ByMethod;
 use crate::jobs::counting::Counting;
@@ -100,7 +100,7 @@ impl Jobs {
 
     /// The highest and the lowest priority of those that are there to be counted.
     pub(crate) fn priorities(&self) -> Option<(Priority, Priority)> {
-        Some((self.active.first()?.0.0, self.active.last()?.0.0))
+        Some((self.active.first()?.priority.0, self.active.last()?.priority.0))
     }
 
     /// The first job of a method with free spans that workers may get.
@@ -110,17 +110,35 @@ impl Jobs {
 
     /// Jobs with failed spans that some worker may still try, in the order they are served.
     pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.2)?)))
+        self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
     /// Jobs with records that are to be counted again and that nobody counts, in the order they are served.
     pub(crate) fn to_recount(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.2)?)))
+        self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
     /// The first job of which records are yet to be drawn to be counted again.
     pub(crate) fn first_to_draw(&self) -> Option<&Job> {
-        self.all.get(&self.to_draw.first()?.2)
+        self.all.get(&self.to_draw.first()?.job)
+    }
+
+    /// The images that a job is counted on: others than in the first pass, if it is the second by the same method.
+    pub(crate) fn pass(&self, job: &Job) -> Pass {
+        let first = job.entry().terms.second_of.and_then(|first| self.get(first));
+        if first.is_some_and(|first| first.method() == job.method()) { Pass::Second } else { Pass::First }
+    }
+
+    /// A job and the one that counts the same a second or a first time, unless that is given up: first the first.
+    pub(crate) fn passes(&self, id: JobId) -> Vec<JobId> {
+        let Some(first) = self.get(id).map(Job::first_pass) else { return Vec::new() };
+        let second = self.get(first).and_then(Job::second);
+        // The second pass that is asked for may be one that was given up.
+        if second == Some(id) || first == id {
+            [Some(first), second].into_iter().flatten().collect()
+        } else {
+            vec![id]
+        }
     }
 
     /// Jobs with failed spans, whether or not somebody may still try them.

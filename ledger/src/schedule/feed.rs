@@ -3,9 +3,10 @@
 //! Each worker holds one more lease for each thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use queens_messages::{JobId, Name, WorkerId};
-use queens_solver::{Method, Span};
+use queens_solver::{Method, Pass, Span};
 
 use crate::book::Book;
 use crate::jobs::job::{Job, Rank};
@@ -36,7 +37,7 @@ pub(crate) fn feed(book: &mut Book) {
         let again =
             next_to_recount(book).filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
         match (again, first) {
-            (Some((worker, (.., job))), _) => {
+            (Some((worker, Rank { job, .. })), _) => {
                 book.take_turn(worker);
                 recount(book, worker, job);
             }
@@ -109,12 +110,12 @@ fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
         let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
         let mut failed = failed().take_while(|(rank, ..)| *rank <= free);
         let to_try = failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker).is_some());
-        return Some((worker, to_try.map_or(free.2, |(rank, ..)| rank.2)));
+        return Some((worker, to_try.map_or(free.job, |(rank, ..)| rank.job)));
     }
     // A span that may be tried has failed on two workers at most: of three workers one may try it.
     let mut pairs = failed().flat_map(|(rank, method, failed)| {
         let hungry = book.workers().readiness(method).hungry();
-        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.2))
+        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.job))
     });
     pairs.next()
 }
@@ -124,17 +125,26 @@ fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
     let Some(method) = book.method(job) else { return };
     let Some(speed) = book.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
     let power = book.workers().readiness(method).power();
+    let avoided = counted_in_first_pass(book, worker, job);
     let taken = book.change_job(job, |job| {
         let counting = job.counting_mut()?;
         if let Some((failed, tried)) = counting.take_failed(worker) {
             return Some((vec![failed], tried));
         }
         let work = work_for(speed, power, counting.work_left());
-        Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
+        Some((counting.take_work(work, MOST_SPANS, avoided.as_deref()), BTreeSet::new()))
     });
     if let Some((spans, tried)) = taken.flatten() {
         grant(book, worker, job, spans, Purpose::First { tried });
     }
+}
+
+/// Of a second pass on other images, the crosses that workers of this one's name have counted in the first, as far as that
+/// is known: it should rather get others.
+fn counted_in_first_pass(book: &Book, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
+    let job = book.jobs().get(id).filter(|job| book.jobs().pass(job) == Pass::Second)?;
+    let (first, name) = (book.counting(job.first_pass())?, book.workers().get(worker)?.name());
+    first.counted_by(name).cloned()
 }
 
 /// Makes a lease of spans that nobody holds. If the lease has to wait, what is less urgent is recalled.

@@ -57,13 +57,13 @@ pub(crate) fn preempt(book: &mut Book) {
 }
 
 /// Recalls leases from workers that this job could use, which is the first of its method.
-fn preempt_for(book: &mut Book, (Reverse(urgent), _, job): Rank, method: Method) {
+fn preempt_for(book: &mut Book, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
     let mut work_left = work_nobody_holds(book, job);
     let shortest = shortest_seconds(book.workers().readiness(method).power());
     let held = book.workers().held_jobs().filter_map(|job| Some(book.jobs().get(job)?.rank()));
     // The least urgent first.
-    let less_urgent: BTreeSet<_> = held.filter(|rank| rank.0.0 < urgent).collect();
-    for (.., job) in less_urgent.into_iter().rev() {
+    let less_urgent: BTreeSet<_> = held.filter(|rank| rank.priority.0 < urgent).collect();
+    for Rank { job, .. } in less_urgent.into_iter().rev() {
         let Some(holding) = book.workers().holding(job) else { continue };
         for worker in holding.unrecalled().clone() {
             if work_left <= 0.0 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Phase, Store, Stored};
 use queens_ledger::{JobRefusal, Ledger, NoSecondPass, RestoreError, SubmissionRefusal, Verification};
-use queens_messages::{Crosses, JobId, JobState, JobStatus, Submission};
+use queens_messages::{Crosses, JobId, JobState, JobStatus, Share, Submission};
 use queens_solver::Method;
 
 use super::world::{World, priority, size, solutions};
@@ -181,8 +181,9 @@ fn passes_that_differ_are_disputed_and_never_done() {
     world.ledger = ledger;
     world.workers.clear();
     world.carry_out();
-    let worker = world.connect(2, "bert");
-    while world.step(worker) {}
+    // Two names agree on all records of that cross, in both passes: there is nothing left to do.
+    ["bert", "carol", "dora"].into_iter().zip(2..).for_each(|(name, id)| _ = world.connect(id, name));
+    world.finish();
     let [first, second] = passes(&world);
     assert_eq!([first.state, second.state], [JobState::Disputed; 2]);
     assert_eq!(first.doubt.as_deref(), Some("the two passes differ in the solutions of cross 2"));
@@ -212,4 +213,69 @@ fn a_second_pass_of_nothing_like_it_is_refused_at_start() {
     let mut two = stored.clone();
     two.jobs[1].entry.phase = Phase::Cancelled;
     Ledger::restore(two).expect("it is given up");
+}
+
+/// A lie in the first pass: the second pass finds the cross, two names that agree find the liar, and the job is done with
+/// the right number. No share of it is to be counted again but for that.
+#[test]
+fn a_lie_that_the_second_pass_finds_is_counted_again_and_the_liar_is_blocked() {
+    let mut world = World::new();
+    let job = world.submit_on(&twice(7, Method::Search, Method::Search)).expect("it is taken");
+    let liar = world.connect(1, "mallory");
+    let mut lie = world.begin(liar).expect("something to count");
+    lie.count.solutions += 1;
+    world.report_counted(liar, lie);
+    for (id, name) in [(2, "anna"), (3, "bert"), (4, "carol")] {
+        world.connect(id, name);
+    }
+    world.finish();
+    let [first, second] = passes(&world);
+    assert_eq!([first.state, second.state], [JobState::Done; 2]);
+    assert_eq!([&first, &second].map(|job| job.progress.solutions), [solutions(size(7)); 2]);
+    assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
+    assert!(world.store.verdicts(job).any(|verdict| verdict.span == lie.span), "{first:?}");
+
+    world.check_total(job);
+}
+
+/// More is counted again of a job that is done when somebody asks for it.
+#[test]
+fn a_larger_share_of_a_job_that_is_done_is_counted_again() {
+    let mut world = World::new();
+    let job = world.submit(7);
+    let worker = world.connect(1, "anna");
+    while world.step(worker) {}
+    world.check_done(job);
+    let more = Verification { recount: Some(Share::ALL), ..Verification::default() };
+    world.ledger.verify_more(world.now, job, more, 0).expect("it is done");
+    world.carry_out();
+    assert_eq!(world.job(job).state, JobState::Verifying);
+    let mut world = world.restart();
+    world.connect(2, "bert");
+    world.finish();
+    let status = world.job(job);
+    let n_records = world.store.records(job).count() as u64;
+    assert_eq!(
+        (status.state, status.n_verified, status.terms.recount),
+        (JobState::Done, n_records, Share::ALL)
+    );
+}
+
+/// As long as there is something else, a worker gets crosses in the second pass that others have counted in the first.
+#[test]
+fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
+    let mut world = World::new();
+    let first = world.submit_on(&twice(9, Method::Search, Method::Search)).expect("it is taken");
+    for (id, name) in [(1, "anna"), (2, "bert"), (3, "carol")] {
+        world.connect(id, name);
+    }
+    world.finish();
+    let second = world.job(first).second.expect("there is one");
+    let counted = |job: JobId| -> BTreeSet<(u32, String)> {
+        let records = world.store.records(job);
+        records.map(|record| (record.span.cross(), record.source.name.to_string())).collect()
+    };
+    let (first, second) = (counted(first), counted(second));
+    let n_same = second.intersection(&first).count();
+    assert!(n_same * 5 <= second.len(), "{n_same} of {} crosses by the same name", second.len());
 }

@@ -308,7 +308,7 @@ impl World {
     #[track_caller]
     pub(crate) fn check_total(&self, job: JobId) {
         let status = self.job(job);
-        let plan = plan(status.n, status.method, Pass::First);
+        let plan = plan(status.n, status.method, self.ledger.board(job).expect("submitted").2);
         let weight = |span: Span| u128::from(plan.parts()[span.cross() as usize].weight());
         let counted = |record: &Record| weight(record.span) * u128::from(record.count.solutions);
         assert_eq!(self.store.records(job).map(counted).sum::<u128>(), status.progress.solutions);

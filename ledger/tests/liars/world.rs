@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Write};
-use queens_ledger::{Ledger, WantedPlan};
 use queens_messages::{
     Delta, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission, ToWorker,
     WorkerId,
@@ -227,8 +227,8 @@ impl World {
                 }
                 self.ledger.drawn(draw, drawn);
             }
-            for WantedPlan { job, .. } in &effects.plans {
-                self.ledger.planned(self.now, *job, Arc::clone(&self.plan));
+            for wanted in &effects.plans {
+                self.ledger.planned(self.now, wanted.job, Arc::clone(&self.plan));
             }
             if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
                 return Ok(());
