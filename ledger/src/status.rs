@@ -183,8 +183,8 @@ fn is_doubted(job: &Job, n_workers: usize) -> bool {
 /// What a job waits for of which nobody counts again what is to be counted again.
 fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
     let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
-    let other = other.and_then(|pass| book.jobs().get(pass)).filter(|pass| !pass.is_complete());
-    if let Some(other) = other.filter(|_| job.recounts().are_done()) {
+    let other = other.and_then(|pass| book.jobs().get(pass)).filter(|_| job.recounts().are_done());
+    if let Some(other) = other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done())) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         return Some(format!("its {which} pass, job {}", other.id()));
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use queens_messages::{Delta, JobId, Name, WorkerId};
-use queens_solver::Count;
+use queens_solver::{Count, Pass};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Finding};
@@ -35,6 +35,7 @@ pub(crate) fn draw(book: &mut Book) {
         share: terms.recount,
         suspects: Arc::clone(book.workers().suspects()),
         doubted: job.recounts().doubted().clone(),
+        first_pass: terms.second_of.filter(|_| book.jobs().pass(job) == Pass::Second),
     };
     book.changes().draw(draw);
 }

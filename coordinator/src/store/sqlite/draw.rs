@@ -1,6 +1,6 @@
 //! Reading records that are to be counted again, with all that is known against them or for them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,16 +70,33 @@ impl<'a> Reader<'a> {
         let mut again = self.second_counts(first, last)?;
         let mut verdicts = self.verdicts(first, last)?;
         let mut wanted = Vec::new();
+        let mut before = (None, BTreeSet::new());
         for record in records {
             let key = key(&record);
             let again = again.remove(&key).unwrap_or_default();
-            if !again.is_empty() || draw.wants(&record) {
+            if let Some(first) = draw.first_pass.filter(|_| before.0 != Some(key.0)) {
+                before = (Some(key.0), self.names(first, key.0)?);
+            }
+            if !again.is_empty() || draw.wants(&record, &before.1) {
                 let verdicts = verdicts.remove(&key).unwrap_or_default();
                 wanted.push(Recorded { record, again, verdicts });
             }
         }
         let next = (n_seen == MOST_SEEN).then_some(last);
         Ok(Drawn { records: wanted, n_seen: n_seen as u64, next })
+    }
+
+    /// Who has recorded something of a cross of a job. That each row is what was written is looked at where it counts.
+    fn names(&mut self, job: JobId, cross: u32) -> Result<BTreeSet<Name>, Fault> {
+        let connection = self.connection;
+        let mut statement =
+            connection.prepare_cached("SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2")?;
+        let mut rows = statement.query(params![sql_integer("job", job.0)?, cross])?;
+        let mut names = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            names.insert(self.source(cell(row, "source", &"record")?)?.name.clone());
+        }
+        Ok(names)
     }
 
     fn record(&mut self, row: &Row<'_>) -> Result<Record, Fault> {
