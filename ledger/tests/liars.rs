@@ -80,6 +80,12 @@ fn play(seed: u64) -> World {
     for liar in 0..random.between(1, 3) {
         world.recruit(&format!("liar {liar}"), Nature::random(&mut random, if collude { 0 } else { liar }));
     }
+    if random.percent(30) {
+        // They may have counted all there is, in both passes.
+        for _ in 0..random.between(0, 300) {
+            world.step();
+        }
+    }
     for honest in 0..random.between(1, 3) {
         world.recruit(&format!("honest {honest}"), Nature::Honest);
     }
