@@ -188,6 +188,13 @@ fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         return Some(format!("its {which} pass, job {}", other.id()));
     }
+    if job.recounts().are_done() && !job.doubt().is_nothing() {
+        return Some(
+            "somebody who finds out why the passes differ, though two names agree on each record of what they differ \
+             in: names that are one and the same can do that, and so can a fault of a program"
+                .to_owned(),
+        );
+    }
     let others = |names: &BTreeSet<Name>| {
         names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
     };

@@ -353,7 +353,7 @@ impl World {
         for &job in &self.jobs {
             let status = self.job(job);
             let total = (0..).zip(self.plan.parts()).map(|(cross, planned)| {
-                let all = Span::new(cross, 0, u64::from(planned.choice().n_subproblems)).expect("not empty");
+                let all = Span::new(cross, 0, planned.choice().n_subproblems).expect("not empty");
                 u128::from(planned.weight()) * u128::from(self.true_count(job, all).solutions)
             });
             assert_eq!(status.progress.solutions, total.sum::<u128>(), "a lie of job {job} stands");
