@@ -28,7 +28,7 @@ pub struct Draw {
     pub suspects: Arc<BTreeSet<Name>>,
     /// Crosses of which all records are wanted.
     pub doubted: BTreeSet<u32>,
-    /// The first pass, if the job is the second by the same method. Wanted is what a name has recorded of a cross of
+    /// The first pass, complete, if the job is the second by the same method. Wanted is what a name has recorded of a cross of
     /// which it recorded something there: one that is wrong in both may be so in the same way.
     pub first_pass: Option<JobId>,
 }

@@ -18,6 +18,14 @@ use super::read::{self, cell, integer, sql_integer};
 /// A span's cross and its first subproblem.
 type Key = (u32, u64);
 
+/// Who has recorded something of a cross of a first pass: that of the cross that was looked at last. It may have many
+/// more records than are looked at in one go.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    cross: Option<(JobId, u32)>,
+    names: BTreeSet<Name>,
+}
+
 /// Reads rows of one job that are about records.
 pub(super) struct Reader<'a> {
     connection: &'a Connection,
@@ -49,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a draw asks for.
-    pub(super) fn draw(&mut self, draw: &Draw) -> Result<Drawn, Fault> {
+    pub(super) fn draw(&mut self, draw: &Draw, before: &mut Before) -> Result<Drawn, Fault> {
         let connection = self.connection;
         let after = draw.after.map_or(Ok((-1, -1)), |(cross, first)| {
             sql_integer("subproblem", first).map(|first| (i64::from(cross), first))
@@ -70,14 +78,15 @@ impl<'a> Reader<'a> {
         let mut again = self.second_counts(first, last)?;
         let mut verdicts = self.verdicts(first, last)?;
         let mut wanted = Vec::new();
-        let mut before = (None, BTreeSet::new());
+        let nobody = BTreeSet::new();
         for record in records {
             let key = key(&record);
             let again = again.remove(&key).unwrap_or_default();
-            if let Some(first) = draw.first_pass.filter(|_| before.0 != Some(key.0)) {
-                before = (Some(key.0), self.names(first, key.0)?);
-            }
-            if !again.is_empty() || draw.wants(&record, &before.1) {
+            let names = match draw.first_pass {
+                Some(first) => self.names(before, first, key.0)?,
+                None => &nobody,
+            };
+            if !again.is_empty() || draw.wants(&record, names) {
                 let verdicts = verdicts.remove(&key).unwrap_or_default();
                 wanted.push(Recorded { record, again, verdicts });
             }
@@ -86,17 +95,26 @@ impl<'a> Reader<'a> {
         Ok(Drawn { records: wanted, n_seen: n_seen as u64, next })
     }
 
-    /// Who has recorded something of a cross of a job. That each row is what was written is looked at where it counts.
-    fn names(&mut self, job: JobId, cross: u32) -> Result<BTreeSet<Name>, Fault> {
-        let connection = self.connection;
-        let mut statement =
-            connection.prepare_cached("SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2")?;
-        let mut rows = statement.query(params![sql_integer("job", job.0)?, cross])?;
-        let mut names = BTreeSet::new();
-        while let Some(row) = rows.next()? {
-            names.insert(self.source(cell(row, "source", &"record")?)?.name.clone());
+    /// Who has recorded something of a cross of a first pass. That each row is what was written is looked at where it
+    /// counts.
+    fn names<'b>(
+        &mut self,
+        before: &'b mut Before,
+        job: JobId,
+        cross: u32,
+    ) -> Result<&'b BTreeSet<Name>, Fault> {
+        if before.cross != Some((job, cross)) {
+            let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2";
+            let connection = self.connection;
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params![sql_integer("job", job.0)?, cross])?;
+            let mut names = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                names.insert(self.source(cell(row, "source", &"record")?)?.name.clone());
+            }
+            *before = Before { cross: Some((job, cross)), names };
         }
-        Ok(names)
+        Ok(&before.names)
     }
 
     fn record(&mut self, row: &Row<'_>) -> Result<Record, Fault> {
