@@ -1,0 +1,104 @@
+//! How long a store takes to look through records for those to be counted again: the event loop waits for each look.
+//!
+//! Two passes of so many records each, by as many names as there are workers; all crosses have equally many. The second
+//! pass is looked through as it is, and with who counted its crosses in the first.
+//!
+//! ```console
+//! $ cargo bench -p queens-coordinator --bench looks -- RECORDS CROSSES NAMES
+//! ```
+
+#![expect(clippy::print_stdout, reason = "a table for whoever runs it")]
+
+use std::env;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use queens_coordinator::store::sqlite::SqliteStore;
+use queens_ledger::store::draw::Draw;
+use queens_ledger::store::{JobEntry, Record, Source, Store, Write};
+use queens_messages::{JobId, LeaseId, Name, Share};
+use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry, crosses_in_counting_order};
+
+/// Records in one transaction.
+const BATCH: usize = 10_000;
+
+fn main() {
+    let numbers: Vec<u64> = env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+    println!("   records  crosses  names  first pass  wanted     looks  median ms  longest ms  in all s");
+    if let [n_records, n_crosses, n_names] = numbers[..] {
+        return measure(n_records, n_crosses, n_names);
+    }
+    measure(10_000, 1000, 100);
+    measure(1_000_000, 1000, 100);
+    measure(1_000_000, 1000, 10_000);
+    measure(1_000_000, 10, 10_000);
+}
+
+fn measure(n_records: u64, n_crosses: u64, n_names: u64) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut store = SqliteStore::open(dir.path()).expect("opens");
+    let n = BoardSize::new(16).expect("a board size");
+    let n_parts = crosses_in_counting_order(n).len();
+    let names: Vec<Arc<Source>> = (0..n_names).map(source).collect();
+    for job in [JobId(1), JobId(2)] {
+        let mut entry = JobEntry::new(job, n, Method::Search, 1_800_000_000_000);
+        entry.terms.second_of = (job == JobId(2)).then_some(JobId(1));
+        let choice = Choice { image: Symmetry::IDENTITY, n_subproblems: n_records, work: n_records.into() };
+        let choices = vec![choice; n_parts];
+        store.commit(&[Write::Job(entry), Write::Plan { job, choices }]).expect("commits");
+        let records: Vec<Write> =
+            (0..n_records).map(|number| record(job, number, n_records / n_crosses, &names)).collect();
+        records.chunks(BATCH).for_each(|batch| store.commit(batch).expect("commits"));
+    }
+    for first_pass in [None, Some(JobId(1))] {
+        let (mut after, mut times, mut n_wanted) = (None, Vec::new(), 0);
+        loop {
+            let began = Instant::now();
+            let draw = Draw {
+                job: JobId(2),
+                after,
+                seed: 7,
+                share: Share::of_ppm(10_000).expect("a share"),
+                suspects: Arc::default(),
+                doubted: Default::default(),
+                first_pass,
+            };
+            let drawn = store.draw(&draw).expect("it can be read");
+            times.push(began.elapsed());
+            n_wanted += drawn.records.len();
+            after = drawn.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let total = times.iter().sum::<Duration>().as_secs_f64();
+        times.sort_unstable();
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        let is_with = if first_pass.is_some() { "with" } else { "without" };
+        println!(
+            "{n_records:10}  {n_crosses:7}  {n_names:5}  {is_with:>10}  {n_wanted:6}  {:8}  {:9.2}  {:10.2}  {total:8.2}",
+            times.len(),
+            millis(times[times.len() / 2]),
+            times.last().copied().map_or(0.0, millis)
+        );
+    }
+}
+
+fn source(number: u64) -> Arc<Source> {
+    let name = Name::of_any(&format!("worker {number}"));
+    Arc::new(Source { name, build: Name::of_any("0"), kernel: Name::of_any("none") })
+}
+
+/// The record of this number: each cross has so many, of one subproblem each.
+fn record(job: JobId, number: u64, of_each: u64, names: &[Arc<Source>]) -> Write {
+    let (cross, from) = (u32::try_from(number / of_each).expect("few"), number % of_each);
+    // Each name counts here and there, as when many take a few in turn.
+    let mixed = (number ^ job.0 << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let source = Arc::clone(&names[usize::try_from(mixed).expect("fits") % names.len()]);
+    let count = Count { solutions: 1, nodes: 1 };
+    let span = Span::new(cross, from, from + 1).expect("not empty");
+    Write::Record {
+        job,
+        record: Record { span, count, duration: Duration::from_micros(1), lease: LeaseId(1), source },
+    }
+}
