@@ -175,9 +175,9 @@ fn is_disputed(book: &Book, job: &Job) -> bool {
     cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
 }
 
-/// Whether the passes of a job differ, and nobody counts again what they differ in.
+/// Whether the passes of a job differ, and nobody counts again what they differ in, nor will.
 fn is_doubted(job: &Job, n_workers: usize) -> bool {
-    !job.doubt().is_nothing() && n_workers == 0
+    !job.doubt().is_nothing() && n_workers == 0 && job.recounts().are_done()
 }
 
 /// What a job waits for of which nobody counts again what is to be counted again.

@@ -246,6 +246,11 @@ fn the_certificate_in_the_repository_holds() {
     assert_eq!((&answer["solutions"], &answer["is_whole"]), (&Value::from("14772512"), &Value::from(true)));
     assert_eq!(answer["is_published"], true);
     assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
+    // A share of anything has something, whatever is drawn.
+    for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {
+        let answer = check(&of_16(), &["--share", share]).answer();
+        assert_eq!(answer["sample"]["recounted"], n_recounted, "{share} %: {answer}");
+    }
     compare_with_python(&of_16());
 }
 
