@@ -101,9 +101,9 @@ impl Opinions {
         Ok(())
     }
 
-    /// Nothing more is said of the record.
-    pub(crate) fn close(&mut self) -> Result<(), String> {
-        let Some(record) = self.open.take() else { return Ok(()) };
+    /// Nothing more is said of the record. Returns the name that counted it if no other has confirmed it.
+    pub(crate) fn close(&mut self) -> Result<Option<Name>, String> {
+        let Some(record) = self.open.take() else { return Ok(None) };
         let (span, count) = (record.counted.span, record.counted.count);
         for (name, other) in &record.again {
             let lost = |it: &Decided| it.loser == *name && it.lost == *other;
@@ -130,12 +130,13 @@ impl Opinions {
         if is_confirmed {
             self.n_confirmed += 1;
             self.confirmed_nodes += u128::from(count.nodes);
-        } else if record.is_drawn {
-            return Err(format!("{span} was drawn to be counted again, and no second name has confirmed it"));
-        } else {
-            *self.unconfirmed.entry(record.name).or_default() += 1;
+            return Ok(None);
         }
-        Ok(())
+        if record.is_drawn {
+            return Err(format!("{span} was drawn to be counted again, and no second name has confirmed it"));
+        }
+        *self.unconfirmed.entry(record.name.clone()).or_default() += 1;
+        Ok(Some(record.name))
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct PassCheck<'a> {
     pub(crate) total: Total,
     /// The solutions and nodes of each cross, unweighted, from the first of `crosses` on.
     pub(crate) sums: Vec<(u128, u128)>,
-    /// Who counted each of them, sorted.
+    /// Who counted some of each of them that nobody has confirmed, sorted.
     pub(crate) counted_by: Vec<Vec<Name>>,
 }
 
@@ -53,6 +53,7 @@ struct Sum {
     until: u64,
     solutions: u128,
     nodes: u128,
+    /// Those that counted some of it that nobody has confirmed.
     names: Vec<Name>,
 }
 
@@ -102,7 +103,7 @@ impl<'a> PassCheck<'a> {
 
     /// A record of the cross that has begun.
     pub(crate) fn record(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
-        self.opinions.close()?;
+        self.close_record()?;
         let Counted { span, count: Count { solutions, nodes }, counter, .. } = *found;
         let open = self.open.as_mut().filter(|(cross, _)| cross.number == span.cross());
         let Some((cross, sum)) = open else {
@@ -118,9 +119,6 @@ impl<'a> PassCheck<'a> {
             return Err(format!("{span} goes past the {} subproblems of its part", cross.n_subproblems));
         }
         let name = names.get(counter)?;
-        if sum.names.last() != Some(name) {
-            sum.names.push(name.clone());
-        }
         // A sum of fewer than 2^64 numbers below 2^63.
         sum.until = span.to();
         sum.solutions += u128::from(solutions);
@@ -153,9 +151,20 @@ impl<'a> PassCheck<'a> {
         self.close(None)
     }
 
+    /// The record that was read last is over.
+    fn close_record(&mut self) -> Result<(), String> {
+        let alone = self.opinions.close()?;
+        if let (Some(name), Some((_, sum))) = (alone, &mut self.open)
+            && sum.names.last() != Some(&name)
+        {
+            sum.names.push(name);
+        }
+        Ok(())
+    }
+
     /// The cross that was open is over, and this one comes next.
     fn close(&mut self, next: Option<u32>) -> Result<(), String> {
-        self.opinions.close()?;
+        self.close_record()?;
         if let Some((cross, mut sum)) = self.open.take() {
             let CrossSum { number, n_subproblems, weight, solutions, nodes, .. } = cross;
             if sum.until != n_subproblems {

@@ -77,7 +77,8 @@ pub enum Agreement {
     OnePass,
     /// The solutions of every cross are equal.
     EachCross {
-        /// Crosses of which both passes were counted by a worker of the same name, at least in part.
+        /// Crosses of which the same name counted something in both passes that no other name has confirmed: who is wrong
+        /// in both may be so in the same way.
         n_by_one_name: u32,
     },
     /// The solutions of the whole board are equal, by two methods that have only the board in common.

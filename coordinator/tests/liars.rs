@@ -52,6 +52,7 @@ fn what_liars_leave_on_a_real_disk_proves_itself() {
         world.mirror = Some(Box::new(SqliteStore::open(dir.path()).expect("a new directory")));
         world.submit(1_000_000);
         world.submit(200_000);
+        world.submit_twice(0);
         for liar in 0..2 {
             world.recruit(&format!("liar {liar}"), Nature::random(&mut random, liar));
         }

@@ -42,7 +42,7 @@ struct Part {
     passes: Vec<Pass>,
     /// "one pass", "each cross" or "whole": what is equal in both passes.
     agreement: &'static str,
-    /// Crosses of which a worker of one name counted in both passes.
+    /// Crosses of which one name counted something in both passes that no other has confirmed.
     crosses_by_one_name: Option<u32>,
     losers: Vec<Loser>,
 }

@@ -87,7 +87,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(job, n_workers)) => {
+        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(book, job)) => {
             JobState::Disputed
         }
         Phase::Active if job.is_complete() => JobState::Verifying,
@@ -175,9 +175,16 @@ fn is_disputed(book: &Book, job: &Job) -> bool {
     cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
 }
 
-/// Whether the passes of a job differ, and nobody counts again what they differ in, nor will.
-fn is_doubted(job: &Job, n_workers: usize) -> bool {
-    !job.doubt().is_nothing() && n_workers == 0 && job.recounts().are_done()
+/// The other pass of a job, if it has one in which something is left to be counted, or counted again.
+fn unchecked_pass<'a>(book: &'a Book, job: &Job) -> Option<&'a Job> {
+    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = other.and_then(|pass| book.jobs().get(pass));
+    other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
+}
+
+/// Whether the passes of a job differ, and nothing is left to be counted again that might change that.
+fn is_doubted(book: &Book, job: &Job) -> bool {
+    !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(book, job).is_none()
 }
 
 /// Groups of names that are looked at for one of which nobody can count what they may not.
@@ -185,11 +192,16 @@ const MOST_GROUPS: usize = 64;
 
 /// Whom or what a job waits for that is checked and that nobody works on, or of which some can't go on as things are.
 fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
-    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
-    let other = other.and_then(|pass| book.jobs().get(pass)).filter(|pass| !pass.is_complete());
-    if let Some(other) = other.filter(|_| is_idle && job.recounts().are_done()) {
+    if let Some(other) = unchecked_pass(book, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         return Some(format!("its {which} pass, job {}", other.id()));
+    }
+    if is_doubted(book, job) {
+        return Some(
+            "somebody who finds out why the passes differ, though two names agree on each record of what they differ \
+             in: names that are one and the same can do that, and so can a fault of a program"
+                .to_owned(),
+        );
     }
     let useful = book.workers().readiness(job.method()).useful_names();
     let can_nobody = |barred: &BTreeSet<Name>| useful.keys().all(|name| barred.contains(name));

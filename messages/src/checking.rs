@@ -12,6 +12,9 @@ impl JobStatus {
         }
         let Recounting { n_open, n_cases, .. } = self.recounting;
         Some(match (n_open, self.second, self.terms.second_of) {
+            (0, ..) if self.state == JobState::Disputed => {
+                "nothing that more counting could decide".to_owned()
+            }
             (0, Some(second), _) => format!("its second pass, job {second}"),
             (0, None, Some(first)) => format!("its first pass, job {first}"),
             (0, None, None) => "what is to be counted again is being looked for".to_owned(),
@@ -75,7 +78,8 @@ mod tests {
         let new = JobStatus::new(JobId(1), n, Method::Search, state);
         let job = JobStatus { n_disputed, recounting, second: Some(JobId(2)), ..new };
         assert_eq!((job.disputes().as_deref(), job.unchecked().as_deref()), expected);
-        assert_eq!(job.is_in_dispute(), n_cases > 0 || (state == JobState::Running && n_disputed > 0));
+        let is_found_early = state == JobState::Running && n_disputed > 0;
+        assert_eq!(job.is_in_dispute(), n_cases > 0 || is_found_early || state == JobState::Disputed);
     }
 
     #[test]

@@ -93,11 +93,11 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     match part.agreement {
         Agreement::OnePass => {}
         Agreement::EachCross { n_by_one_name: 0 } => {
-            lines
-                .push("the passes agree on every cross, and no name counted in both of one cross".to_owned());
+            lines.push("the passes agree on every cross, and no cross is on the word of one name".to_owned());
         }
         Agreement::EachCross { n_by_one_name } => lines.push(format!(
-            "the passes agree on every cross; in {n_by_one_name} of them one name counted in both passes"
+            "the passes agree on every cross; {n_by_one_name} of them may be on the word of one name, which counted in \
+             both passes what no other has confirmed"
         )),
         Agreement::Whole => {
             lines.push("the passes agree on the sum, by methods that share nothing but the board".to_owned());

@@ -39,7 +39,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use self::contributions::SqliteRecords;
 use self::digest::{BLOCKED_WORKER, EPOCH, JOB};
 use self::directory::Directory;
-use self::draw::Reader;
+use self::draw::{Before, Reader};
 use self::fault::Fault;
 use self::history::HistoryFile;
 use self::write::Known;
@@ -65,6 +65,7 @@ pub struct SqliteStore {
     connection: Connection,
     directory: Arc<Directory>,
     known: Known,
+    before: Before,
     keeps_history: bool,
 }
 
@@ -78,7 +79,13 @@ impl SqliteStore {
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let mut directory = Directory::take(dir)?;
         let connection = directory.connect()?;
-        Ok(Self { connection, directory: Arc::new(directory), known: Known::default(), keeps_history: false })
+        Ok(Self {
+            connection,
+            directory: Arc::new(directory),
+            known: Known::default(),
+            before: Before::default(),
+            keeps_history: false,
+        })
     }
 
     /// The same store, which keeps what has happened as well, for people who look.
@@ -141,7 +148,7 @@ impl Store for SqliteStore {
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
         let board = write::board(&self.connection, &mut self.known, draw.job);
         board
-            .and_then(|board| Reader::new(&self.connection, draw.job, board).draw(draw))
+            .and_then(|board| Reader::new(&self.connection, draw.job, board).draw(draw, &mut self.before))
             .map_err(|fault| fault.at(format_args!("records of job {}", draw.job)).of(self.directory.path()))
     }
 }

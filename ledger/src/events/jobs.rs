@@ -146,9 +146,14 @@ fn compare_passes(book: &mut Book, passes: &[JobId]) {
         return;
     }
     let doubt = Doubt::between(one, other);
+    let is_first_time = book.jobs().get(first).is_some_and(|job| job.compared().is_none());
     for (&pass, plan) in passes.iter().zip([one.plan().clone(), other.plan().clone()]) {
         book.change_job(pass, |job| job.set_doubt(doubt.clone(), state));
         recounts::doubt(book, pass, &doubt.crosses(plan.parts().len()));
+    }
+    // Who has counted what in the first pass is known as late as now.
+    if is_first_time && book.jobs().get(second).is_some_and(Job::is_active) {
+        recounts::look_again(book, second);
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use queens_messages::{Delta, JobId, Name, WorkerId};
-use queens_solver::Count;
+use queens_solver::{Count, Pass};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Finding};
@@ -28,6 +28,8 @@ pub(crate) fn draw(book: &mut Book) {
     let Some(job) = book.jobs().first_to_draw() else { return };
     let Some(after) = job.recounts().wanted() else { return };
     let terms = job.entry().terms;
+    let is_second = book.jobs().pass(job) == Pass::Second;
+    let is_complete = |id| is_second && book.jobs().get(id).is_some_and(Job::is_complete);
     let draw = Draw {
         job: job.id(),
         after,
@@ -35,6 +37,7 @@ pub(crate) fn draw(book: &mut Book) {
         share: terms.recount,
         suspects: Arc::clone(book.workers().suspects()),
         doubted: job.recounts().doubted().clone(),
+        first_pass: terms.second_of.filter(|first| is_complete(*first)),
     };
     book.changes().draw(draw);
 }

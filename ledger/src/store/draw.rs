@@ -28,6 +28,9 @@ pub struct Draw {
     pub suspects: Arc<BTreeSet<Name>>,
     /// Crosses of which all records are wanted.
     pub doubted: BTreeSet<u32>,
+    /// The first pass, complete, if the job is the second by the same method. Wanted is what a name has recorded of a cross of
+    /// which it recorded something there: one that is wrong in both may be so in the same way.
+    pub first_pass: Option<JobId>,
 }
 
 /// The answer to a [`Draw`].
@@ -67,14 +70,16 @@ impl Recorded {
 }
 
 impl Draw {
-    /// Whether a record is wanted that nobody has counted again. One that somebody has is wanted anyway: it may be in
-    /// dispute.
+    /// Whether a record is wanted that nobody has counted again, if these names recorded its cross in the first pass. One
+    /// that somebody has counted again is wanted anyway: it may be in dispute.
     #[must_use]
-    pub fn wants(&self, record: &Record) -> bool {
+    pub fn wants(&self, record: &Record, before: &BTreeSet<Name>) -> bool {
         let (cross, first) = (record.span.cross(), record.span.from());
+        let name = &record.source.name;
         is_drawn(self.seed, self.share, self.job, cross, first)
             || self.doubted.contains(&cross)
-            || self.suspects.contains(&record.source.name)
+            || self.suspects.contains(name)
+            || before.contains(name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A store that forgets everything with its process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use queens_messages::{JobId, Name};
@@ -51,6 +51,12 @@ impl MemoryStore {
 }
 
 impl MemoryJob {
+    /// Who recorded something of a cross.
+    fn names(&self, cross: u32) -> BTreeSet<Name> {
+        let records = self.records.range((cross, 0)..=(cross, u64::MAX));
+        records.map(|(_, record)| record.source.name.clone()).collect()
+    }
+
     /// A record, and all that is known against it or for it.
     fn recorded(&self, record: &Record) -> Recorded {
         let (cross, first) = (record.span.cross(), record.span.from());
@@ -124,7 +130,11 @@ impl Store for MemoryStore {
     }
 
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
-        let job = self.job(draw.job)?;
+        let missing = |id: JobId| StoreError::Failed(format!("there is no job {id}"));
+        let job = self.jobs.get(&draw.job).ok_or_else(|| missing(draw.job))?;
+        let first_pass = draw.first_pass.map(|id| self.jobs.get(&id).ok_or_else(|| missing(id)));
+        let first_pass = first_pass.transpose()?;
+        let mut before = (None, BTreeSet::new());
         let after = draw.after.map_or(Bound::Unbounded, Bound::Excluded);
         let seen = job.records.range((after, Bound::Unbounded)).take(MOST_SEEN);
         let mut drawn = Drawn::default();
@@ -132,7 +142,10 @@ impl Store for MemoryStore {
             let recorded = job.recorded(record);
             drawn.n_seen += 1;
             drawn.next = Some(*key);
-            if !recorded.again.is_empty() || draw.wants(record) {
+            if let Some(first) = first_pass.filter(|_| before.0 != Some(key.0)) {
+                before = (Some(key.0), first.names(key.0));
+            }
+            if !recorded.again.is_empty() || draw.wants(record, &before.1) {
                 drawn.records.push(recorded);
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_ledger::store::{Phase, Store, Stored};
 use queens_ledger::{JobRefusal, Ledger, NoSecondPass, RestoreError, SubmissionRefusal, Verification};
 use queens_messages::{Crosses, JobId, JobState, JobStatus, Share, Submission};
-use queens_solver::Method;
+use queens_solver::{Count, Method};
 
 use super::world::{World, priority, size, solutions};
 
@@ -67,8 +67,8 @@ fn a_second_pass_survives_a_restart_at_any_time() {
         let mut world = world.restart();
         let after = passes(&world);
         assert_eq!(before.map(|job| job.progress), after.map(|job| job.progress));
-        let workers = [world.connect(2, "bert"), world.connect(3, "carol")];
-        while workers.iter().filter(|&&worker| world.step(worker)).count() > 0 {}
+        [(2, "bert"), (3, "carol")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
+        world.finish();
         assert_eq!(states(&world), [JobState::Done; 2], "after {n_steps} steps");
     }
 }
@@ -140,7 +140,8 @@ fn a_job_that_is_done_is_counted_a_second_time() {
     let refused = world.ledger.verify_more(world.now, JobId(2), more, 0).expect_err("it is one");
     assert_eq!(refused, JobRefusal::IsSecond { job: JobId(2), first: job });
     world.pass(Duration::from_secs(1));
-    while world.step(worker) {}
+    world.connect(2, "bert");
+    world.finish();
     assert_eq!(states(&world), [JobState::Done; 2]);
 }
 
@@ -155,8 +156,8 @@ fn there_is_no_second_pass_that_would_be_the_first_again_or_not_of_the_same_part
     assert_eq!(world.ledger.jobs(), []);
     let part = Submission { crosses, ..twice(8, Method::Search, Method::Search) };
     world.submit_on(&part).expect("it is the same part");
-    let worker = world.connect(1, "anna");
-    while world.step(worker) {}
+    [(1, "anna"), (2, "bert")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
+    world.finish();
     let [first, second] = passes(&world);
     assert_eq!([first.state, second.state], [JobState::Done; 2]);
     assert_eq!(
@@ -187,6 +188,8 @@ fn passes_that_differ_are_disputed_and_never_done() {
     let [first, second] = passes(&world);
     assert_eq!([first.state, second.state], [JobState::Disputed; 2]);
     assert_eq!(first.doubt.as_deref(), Some("the two passes differ in the solutions of cross 2"));
+    let waits_for = first.waits_for.as_deref().expect("for somebody");
+    assert!(waits_for.starts_with("somebody who finds out why the passes differ"), "{waits_for}");
     assert!(first.is_provisional() && first.agrees().is_none());
 }
 
@@ -278,4 +281,29 @@ fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
     let (first, second) = (counted(first), counted(second));
     let n_same = second.intersection(&first).count();
     assert!(n_same * 5 <= second.len(), "{n_same} of {} crosses by the same name", second.len());
+}
+
+/// One that is wrong in both passes may be so in the same way, so that they agree.
+#[test]
+fn what_one_name_counted_in_both_passes_is_counted_again_by_another() {
+    let mut world = World::new();
+    let job = world.submit_on(&twice(7, Method::Search, Method::Search)).expect("it is taken");
+    let liar = world.connect(1, "mallory");
+    world.workers.get_mut(&liar).expect("connected").lie = Count { solutions: 1, nodes: 0 };
+    world.finish();
+    let [first, second] = passes(&world);
+    assert_eq!(first.progress.solutions, second.progress.solutions, "they agree");
+    assert_ne!(first.progress.solutions, solutions(size(7)));
+    assert_eq!([first.state, second.state], [JobState::Verifying; 2]);
+    let waits_for = second.waits_for.expect("for somebody");
+    assert!(waits_for.starts_with("a worker under another name than 'mallory'"), "{waits_for}");
+
+    let mut world = world.restart();
+    [(2, "anna"), (3, "bert")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
+    world.finish();
+    let [first, second] = passes(&world);
+    assert_eq!([first.state, second.state], [JobState::Done; 2]);
+    assert_eq!([&first, &second].map(|job| job.progress.solutions), [solutions(size(7)); 2]);
+    assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
+    world.check_total(job);
 }

@@ -20,8 +20,10 @@ pub(crate) enum Nature {
     },
     /// Now and then a bit of a number flips.
     Flaky {
-        /// In how many of a million reports.
+        /// In how many of a million subproblems.
         share: u64,
+        /// One of ten bits from this one on: no two flip the same.
+        bit: u32,
     },
 }
 
@@ -29,7 +31,8 @@ impl Nature {
     /// A liar of some kind, or somebody with bad memory. Those of one number tell the same lies if they lie.
     pub(crate) fn random(random: &mut Random, number: u64) -> Self {
         if random.percent(20) {
-            return Self::Flaky { share: random.between(1_000, 100_000) };
+            let bit = 20 + 10 * u32::try_from(number).expect("few");
+            return Self::Flaky { share: random.between(1_000, 100_000), bit };
         }
         // Different liars lie by different amounts, so that no two say the same by accident.
         let little = [1, 1_000, 1_000_003][usize::try_from(number).expect("few")];
@@ -58,9 +61,8 @@ impl Nature {
                 let chance = hash(seed, u64::from(cross), number) % 1_000_000;
                 if chance < share { truth.checked_add(adds).expect("small numbers") } else { truth }
             }
-            Self::Flaky { share } if random.below(1_000_000) < share => {
-                // Among many bits, so that no two flip the same.
-                let bit = 1 << random.between(20, 50);
+            Self::Flaky { share, bit } if random.below(1_000_000) < share => {
+                let bit = 1 << (u64::from(bit) + random.below(10));
                 if random.percent(50) {
                     Count { solutions: truth.solutions ^ bit, ..truth }
                 } else {

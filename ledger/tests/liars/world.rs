@@ -32,6 +32,8 @@ pub(crate) struct World {
     pub(crate) plan: Arc<Plan>,
     now: Duration,
     jobs: Vec<JobId>,
+    /// The jobs that are counted a second time, by those that do.
+    firsts: BTreeMap<JobId, JobId>,
     members: BTreeMap<WorkerId, Member>,
     /// All names that there ever were.
     natures: BTreeMap<String, Nature>,
@@ -70,6 +72,7 @@ impl World {
             plan: Arc::new(plan),
             now: Duration::ZERO,
             jobs: Vec::new(),
+            firsts: BTreeMap::new(),
             members: BTreeMap::new(),
             natures: BTreeMap::new(),
             n_members: 0,
@@ -79,11 +82,24 @@ impl World {
     }
 
     pub(crate) fn submit(&mut self, share: u32) -> JobId {
+        self.submit_with(share, None)
+    }
+
+    /// A board that is counted twice.
+    pub(crate) fn submit_twice(&mut self, share: u32) -> JobId {
+        self.submit_with(share, Some(Method::Search))
+    }
+
+    fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
-        let asked = Submission { recount, ..Submission::new(self.plan.n(), Method::Search) };
+        let asked = Submission { recount, second_pass, ..Submission::new(self.plan.n(), Method::Search) };
         let seed = u128::from(self.random.next()) << 64;
         let job = self.ledger.submit(&asked, seed, 0).expect("it is taken");
         self.jobs.push(job);
+        if let Some(second) = self.job(job).second {
+            self.jobs.push(second);
+            self.firsts.insert(second, job);
+        }
         self.settle();
         job
     }
@@ -157,29 +173,41 @@ impl World {
     fn report(&mut self, id: WorkerId) {
         let Some(member) = self.members.get_mut(&id) else { return };
         member.sequence += 1;
-        let mut deltas = Vec::new();
+        let nature = self.natures[&member.name];
+        let mut chunk = None;
         let first = member.leases.iter_mut().find(|(_, spans)| !spans.is_empty());
         if let Some((&lease, spans)) = first
             && let Some((job, span)) = spans.pop_front()
         {
             let n = self.random.between(1, span.n_subproblems());
-            let (chunk, rest) = span.split_at(span.from() + n);
+            let (begun, rest) = span.split_at(span.from() + n);
             rest.into_iter().for_each(|rest| spans.push_front((job, rest)));
-            let span = chunk.expect("not empty");
-            let nature = self.natures[&member.name];
-            let mut count = Count::default();
-            for number in span.from()..span.to() {
-                let told =
-                    nature.tell(&mut self.random, span.cross(), number, truth(job, span.cross(), number));
-                count = count.checked_add(told).expect("small numbers");
-            }
-            deltas.push(Delta { job, lease, span, count, duration: Duration::from_millis(20) });
+            chunk = begun.map(|span| (lease, job, span));
         }
+        let duration = Duration::from_millis(20);
+        let deltas = chunk.map(|(lease, job, span)| {
+            let count = self.told(nature, job, span);
+            Delta { job, lease, span, count, duration }
+        });
+        let deltas = deltas.into_iter().collect();
+        let Some(member) = self.members.get_mut(&id) else { return };
         let finished: Vec<LeaseId> =
             member.leases.iter().filter(|(_, spans)| spans.is_empty()).map(|(lease, _)| *lease).collect();
         finished.iter().for_each(|lease| _ = member.leases.remove(lease));
         let report = Report { sequence: member.sequence, deltas, finished };
         self.ledger.report(self.now, id, &report).expect("in order");
+    }
+
+    /// What a worker tells of a span. In the second pass it lies about what it would lie about in the first.
+    fn told(&mut self, nature: Nature, job: JobId, span: Span) -> Count {
+        let mut told = Count::default();
+        for number in span.from()..span.to() {
+            let truth = self.truth(job, span.cross(), number);
+            let number = self.in_first_pass(job, span.cross(), number);
+            let count = nature.tell(&mut self.random, span.cross(), number, truth);
+            told = told.checked_add(count).expect("small numbers");
+        }
+        told
     }
 
     /// Carries out what the ledger wants done, and begins anew if the coordinator crashes meanwhile.
@@ -304,7 +332,7 @@ impl World {
 
     /// The records of a job that are not right.
     pub(crate) fn n_false_records(&self, job: JobId) -> i32 {
-        let is_false = |record: &&Record| record.count != true_count(job, record.span);
+        let is_false = |record: &&Record| record.count != self.true_count(job, record.span);
         i32::try_from(self.store.records(job).filter(is_false).count()).expect("few")
     }
 
@@ -320,21 +348,43 @@ impl World {
         }
     }
 
-    /// All records of jobs that are done are right, and verdicts too.
+    /// All totals and verdicts are right, and so are all records of jobs of which all is counted again.
     pub(crate) fn check_truth(&self) {
         for &job in &self.jobs {
-            for record in self.store.records(job) {
-                assert_eq!(
-                    record.count,
-                    true_count(job, record.span),
-                    "a lie of job {job} stands: {record:?}"
-                );
+            let status = self.job(job);
+            let total = (0..).zip(self.plan.parts()).map(|(cross, planned)| {
+                let all = Span::new(cross, 0, planned.choice().n_subproblems).expect("not empty");
+                u128::from(planned.weight()) * u128::from(self.true_count(job, all).solutions)
+            });
+            assert_eq!(status.progress.solutions, total.sum::<u128>(), "a lie of job {job} stands");
+            for record in self.store.records(job).filter(|_| status.terms.recount == Share::ALL) {
+                let truth = self.true_count(job, record.span);
+                assert_eq!(record.count, truth, "a lie of job {job} stands: {record:?}");
             }
             for verdict in self.store.verdicts(job) {
-                let truth = true_count(job, verdict.span);
+                let truth = self.true_count(job, verdict.span);
                 assert!(verdict.count == truth && verdict.lost != truth, "a wrong verdict: {verdict:?}");
             }
         }
+    }
+
+    /// What a subproblem counts to. In the second pass each cross has the same solutions, elsewhere.
+    fn truth(&self, job: JobId, cross: u32, number: u64) -> Count {
+        let drawn = |job: JobId, number| hash(job.0 + 99, u64::from(cross), number);
+        let first = self.firsts.get(&job).copied().unwrap_or(job);
+        let solutions = drawn(first, self.in_first_pass(job, cross, number)) % 20;
+        Count { solutions, nodes: 1 + drawn(job, number) % 1000 }
+    }
+
+    /// Where a subproblem's solutions are in the first pass.
+    fn in_first_pass(&self, job: JobId, cross: u32, number: u64) -> u64 {
+        let last = self.plan.parts()[cross as usize].choice().n_subproblems - 1;
+        if self.firsts.contains_key(&job) { last - number } else { number }
+    }
+
+    fn true_count(&self, job: JobId, span: Span) -> Count {
+        let counts = (span.from()..span.to()).map(|number| self.truth(job, span.cross(), number));
+        counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
     }
 
     pub(crate) fn check_nobody_honest_is_blocked(&self) {
@@ -363,15 +413,4 @@ impl Member {
             ToWorker::Drain | ToWorker::Notice(_) | ToWorker::Acknowledge { .. } => {}
         }
     }
-}
-
-/// What a subproblem counts to.
-fn truth(job: JobId, cross: u32, number: u64) -> Count {
-    let drawn = hash(job.0 + 99, u64::from(cross), number);
-    Count { solutions: drawn % 20, nodes: 1 + drawn % 1000 }
-}
-
-fn true_count(job: JobId, span: Span) -> Count {
-    let counts = (span.from()..span.to()).map(|number| truth(job, span.cross(), number));
-    counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
 }

@@ -1,6 +1,6 @@
 //! Reading records that are to be counted again, with all that is known against them or for them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,14 @@ use super::read::{self, cell, integer, sql_integer};
 
 /// A span's cross and its first subproblem.
 type Key = (u32, u64);
+
+/// Who has recorded something of a cross of a first pass: that of the cross that was looked at last. It may have many
+/// more records than are looked at in one go.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    cross: Option<(JobId, u32)>,
+    names: BTreeSet<Name>,
+}
 
 /// Reads rows of one job that are about records.
 pub(super) struct Reader<'a> {
@@ -49,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a draw asks for.
-    pub(super) fn draw(&mut self, draw: &Draw) -> Result<Drawn, Fault> {
+    pub(super) fn draw(&mut self, draw: &Draw, before: &mut Before) -> Result<Drawn, Fault> {
         let connection = self.connection;
         let after = draw.after.map_or(Ok((-1, -1)), |(cross, first)| {
             sql_integer("subproblem", first).map(|first| (i64::from(cross), first))
@@ -70,16 +78,43 @@ impl<'a> Reader<'a> {
         let mut again = self.second_counts(first, last)?;
         let mut verdicts = self.verdicts(first, last)?;
         let mut wanted = Vec::new();
+        let nobody = BTreeSet::new();
         for record in records {
             let key = key(&record);
             let again = again.remove(&key).unwrap_or_default();
-            if !again.is_empty() || draw.wants(&record) {
+            let names = match draw.first_pass {
+                Some(first) => self.names(before, first, key.0)?,
+                None => &nobody,
+            };
+            if !again.is_empty() || draw.wants(&record, names) {
                 let verdicts = verdicts.remove(&key).unwrap_or_default();
                 wanted.push(Recorded { record, again, verdicts });
             }
         }
         let next = (n_seen == MOST_SEEN).then_some(last);
         Ok(Drawn { records: wanted, n_seen: n_seen as u64, next })
+    }
+
+    /// Who has recorded something of a cross of a first pass. That each row is what was written is looked at where it
+    /// counts.
+    fn names<'b>(
+        &mut self,
+        before: &'b mut Before,
+        job: JobId,
+        cross: u32,
+    ) -> Result<&'b BTreeSet<Name>, Fault> {
+        if before.cross != Some((job, cross)) {
+            let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2";
+            let connection = self.connection;
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params![sql_integer("job", job.0)?, cross])?;
+            let mut names = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                names.insert(self.source(cell(row, "source", &"record")?)?.name.clone());
+            }
+            *before = Before { cross: Some((job, cross)), names };
+        }
+        Ok(&before.names)
     }
 
     fn record(&mut self, row: &Row<'_>) -> Result<Record, Fault> {
