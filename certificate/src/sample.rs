@@ -20,7 +20,7 @@ use crate::report::SampleReport;
 pub enum Extent {
     /// As many records as are begun in this time.
     Time(Duration),
-    /// This share of all records: from 0 to 1.
+    /// This share of all records: from 0 to 1. Of anything more than 0, one record at least.
     Share(f64),
 }
 
@@ -53,6 +53,8 @@ const MOST_SHARED: usize = 1 << 22;
 pub(crate) struct Draw {
     sample: Sample,
     drawn: BinaryHeap<Drawn>,
+    /// The one with the smallest hash of all that were not drawn.
+    next: Option<Drawn>,
     n_records: u64,
     nodes: u128,
 }
@@ -71,7 +73,7 @@ struct Drawn {
 
 impl Draw {
     pub(crate) fn of(sample: Sample) -> Self {
-        Self { sample, drawn: BinaryHeap::new(), n_records: 0, nodes: 0 }
+        Self { sample, drawn: BinaryHeap::new(), next: None, n_records: 0, nodes: 0 }
     }
 
     /// A record comes by, of a pass with this plan.
@@ -101,7 +103,7 @@ impl Draw {
                 }
                 self.drawn.push(drawn);
             }
-            Extent::Share(_) => {}
+            Extent::Share(_) => self.next = Some(self.next.map_or(drawn, |next| next.min(drawn))),
         }
         Ok(())
     }
@@ -115,7 +117,11 @@ impl Draw {
         told: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<SampleReport, Refusal> {
         let began = Instant::now();
-        let drawn = self.drawn.into_sorted_vec();
+        let is_some = self.sample.extent != Extent::Share(0.0);
+        let mut drawn = self.drawn.into_sorted_vec();
+        if drawn.is_empty() && is_some {
+            drawn.extend(self.next);
+        }
         let wrong: Mutex<Option<Refusal>> = Mutex::new(None);
         let n_done = AtomicU64::new(0);
         let is_time = || match self.sample.extent {

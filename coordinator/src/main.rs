@@ -9,9 +9,11 @@ use clap::{Parser, Subcommand};
 use queens_certificate::Key;
 use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::sqlite::{
-    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, check_database, export_to, recover,
+    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, check_database, export_to, note_exported,
+    recover,
 };
 use queens_coordinator::{Coordinator, grpc, http};
+use queens_ledger::store::StoreError;
 use queens_messages::{JobId, ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{VERSION, allow_many_files, arguments, cancel_on_signal, complain, default_threads};
@@ -170,6 +172,14 @@ fn show_key(data: &DataArgs) -> anyhow::Result<()> {
 
 fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {
     let exported = export_to(&data.data_dir, job, &Name::of_any(VERSION), file)?;
+    match note_exported(&data.data_dir, job) {
+        Ok(()) => {}
+        Err(StoreError::InUse(_)) => warn!(
+            "the coordinator of '{}' does not know that job {job} is exported: 'queens export' tells it",
+            data.data_dir.display()
+        ),
+        Err(error) => warn!("it could not be noted that job {job} is exported: {error}"),
+    }
     print(&format!("{} records of job {job} are in '{}'", exported.n_records, file.display()))
 }
 

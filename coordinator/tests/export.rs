@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use queens_certificate::{Agreement, Extent, Options, Refusal, Report, Sample, check};
 use queens_coordinator::store::certificate::ExportError;
-use queens_coordinator::store::sqlite::{SqliteStore, export_to};
-use queens_ledger::store::{Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, Verdict, Write};
+use queens_coordinator::store::sqlite::{SqliteStore, export_to, note_exported};
+use queens_ledger::store::{
+    Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
+};
 use queens_messages::{Crosses, JobId, LeaseId, Name, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
 use tempfile::TempDir;
@@ -144,6 +146,28 @@ fn a_second_pass_is_in_the_certificate_of_its_job() {
         assert_eq!(report.parts[0].agreement, agreement);
         assert!(matches!(export(dir.path(), 2), Err(ExportError::Second { job: JobId(2), of: JobId(1) })));
     }
+}
+
+/// What is exported stays as it is, also when it was exported while no coordinator ran.
+#[test]
+fn a_directory_knows_what_is_exported_of_it() {
+    let jobs = [Job::new(1, Method::Search), Job::new(2, Method::Search).second_of(Method::Search)];
+    let other = Job::new(3, Method::Search);
+    let dir = dir_of(&[jobs[0].writes("anna"), jobs[1].writes("bert"), other.writes("anna")].concat());
+    let dates = || {
+        let stored = SqliteStore::open(dir.path()).expect("opens").load().expect("is in order");
+        stored.jobs.iter().map(|job| job.entry.terms.exported_ms).collect::<Vec<_>>()
+    };
+    assert_eq!(dates(), [None; 3]);
+    let coordinator = SqliteStore::open(dir.path()).expect("opens");
+    assert!(matches!(note_exported(dir.path(), JobId(1)), Err(StoreError::InUse(_))));
+    drop(coordinator);
+    note_exported(dir.path(), JobId(1)).expect("noted");
+    let noted = dates();
+    assert!(noted[0].is_some() && noted[0] == noted[1] && noted[2].is_none(), "{noted:?}");
+    note_exported(dir.path(), JobId(1)).expect("noted before");
+    assert_eq!(dates(), noted);
+    assert!(checked(dir.path(), 1).is_ok());
 }
 
 /// A name that counted in both passes of a cross is told of.

@@ -1,4 +1,4 @@
-import { $, agreement, duration, follow, get, grouped, h, jobActions, partText, pathPart, percent, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
+import { $, agreement, countTitle, duration, follow, get, grouped, h, jobActions, partText, pathPart, percent, repeat, say, showEvents, speed, stateText, subproblems, timeLeft } from "./page.js";
 import { drawChart } from "./chart.js";
 import { makeHeat } from "./heat.js";
 
@@ -7,7 +7,7 @@ const actions = jobActions($("said"));
 const showHeat = makeHeat(id);
 $("actions").append(actions.element);
 
-let method = "search";
+let method = "search", isDisputed = false;
 const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
 
 function show(job) {
@@ -17,6 +17,7 @@ function show(job) {
   say($("method"), job.method);
   $("waits").hidden = job.waits_for === null;
   say($("waits"), job.waits_for === null ? "" : `It waits for ${job.waits_for}.`);
+  say($("count-title"), countTitle(job));
   say($("count"), grouped(job.solutions));
   $("fundamental-part").hidden = job.state !== "done" || job.crosses !== null;
   say($("fundamental"), job.fundamental === null ? "being computed" : grouped(job.fundamental));
@@ -27,6 +28,7 @@ function show(job) {
   $("bar").value = job.fraction;
   say($("now"), speed(job.nodes_per_second, job.method));
   say($("hour"), speed(job.nodes_per_second_hour, job.method));
+  say($("left-title"), job.unchecked === null ? "Time left" : "Left to be checked");
   say($("left"), timeLeft(job));
   say($("counted-for"), duration(job.seconds));
   say($("workers"), grouped(job.workers));
@@ -41,10 +43,12 @@ function show(job) {
   say($("begun"), date(job.started_ms));
   say($("end"), job.state === "cancelled" ? "Given up" : "Finished");
   say($("finished"), date(job.finished_ms));
-  const again = job.to_recount ? `, ${grouped(job.to_recount)} to be counted again, of ${grouped(job.cases)} counts differ` : "";
   const worth = job.bound ? `; ${job.state === "done" ? "" : "when it is done: "}${job.bound}` : "";
-  say($("checked"), `${grouped(job.verified)} spans confirmed, ${grouped(job.disputed)} in dispute so far${again}${worth}`);
-  $("checked").className = job.cases ? "bad" : "";
+  say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second name${worth}`);
+  $("disputes").hidden = job.disputes === null;
+  $("disputes").className = job.cases ? "bad" : "warn";
+  say($("disputes"), job.disputes === null ? "" : `Disputes: ${job.disputes}.`);
+  isDisputed = job.disputed > 0;
   const other = job.second ?? job.second_of;
   $("other-pass").hidden = other === null;
   if (other !== null) {
@@ -52,7 +56,7 @@ function show(job) {
     $("other-pass").replaceChildren(job.second === null ? "This is the second pass of " : "Its second pass is ", link, ".");
   }
   $("doubt").hidden = job.doubt === null;
-  say($("doubt"), job.doubt === null ? "" : `Disputed: ${job.doubt}.`);
+  say($("doubt"), job.doubt === null ? "" : `In doubt: ${job.doubt}.`);
   $("failure").hidden = !job.failure;
   say($("failure"), job.failure ? `${job.failed} spans failed, ${job.given_up} of them on three workers; last, ${job.failure}` : "");
   actions.show(job);
@@ -78,6 +82,19 @@ repeat(5, async () => {
     h("td", { "data-label": "Worker" }, one.worker), h("td", { "data-label": "Kernel" }, one.kernel),
     h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": unitsTitle() }, grouped(one.nodes)),
     h("td", { "data-label": "Core-hours" }, (one.core_seconds / 3600).toPrecision(3)), h("td", { "data-label": "Share" }, percent(one.share)))));
+});
+repeat(2, async () => {
+  if (!isDisputed) return;
+  const { verdicts } = await get(`jobs/${id}/verdicts?limit=100`);
+  $("verdicts-part").hidden = verdicts.length === 0;
+  const count = (solutions) => `${grouped(solutions)} solutions`;
+  const by = (nodes, worker, kernel) => h("small", {}, `${grouped(nodes)} ${unitsTitle().toLowerCase()}, by ${worker} (${kernel})`);
+  $("verdicts").replaceChildren(...verdicts.map((one) => h("tr", {},
+    h("td", { "data-label": "Span" }, `part ${grouped(one.cross)}, ${subproblems(one)}`),
+    h("td", { "data-label": "Two names agree on" }, h("div", {}, count(one.solutions), by(one.nodes, one.worker, one.kernel))),
+    h("td", { "data-label": "What lost" }, h("div", {}, count(one.lost_solutions), by(one.lost_nodes, one.lost_worker, one.lost_kernel))),
+    h("td", { "data-label": "Decided" }, new Date(one.at_ms).toLocaleString()))));
+  say($("verdicts-more"), verdicts.length < 100 ? "" : `The first 100: 'queens verdicts ${id}' shows more.`);
 });
 repeat(2, async () => {
   ({ levels } = await get(`jobs/${id}/history`));

@@ -25,7 +25,7 @@ function makeRow(id) {
   const now = h("span"), hour = h("small"), left = h("span"), workers = h("span"), priority = h("span");
   const element = h("tr", { id: `job-${id}` },
     cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`)), cell("n", n), cell("Method", method), cell("State", state, failure),
-    cell("Counted so far", count, agrees), h("td", { "data-label": "Work done", className: "share" }, h("div", {}, share, bar)),
+    cell("Solutions", count, agrees), h("td", { "data-label": "Work done", className: "share" }, h("div", {}, share, bar)),
     cell("Speed", now, hour), cell("Time left", left), cell("Workers", workers), cell("Priority", priority),
     cell("Actions", actions.element));
   const show = (job) => {

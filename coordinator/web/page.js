@@ -100,12 +100,17 @@ export const isOver = (job) => ["done", "cancelled", "failed"].includes(job.stat
 
 export function timeLeft(job) {
   if (isOver(job)) return "–";
+  if (job.unchecked !== null) return job.unchecked;
   const { seconds_left_low: low, seconds_left_high: high } = job;
   return typeof low === "number" && typeof high === "number" ? `${range(low, high)}${doneAt(low, high)}` : "unknown";
 }
 
 /** Which part of its board a job counts, in words. */
 export const partText = (job) => `crosses ${job.crosses}${job.parts ? ` of ${grouped(job.parts)}` : ""}`;
+
+/** What the number of a job is. */
+export const countTitle = (job) =>
+  job.state === "done" ? "Solutions" : job.provisional ? "Provisional number of solutions" : "Counted so far";
 
 /** How a finished count lies to the published one: words and a class. */
 export function agreement(job) {

@@ -17,7 +17,7 @@ pub struct Job {
     /// Where it stands.
     #[cfg_attr(feature = "schema", schema(schema_with = state))]
     state: &'static str,
-    /// What it waits for, in words; null unless it is queued.
+    /// What it waits for, in words: a worker, or another name; null if it waits for nothing.
     #[cfg_attr(feature = "schema", schema(required))]
     waits_for: Option<String>,
     /// How urgent it is; higher ones are counted first.
@@ -56,6 +56,12 @@ pub struct Job {
     work_to_recount: String,
     /// Records of which there are different counts.
     cases: u64,
+    /// Of how many spans counts have differed, and how many of those are decided, in words; null if none have.
+    #[cfg_attr(feature = "schema", schema(required))]
+    disputes: Option<String>,
+    /// What is left to be checked, in words; null unless all is counted and not all of it is checked.
+    #[cfg_attr(feature = "schema", schema(required))]
+    unchecked: Option<String>,
     /// What it is worth that a share of it is counted again, in words; null if nothing is.
     #[cfg_attr(feature = "schema", schema(required))]
     bound: Option<String>,
@@ -145,6 +151,8 @@ impl Job {
             to_recount: job.recounting.n_open,
             work_to_recount: job.recounting.work_left.to_string(),
             cases: job.recounting.n_cases,
+            disputes: job.disputes(),
+            unchecked: job.unchecked(),
             bound: bound(job.terms.recount, job.recounting.n_records),
             failed: job.n_failed,
             given_up: job.n_given_up,
@@ -202,7 +210,7 @@ mod tests {
                 r#"{"job":"3","n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
                 r#""solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
-                r#""to_recount":0,"work_to_recount":"0","cases":0,"bound":null,"#,
+                r#""to_recount":0,"work_to_recount":"0","cases":0,"disputes":null,"unchecked":null,"bound":null,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,

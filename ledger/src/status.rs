@@ -87,7 +87,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(job, n_workers)) => {
+        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(book, job)) => {
             JobState::Disputed
         }
         Phase::Active if job.is_complete() => JobState::Verifying,
@@ -101,7 +101,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     };
     let waits_for = match state {
         JobState::Queued => Some(waits_for(book, job.method())),
-        JobState::Verifying | JobState::Disputed if n_workers == 0 => waits_for_whom(book, job),
+        JobState::Verifying | JobState::Disputed => waits_for_whom(book, job, n_workers == 0),
         _ => None,
     };
     let failed = job.counting().map(Counting::failed);
@@ -175,30 +175,41 @@ fn is_disputed(book: &Book, job: &Job) -> bool {
     cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
 }
 
-/// Whether the passes of a job differ, and nobody counts again what they differ in.
-fn is_doubted(job: &Job, n_workers: usize) -> bool {
-    !job.doubt().is_nothing() && n_workers == 0
+/// The other pass of a job, if it has one in which something is left to be counted, or counted again.
+fn unchecked_pass<'a>(book: &'a Book, job: &Job) -> Option<&'a Job> {
+    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = other.and_then(|pass| book.jobs().get(pass));
+    other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
 }
 
-/// What a job waits for of which nobody counts again what is to be counted again.
-fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
-    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
-    let other = other.and_then(|pass| book.jobs().get(pass)).filter(|_| job.recounts().are_done());
-    if let Some(other) = other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done())) {
+/// Whether the passes of a job differ, and nothing is left to be counted again that might change that.
+fn is_doubted(book: &Book, job: &Job) -> bool {
+    !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(book, job).is_none()
+}
+
+/// Groups of names that are looked at for one of which nobody can count what they may not.
+const MOST_GROUPS: usize = 64;
+
+/// Whom or what a job waits for that is checked and that nobody works on, or of which some can't go on as things are.
+fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
+    if let Some(other) = unchecked_pass(book, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         return Some(format!("its {which} pass, job {}", other.id()));
     }
-    if job.recounts().are_done() && !job.doubt().is_nothing() {
+    if is_doubted(book, job) {
         return Some(
             "somebody who finds out why the passes differ, though two names agree on each record of what they differ \
              in: names that are one and the same can do that, and so can a fault of a program"
                 .to_owned(),
         );
     }
+    let useful = book.workers().readiness(job.method()).useful_names();
+    let can_nobody = |barred: &BTreeSet<Name>| useful.keys().all(|name| barred.contains(name));
     let others = |names: &BTreeSet<Name>| {
         names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
     };
-    if let Some(case) = job.recounts().cases().find(|case| case.n_different() > 2) {
+    let mut cases = job.recounts().cases().take(MOST_LOOKS);
+    if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.barred())) {
         return Some(format!(
             "a worker under another name than {}: their counts of {} all differ, and two names have to agree; look \
              whether the machines are sound, and start one whose name is another",
@@ -206,18 +217,19 @@ fn waits_for_whom(book: &Book, job: &Job) -> Option<String> {
             case.span()
         ));
     }
-    let barred = job.recounts().barred().next()?;
-    let readiness = book.workers().readiness(job.method());
-    let can = readiness.useful_names().keys().any(|name| !barred.contains(name));
-    if can {
-        return Some("its turn: the workers that can count it again are at other jobs".to_owned());
+    if let Some(barred) = job.recounts().barred().take(MOST_GROUPS).find(|barred| can_nobody(barred)) {
+        let why = match job.recounts().n_cases() {
+            0 => "nobody's count is confirmed by its own name, nor by workers of older versions",
+            _ => "where two counts differ, a third name says which is right",
+        };
+        return Some(format!(
+            "a worker under another name than {} that can count by {}: {why}",
+            others(barred),
+            job.method()
+        ));
     }
-    Some(format!(
-        "a worker under another name than {} that can count by {}: nobody's count is confirmed by its own name, nor \
-         by workers of older versions",
-        others(barred),
-        job.method()
-    ))
+    job.recounts().barred().next().filter(|_| is_idle)?;
+    Some("its turn: the workers that can count it again are at other jobs".to_owned())
 }
 
 /// Whether what is left of a job that nobody works on has failed on all who could count it.

@@ -4,6 +4,7 @@
 //! the messages look on the wire is none of this crate's business.
 
 mod address;
+mod checking;
 mod fraction;
 mod id;
 mod message;

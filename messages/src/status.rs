@@ -250,6 +250,7 @@ impl JobStatus {
     pub fn fraction(&self) -> f64 {
         match self.state {
             JobState::Done => 1.0,
+            _ if self.is_provisional() => 1.0,
             _ if self.progress.work == 0 => 0.0,
             _ => (self.progress.work_recorded as f64 / self.progress.work as f64).min(1.0f64.next_down()),
         }

@@ -248,6 +248,11 @@ fn the_certificate_in_the_repository_holds() {
     let part = &answer["parts"][0];
     assert_eq!((&part["agreement"], &part["crosses_by_one_name"]), (&"each cross".into(), &0.into()));
     assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
+    // A share of anything has something, whatever is drawn.
+    for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {
+        let answer = check(&of_16(), &["--share", share]).answer();
+        assert_eq!(answer["sample"]["recounted"], n_recounted, "{share} %: {answer}");
+    }
     compare_with_python(&of_16());
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct CheckArgs {
           conflicts_with = "share")]
     seconds: Duration,
 
-    /// Count this share of the records again, in per cent, however long it takes
+    /// Count this share of the records again, in per cent, however long it takes: one at least, unless it is 0
     #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
     share: Option<f64>,
 

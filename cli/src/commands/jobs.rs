@@ -37,6 +37,7 @@ pub(crate) async fn run(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                 "WORKERS",
             ]);
             for job in &jobs {
+                let provisional = if job.is_provisional() { "provisional " } else { "" };
                 table.add_row([
                     job.id.to_string(),
                     job.n.to_string(),
@@ -44,7 +45,7 @@ pub(crate) async fn run(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
                     job.priority.to_string(),
                     state(job),
                     percent(job.fraction()),
-                    job.progress.solutions.to_string(),
+                    format!("{provisional}{}", job.progress.solutions),
                     time_left(job),
                     job.n_workers.to_string(),
                 ]);

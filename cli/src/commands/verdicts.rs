@@ -30,7 +30,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     }
     print(&match args.remote.output() {
         Output::Json => json_of(&verdicts.iter().map(Verdict::from).collect::<Vec<_>>())?,
-        Output::Text if verdicts.is_empty() => format!("nothing is disputed and decided of job {}", args.job),
+        Output::Text if verdicts.is_empty() => format!("no dispute about job {} has been decided", args.job),
         Output::Text => verdicts_table(&verdicts),
     })?;
     Ok(ExitCode::SUCCESS)

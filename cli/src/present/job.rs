@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus, Recounting, Share, bound};
+use queens_messages::{JobState, JobStatus, Share, bound};
 
 use crate::present::numbers::{date, done_at, duration, percent, plural, range};
 
@@ -87,19 +87,15 @@ fn fundamental(job: &JobStatus) -> String {
 
 /// How far a job is with what is counted again, and what that is worth.
 fn recounted(job: &JobStatus) -> String {
-    let Recounting { n_open, n_cases, n_records, .. } = job.recounting;
-    let cases = match n_cases {
-        0 => String::new(),
-        _ => format!(", of {n_cases} counts differ"),
-    };
-    let left = match job.state {
-        JobState::Done => String::new(),
-        JobState::Verifying | JobState::Disputed => format!(", {n_open} to be counted again{cases}"),
-        _ => ", when all is recorded".to_owned(),
+    let later = match job.state {
+        JobState::Done => "",
+        _ if job.is_provisional() => "",
+        _ => ", which begins when all is recorded",
     };
     let when = if job.state == JobState::Done { "" } else { "when it is done: " };
-    let worth = bound(job.terms.recount, n_records).map(|bound| format!("\n              {when}{bound}"));
-    format!("{} spans confirmed{left}{}", job.n_verified, worth.unwrap_or_default())
+    let worth = bound(job.terms.recount, job.recounting.n_records)
+        .map(|bound| format!("\n              {when}{bound}"));
+    format!("{} spans confirmed{later}{}", job.n_verified, worth.unwrap_or_default())
 }
 
 /// What `queens status` shows.
@@ -116,16 +112,17 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         (None, Some(first)) => format!("\nsecond pass   of job {first}"),
         (None, None) => String::new(),
     };
-    let doubt = job.doubt.as_ref().map(|doubt| format!("\ndisputed      {doubt}")).unwrap_or_default();
+    let doubt = job.doubt.as_ref().map(|doubt| format!("\nin doubt      {doubt}")).unwrap_or_default();
     let recount = match job.terms.recount {
         Share::NOTHING => String::new(),
         share => format!("\nrecount       {share} of the work: {}", recounted(job)),
     };
     let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
-    let disputed = match job.n_disputed {
-        0 => String::new(),
-        disputed => format!("\ndisputed      {disputed} spans: a second count differs from the recorded one"),
+    let verdicts = |disputes| {
+        let shown = format!("'queens verdicts {}' shows what was decided", job.id);
+        format!("\ndisputed      {disputes}\n              {shown}")
     };
+    let disputed = job.disputes().map(verdicts).unwrap_or_default();
     let failed = match job.n_failed {
         0 => String::new(),
         _ => {
@@ -163,17 +160,25 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     )
 }
 
-/// The time a job should still take, as a range, as far as that is known.
+/// The time a job should still take, as a range, as far as that is known; or what is left to be checked, in short.
 pub(crate) fn time_left(job: &JobStatus) -> String {
     match range_left(job) {
         _ if job.state.is_over() => "-".to_owned(),
+        _ if job.is_provisional() => match (job.recounting.n_open, job.second.or(job.terms.second_of)) {
+            (0, Some(other)) => format!("job {other}"),
+            (0, None) => "checks".to_owned(),
+            (n_open, _) => plural(n_open, "span"),
+        },
         Some(range) => range,
         None => "unknown".to_owned(),
     }
 }
 
-/// The same with the date it ends, if that takes long.
+/// The same with the date it ends, if that takes long; or what is left to be checked, in full.
 pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
+    if let Some(unchecked) = job.unchecked() {
+        return unchecked;
+    }
     let ends = ends(job).map(|at| format!(" ({at})")).unwrap_or_default();
     time_left(job) + &ends
 }

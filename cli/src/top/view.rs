@@ -116,7 +116,7 @@ fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen) {
             Column { title: "JOB", width: 4, right: true, rank: 0 },
             Column { title: "N", width: 2, right: true, rank: 1 },
             Column { title: "METHOD", width: 6, right: false, rank: 8 },
-            Column { title: "STATE", width: 9, right: false, rank: 3 },
+            Column { title: "STATE", width: 10, right: false, rank: 3 },
             Column { title: "PRIO", width: 5, right: true, rank: 7 },
             Column { title: "DONE", width: PERCENTAGE, right: false, rank: 2 },
             Column { title: "LEFT", width: 14, right: false, rank: 4 },
@@ -152,7 +152,7 @@ fn job_style(job: &JobStatus) -> Style {
 }
 
 fn job_texts(job: &JobStatus, bar: usize) -> [String; 9] {
-    let disputed = if job.n_disputed > 0 { "!" } else { "" };
+    let disputed = if job.is_in_dispute() { "!" } else { "" };
     [
         job.id.to_string(),
         job.n.to_string(),

@@ -52,7 +52,7 @@ pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
-pub use self::export::{Exported, export_to};
+pub use self::export::{Exported, export_to, note_exported};
 pub use self::history::HISTORY;
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 

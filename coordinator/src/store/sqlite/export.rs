@@ -9,17 +9,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use queens_certificate::{Header, Key, Pass, Writer};
 use queens_messages::{Crosses, JobId, Name};
 use queens_solver::{Plan, half_turn, published, quarter_turn};
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::audit::other_decomposition;
 use super::backup::{BackupError, put_in_place};
-use super::directory::{DATABASE, check_database, open_to_read};
+use super::directory::{DATABASE, Directory, check_database, open_to_read};
 use super::export_body::{Body, Counters, DoneJob, Unwritten};
 use super::fault::Fault;
-use super::read::{self, integer, sql_integer};
+use super::read::{self, JobColumns, integer, sql_integer};
 use super::schema::{self, VERSION};
+use super::write;
 use crate::store::certificate::ExportError;
-use queens_ledger::store::{Phase, StoredJob};
+use queens_ledger::store::{Phase, StoreError, StoredJob};
 
 /// Why a job can't be exported.
 enum Untold {
@@ -71,6 +72,29 @@ pub fn export_to(dir: &Path, job: JobId, program: &Name, file: &Path) -> Result<
         _ = fs::remove_file(&unfinished);
     }
     exported
+}
+
+/// Notes in the directory `dir`, which nobody may use meanwhile, that a certificate of a job is out, and of its second
+/// pass with it: what was found out about a name later has no effect on it. A coordinator that exports notes that itself.
+///
+/// # Errors
+/// If the directory is in use or can't be written.
+pub fn note_exported(dir: &Path, job: JobId) -> Result<(), StoreError> {
+    let mut directory = Directory::take_existing(dir)?;
+    let mut connection = directory.connect()?;
+    let at_ms = now_ms();
+    let mut note = || -> Result<(), Fault> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for id in [Some(job), second_pass(&transaction, job)?].into_iter().flatten() {
+            let Some(JobColumns { mut row, plan }) = read::one_job(&transaction, id)? else { continue };
+            if row.phase == Phase::Done && row.terms.exported_ms.is_none() {
+                row.terms.exported_ms = Some(at_ms);
+                write::put_job(&transaction, &row, plan)?;
+            }
+        }
+        Ok(transaction.commit()?)
+    };
+    note().map_err(|fault| fault.of(dir))
 }
 
 /// Writes a certificate of a job of the directory `dir`, signed with the directory's key.
