@@ -93,7 +93,9 @@ impl Opinions {
             return Err(format!("by verdict {number} about {span}, a count loses against an equal one"));
         }
         let decided = Decided { agreed, lost, loser: loser.clone() };
-        if record.verdicts.contains(&decided) {
+        // What lost may lose again if it has won in between.
+        let mut since = record.verdicts.iter().rev().take_while(|earlier| earlier.agreed != lost);
+        if since.any(|earlier| *earlier == decided) {
             return Err(format!("verdict {number} about {span} says what an earlier one says"));
         }
         record.verdicts.push(decided);

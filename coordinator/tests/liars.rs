@@ -67,6 +67,7 @@ fn what_liars_leave_on_a_real_disk_proves_itself() {
         }
         world.finish();
         world.check_sums();
+        world.check_opinions();
         let plan = Plan::clone(&world.plan);
         let totals: Vec<u128> = world.jobs().iter().map(|&job| world.job(job).progress.solutions).collect();
         let (jobs, n_verdicts) = (world.jobs().to_vec(), world.n_verdicts());

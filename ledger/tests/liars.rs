@@ -99,6 +99,7 @@ fn play(seed: u64) -> World {
     }
     world.finish();
     world.check_sums();
+    world.check_opinions();
     if !world.has_colluders() {
         world.check_truth();
         world.check_nobody_honest_is_blocked();

@@ -16,7 +16,7 @@ use crate::effects::{Comparison, Finding};
 use crate::events::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::jobs::recounts::{Key, Recounts, agreeing, is_disputed, settled, verdicts};
+use crate::jobs::recounts::{Key, Recounts, agreeing, is_confirmed, is_disputed, settled, verdicts, winner};
 use crate::leases::sums::WholeCount;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Phase, Record, SecondCount, Source, Verdict};
@@ -97,23 +97,31 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     let Comparison { job: id, second, may_confirm } = comparison;
     let Some(mut recorded) = recorded else { return };
     let Some(job) = book.jobs().get(*id) else { return };
-    let (is_complete, exported) = (job.is_complete(), job.entry().terms.exported_ms);
+    let is_complete = job.is_complete();
     let agrees = recorded.count() == second.count;
     let name = &second.source.name;
     let is_known = |again: &SecondCount| again.span == second.span && again.source.name == *name;
-    if (agrees && (recorded.name() == name || !may_confirm)) || recorded.again.iter().any(is_known) {
+    if (agrees && recorded.name() == name) || recorded.again.iter().any(is_known) {
+        return;
+    }
+    if !may_confirm {
+        // It has no say in who is right: others are asked.
+        if !agrees {
+            dispute(book, *id, second, &recorded);
+            doubt(book, *id, &[second.span.cross()]);
+        }
         return;
     }
     let key = (second.span.cross(), second.span.from());
     if job.recounts().get(key).is_some() {
         return add(book, *id, key, second.clone());
     }
-    let was_disputed = is_disputed(&recorded);
+    let (was_disputed, was_confirmed) = (is_disputed(&recorded), is_confirmed(&recorded));
     if !agrees {
         dispute(book, *id, second, &recorded);
     }
     recorded.again.push(second.clone());
-    let is_first = agreeing(&recorded, second.count).len() == 2;
+    let is_first = !was_confirmed && is_confirmed(&recorded);
     book.change_job(*id, |job| {
         if is_first {
             job.note_verified();
@@ -130,9 +138,6 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
         return;
     }
     if settled(&recorded, book.workers().suspects()).is_none() {
-        if exported.is_some() {
-            return;
-        }
         reopen(book, *id);
     }
     insert(book, *id, recorded);
@@ -175,9 +180,10 @@ fn add(book: &mut Book, id: JobId, key: Key, second: SecondCount) {
     book.change_job(id, |job| {
         let Some((recounts, _)) = job.recounting_mut() else { return };
         recounts.note_second_count();
-        let count = second.count;
+        let is_now = |recounts: &Recounts| recounts.get(key).is_some_and(|it| is_confirmed(it.recorded()));
+        let was_confirmed = is_now(recounts);
         let is_new_dispute = recounts.add(key, second);
-        let is_first = recounts.get(key).is_some_and(|it| agreeing(it.recorded(), count).len() == 2);
+        let is_first = !was_confirmed && is_now(recounts);
         if is_new_dispute {
             job.note_disputed();
         }
@@ -218,15 +224,21 @@ fn settle(book: &mut Book, id: JobId, key: Key) {
     }
 }
 
-/// A record has lost: the first count that is agreed on takes its place.
+/// A record has lost: a count that is agreed on takes its place. It stays known as a second count, because it may turn
+/// out to have been right.
 fn replace(book: &mut Book, id: JobId, recorded: &Recorded, agreed: Count) {
     let span = recorded.record.span;
-    let winner = recorded.again.iter().find(|again| again.span == span && again.count == agreed);
-    let Some(SecondCount { count, duration, source, .. }) = winner else { return };
-    let (count, duration, source) = (*count, *duration, Arc::clone(source));
+    let Some(winner) = winner(recorded, agreed) else { return };
+    let SecondCount { count, duration, ref source, .. } = *winner;
     change(book, id, |_, counting| counting.replace(span, recorded.count(), count));
-    let record = Record { span, count, duration, lease: recorded.record.lease, source };
+    let lost = &recorded.record;
+    let record = Record { span, count, duration, lease: lost.lease, source: Arc::clone(source) };
     book.changes().record(id, record);
+    if !recorded.again.iter().any(|it| it.span == span && it.source.name == lost.source.name) {
+        let (count, duration, source) = (lost.count, lost.duration, Arc::clone(&lost.source));
+        let again = SecondCount { span, count, duration, source, at_ms: book.date_ms() };
+        book.changes().count_again(id, again);
+    }
 }
 
 /// The name that lost gets no leases any more. Returns whether it was not suspect before.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use queens_messages::Name;
 use queens_solver::{Count, Plan, Span};
 
-use crate::jobs::standing::agreed;
+use crate::jobs::standing::{agreed, consistent};
 use crate::store::draw::{MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Verdict};
 use crate::work::work_of;
@@ -83,7 +83,8 @@ impl Recount {
     }
 }
 
-/// All counts of a record's span, with the names of those that made them.
+/// All counts of a record's span, with the names of those that made them. Some may come more than once: what has taken
+/// the record's place is a second count as well.
 fn counts(recorded: &Recorded) -> impl Iterator<Item = (&Name, Count)> {
     let span = recorded.record.span;
     // A record may have been longer when it was repeated, or may have grown since.
@@ -103,9 +104,14 @@ pub(crate) fn settled(recorded: &Recorded, suspects: &BTreeSet<Name>) -> Option<
     agreed(counts(recorded), suspects)
 }
 
-/// The names that came to this count.
+/// The names that came to this count and to no other.
 pub(crate) fn agreeing(recorded: &Recorded, agreed: Count) -> BTreeSet<&Name> {
-    counts(recorded).filter(|(_, count)| *count == agreed).map(|(name, _)| name).collect()
+    consistent(counts(recorded)).remove(&(agreed.solutions, agreed.nodes)).unwrap_or_default()
+}
+
+/// Whether two names agree on one of its counts, suspect or not.
+pub(crate) fn is_confirmed(recorded: &Recorded) -> bool {
+    consistent(counts(recorded)).values().any(|names| names.len() > 1)
 }
 
 /// Whether there are different counts.
@@ -372,20 +378,36 @@ impl Recounts {
     }
 }
 
-/// The verdicts that follow from what two names agree on: one for each count that lost and has not lost before.
+/// The second count that is to be recorded in place of a record that has lost: of a name that does not contradict itself.
+pub(crate) fn winner(recorded: &Recorded, agreed: Count) -> Option<&SecondCount> {
+    let (span, agreeing) = (recorded.record.span, agreeing(recorded, agreed));
+    let mut again = recorded.again.iter();
+    again.find(|it| it.span == span && it.count == agreed && agreeing.contains(&it.source.name))
+}
+
+/// The verdicts that follow from what two names agree on: one for each count that lost, unless it has lost before and
+/// has not won since.
 pub(crate) fn verdicts(recorded: &Recorded, agreed: Count, at_ms: u64) -> Vec<Verdict> {
     let span = recorded.record.span;
-    let again = || recorded.again.iter().filter(|again| again.span == span);
-    let winner = Some(&recorded.record.source).filter(|_| recorded.count() == agreed);
-    let winner = winner.or_else(|| again().find(|again| again.count == agreed).map(|again| &again.source));
+    let is_right = recorded.count() == agreed && agreeing(recorded, agreed).contains(recorded.name());
+    let winner = Some(&recorded.record.source).filter(|_| is_right);
+    let winner = winner.or_else(|| self::winner(recorded, agreed).map(|again| &again.source));
     let Some(source) = winner else { return Vec::new() };
+    let again = recorded.again.iter().filter(|again| again.span == span);
     let counted = [(&recorded.record.source, recorded.count())];
-    let counted = counted.into_iter().chain(again().map(|again| (&again.source, again.count)));
-    let has_lost_before = |name: &Name, count: Count| {
-        let mut before = recorded.verdicts.iter();
-        before.any(|verdict| verdict.lost_source.name == *name && verdict.lost == count)
-    };
-    let lost = counted.filter(|(by, count)| *count != agreed && !has_lost_before(&by.name, *count));
+    let counted = counted.into_iter().chain(again.map(|again| (&again.source, again.count)));
+    let mut known: Vec<(&Name, Count)> = Vec::new();
+    for verdict in &recorded.verdicts {
+        known.retain(|(_, lost)| *lost != verdict.count);
+        known.push((&verdict.lost_source.name, verdict.lost));
+    }
+    let mut lost = Vec::new();
+    for (by, count) in counted.filter(|(_, count)| *count != agreed) {
+        if !known.contains(&(&by.name, count)) {
+            known.push((&by.name, count));
+            lost.push((by, count));
+        }
+    }
     let first = u32::try_from(recorded.verdicts.len()).unwrap_or(u32::MAX);
     let numbered = (first..).zip(lost);
     let verdict = |(number, (lost_source, lost)): (u32, (&_, Count))| Verdict {

@@ -8,16 +8,12 @@ use queens_solver::Count;
 /// The count on which two names agree, of all counts of a span and who made them; `None` if it takes further names.
 ///
 /// One of them must not be suspect, because two suspects may be one liar. A name that contradicts itself speaks for
-/// both of its counts. If names agree on two counts, which takes four, that of more names without suspicion is it.
+/// nothing. If names agree on two counts, which takes four, that of more names without suspicion is it.
 pub(crate) fn agreed<'a>(
     counts: impl IntoIterator<Item = (&'a Name, Count)>,
     suspects: &BTreeSet<Name>,
 ) -> Option<Count> {
-    let mut names: BTreeMap<(u64, u64), BTreeSet<&Name>> = BTreeMap::new();
-    for (name, count) in counts {
-        names.entry((count.solutions, count.nodes)).or_default().insert(name);
-    }
-    let agreed = names.into_iter().filter(|(_, names)| names.len() > 1);
+    let agreed = consistent(counts).into_iter().filter(|(_, names)| names.len() > 1);
     let weighed = agreed.map(|(count, names)| {
         let n_unsuspected = names.iter().filter(|name| !suspects.contains(**name)).count();
         ((n_unsuspected, names.len()), count)
@@ -27,6 +23,21 @@ pub(crate) fn agreed<'a>(
     let (weight, (solutions, nodes)) = weighed.pop()?;
     let is_contested = weighed.last().is_some_and(|(other, _)| *other == weight);
     (!is_contested).then_some(Count { solutions, nodes })
+}
+
+/// The names that came to each count and to no other, by its solutions and nodes.
+pub(crate) fn consistent<'a>(
+    counts: impl IntoIterator<Item = (&'a Name, Count)>,
+) -> BTreeMap<(u64, u64), BTreeSet<&'a Name>> {
+    let mut of_each: BTreeMap<&Name, BTreeSet<(u64, u64)>> = BTreeMap::new();
+    for (name, count) in counts {
+        of_each.entry(name).or_default().insert((count.solutions, count.nodes));
+    }
+    let mut names: BTreeMap<(u64, u64), BTreeSet<&Name>> = BTreeMap::new();
+    for (name, counts) in of_each.into_iter().filter(|(_, counts)| counts.len() == 1) {
+        counts.into_iter().for_each(|count| _ = names.entry(count).or_default().insert(name));
+    }
+    names
 }
 
 #[cfg(test)]
@@ -52,7 +63,9 @@ mod tests {
         check(&[("anna", 5), ("bert", 6)], &[], None);
         check(&[("anna", 5), ("bert", 6), ("carol", 7)], &[], None);
         check(&[("anna", 5), ("bert", 6), ("carol", 6)], &[], Some(6));
-        check(&[("anna", 5), ("anna", 6), ("bert", 6)], &[], Some(6));
+        check(&[("anna", 5), ("anna", 6), ("bert", 6)], &[], None);
+        check(&[("anna", 5), ("anna", 6), ("bert", 6), ("carol", 6)], &[], Some(6));
+        check(&[("anna", 5), ("anna", 6), ("bert", 6), ("carol", 5)], &[], None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod belief;
 mod methods;
+mod opinions;
 mod parts;
 mod recounts;
 mod second;

@@ -133,7 +133,7 @@ impl World {
         self.greet(id, name, halves, Some(id), held)
     }
 
-    fn greet(
+    pub(crate) fn greet(
         &mut self,
         id: u64,
         name: &str,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store, Write};
+use queens_ledger::store::{Record, Store, Verdict, Write};
 use queens_messages::{
     Delta, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission, ToWorker,
     WorkerId,
@@ -385,6 +385,38 @@ impl World {
     fn true_count(&self, job: JobId, span: Span) -> Count {
         let counts = (span.from()..span.to()).map(|number| self.truth(job, span.cross(), number));
         counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
+    }
+
+    /// What is kept against records and for them makes a certificate that holds: `queens check` believes no coordinator.
+    pub(crate) fn check_opinions(&self) {
+        for &job in &self.jobs {
+            for record in self.store.records(job) {
+                let (span, name) = (record.span, &record.source.name);
+                let again = self.store.second_counts(job).filter(|it| it.span == span);
+                let again: Vec<_> = again.filter(|it| it.source.name != *name).collect();
+                let verdicts: Vec<_> = self.store.verdicts(job).filter(|it| it.span == span).collect();
+                for it in again.iter().filter(|it| it.count != record.count) {
+                    let mut verdicts = verdicts.iter();
+                    let has_lost =
+                        verdicts.any(|by| by.lost_source.name == it.source.name && by.lost == it.count);
+                    assert!(has_lost, "job {job}: no verdict about {it:?}");
+                }
+                let is_confirmed = again.iter().any(|it| it.count == record.count);
+                for (i, verdict) in verdicts.iter().enumerate() {
+                    let later = || verdicts[i + 1..].iter();
+                    let is_lost_later = later().any(|it| it.lost == verdict.count);
+                    assert!(is_confirmed, "job {job}: nobody confirms what won in {verdict:?}");
+                    assert!(verdict.count == record.count || is_lost_later, "job {job}: {verdict:?}");
+                    assert_ne!(verdict.source.name, verdict.lost_source.name, "job {job}, {span}");
+                    let mut standing = later().take_while(|it| it.count != verdict.lost);
+                    let (name, lost) = (&verdict.lost_source.name, verdict.lost);
+                    let is_said_again = standing.any(|it| {
+                        it.lost_source.name == *name && it.lost == lost && it.count == verdict.count
+                    });
+                    assert!(!is_said_again, "job {job}: {verdict:?}");
+                }
+            }
+        }
     }
 
     pub(crate) fn check_nobody_honest_is_blocked(&self) {

@@ -1,0 +1,159 @@
+//! What several names say of one span, when some of them take it back, or are found out later.
+
+use std::time::Duration;
+
+use queens_ledger::SpanOutcome;
+use queens_ledger::store::Verdict;
+use queens_messages::{Delta, Held, JobId, JobState, WorkerId};
+use queens_solver::Count;
+
+use super::belief::say;
+use super::world::{World, named, solutions};
+
+const MORE: Count = Count { solutions: 1, nodes: 0 };
+
+fn lie(world: &mut World, worker: WorkerId, lie: Count) {
+    world.workers.get_mut(&worker).expect("connected").lie = lie;
+}
+
+#[track_caller]
+fn check_done_right(world: &World, job: JobId) {
+    let status = world.job(job);
+    assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(status.n)));
+    world.check_total(job);
+    for verdict in world.store.verdicts(job) {
+        assert_ne!(verdict.source.name, verdict.lost_source.name, "{verdict:?}");
+        let is_same = |it: &&Verdict| {
+            (it.span, it.lost, &it.lost_source.name)
+                == (verdict.span, verdict.lost, &verdict.lost_source.name)
+        };
+        assert_eq!(world.store.verdicts(job).filter(is_same).count(), 1, "{verdict:?}");
+    }
+}
+
+/// A worker begins a subproblem, and is not heard of while another counts all there is, falsified by this much.
+fn begin_and_vanish(world: &mut World, name: &str, machine: Option<u64>, other: (&str, Count)) -> Delta {
+    let worker = world.greet(1, name, None, machine, Vec::new());
+    let late = world.begin(worker).expect("something to count");
+    world.ledger.disconnect(world.now, worker);
+    world.pass(Duration::from_secs(10));
+    world.workers.remove(&worker);
+    let worker = world.connect(2, other.0);
+    lie(world, worker, other.1);
+    world.finish();
+    late
+}
+
+/// It comes back and says what it has counted after all.
+fn come_back(world: &mut World, name: &str, machine: Option<u64>, late: Delta) {
+    let held = Held { lease: late.lease, job: late.job, spans: vec![late.span] };
+    let worker = world.greet(1, name, None, machine, vec![held]);
+    assert_eq!(say(world, worker, vec![late]), [SpanOutcome::Repeated]);
+    world.workers.remove(&worker);
+    world.ledger.disconnect(world.now, worker);
+    world.carry_out();
+}
+
+/// An honest name loses against two who lie alike. When those are found out, what it said is not forgotten: another who
+/// says the same is enough, and nothing is decided or counted as confirmed twice.
+#[test]
+fn who_lost_against_liars_is_heard_when_they_are_found_out() {
+    let mut world = World::new();
+    let job = world.submit_verified(6, 100);
+    world.connect(1, "cora");
+    world.finish();
+    let [anna, bert] = [(2, "anna"), (3, "bert")].map(|(id, name)| world.connect(id, name));
+    [anna, bert].into_iter().for_each(|liar| lie(&mut world, liar, MORE));
+    world.finish();
+    assert_eq!(world.job(job).state, JobState::Done);
+    assert_ne!(world.job(job).progress.solutions, solutions(world.job(job).n));
+    assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["cora"]);
+
+    let other = world.submit_verified(7, 100);
+    lie(&mut world, anna, Count { solutions: 0, nodes: 1 });
+    lie(&mut world, bert, Count { solutions: 0, nodes: 2 });
+    world.finish();
+    world.connect(4, "dora");
+    world.finish();
+    world.connect(5, "ed");
+    world.finish();
+    check_done_right(&world, other);
+    check_done_right(&world, job);
+    let n_records = world.store.records(job).count();
+    assert_eq!(world.job(job).n_verified, n_records as u64, "each span counts once");
+    let by_cora = world.store.second_counts(job).filter(|again| again.source.name == named("cora"));
+    assert_eq!(by_cora.count(), n_records, "what it counted is kept");
+}
+
+#[test]
+fn a_name_that_contradicts_itself_speaks_for_nothing() {
+    for is_record_wrong in [true, false] {
+        let mut world = World::new();
+        let job = world.submit_verified(6, 100);
+        let by = if is_record_wrong { MORE } else { Count::default() };
+        let mut late = begin_and_vanish(&mut world, "anna", Some(1), ("anna", by));
+        late.count.solutions += u64::from(!is_record_wrong);
+        come_back(&mut world, "anna", Some(1), late);
+        assert_eq!(world.store.second_counts(job).count(), 1);
+        world.connect(3, "bert");
+        world.finish();
+        assert_ne!(world.job(job).state, JobState::Done, "one name against one that says both");
+        world.connect(4, "carol");
+        world.finish();
+        check_done_right(&world, job);
+        assert!(world.store.verdicts(job).count() > 0);
+        assert!(world.store.verdicts(job).all(|it| it.lost_source.name == named("anna")));
+        assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["anna"]);
+    }
+}
+
+#[test]
+fn a_job_that_is_exported_is_open_again_when_it_is_contradicted() {
+    let mut world = World::new();
+    let job = world.submit_verified(6, 0);
+    let mut late = begin_and_vanish(&mut world, "mallory", Some(1), ("anna", Count::default()));
+    world.check_done(job);
+    assert!(world.ledger.exported(job));
+    world.carry_out();
+    late.count.solutions += 1;
+    come_back(&mut world, "mallory", Some(1), late);
+    assert_eq!(world.job(job).state, JobState::Verifying);
+    world.connect(3, "bert");
+    world.finish();
+    check_done_right(&world, job);
+    assert_eq!(world.store.verdicts(job).count(), 1);
+    assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
+}
+
+/// Programs of before do not say on which machine they are. Two such names may be one machine.
+#[test]
+fn workers_of_older_versions_are_never_the_second_who_agree() {
+    let mut world = World::new();
+    let job = world.submit_verified(6, 100);
+    let late = begin_and_vanish(&mut world, "old", None, ("mallory", MORE));
+    world.connect(3, "bert");
+    world.finish();
+    assert!(world.job(job).recounting.n_cases > 0);
+    come_back(&mut world, "old", None, late);
+    world.finish();
+    assert_ne!(world.job(job).state, JobState::Done);
+    assert_eq!(world.store.verdicts(job).count(), 0, "one name against another");
+    world.connect(4, "carol");
+    world.finish();
+    check_done_right(&world, job);
+}
+
+/// Contradicted by one, what is done is counted again by somebody who has a say.
+#[test]
+fn what_a_worker_of_an_older_version_contradicts_is_counted_again() {
+    let mut world = World::new();
+    let job = world.submit_verified(6, 0);
+    let late = begin_and_vanish(&mut world, "old", None, ("mallory", MORE));
+    assert_eq!(world.job(job).state, JobState::Done);
+    come_back(&mut world, "old", None, late);
+    assert_eq!(world.job(job).state, JobState::Verifying);
+    [(3, "bert"), (4, "carol")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
+    world.finish();
+    check_done_right(&world, job);
+    assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
+}
