@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -13,6 +13,9 @@ use crate::fields::{from_hex, to_hex};
 
 /// The file in a data directory that holds its private key.
 const FILE: &str = "signing.key";
+
+/// Bytes that are read of it: more than a key has.
+const LONGEST: u64 = 100;
 
 /// A private key. It is written to its own file and nowhere else.
 pub struct Key(SigningKey);
@@ -44,6 +47,21 @@ pub enum KeyError {
         .0.display()
     )]
     Damaged(PathBuf),
+    /// There is something that is no file: a link, a pipe, a device.
+    #[error("'{}' is no regular file: put the key itself there, not a link to it", .0.display())]
+    NoFile(PathBuf),
+    /// Others than the owner may use the file.
+    #[error(
+        "others than its owner may read or write the key '{}', which has mode {mode:03o}: 'chmod 600' mends that; \
+         whoever has read it can sign as this directory: if somebody may have, remove it, and another is made",
+        path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What may be done with it.
+        mode: u32,
+    },
 }
 
 impl Key {
@@ -55,23 +73,42 @@ impl Key {
         let path = dir.join(FILE);
         let unusable =
             |error: io::Error| KeyError::Unusable { path: path.clone(), reason: error.to_string() };
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                let seed = text.strip_suffix('\n').and_then(from_hex);
-                let seed: [u8; 32] = seed.ok_or_else(|| KeyError::Damaged(path.clone()))?;
-                Ok(Self(SigningKey::from_bytes(&seed)))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = Self::random().map_err(unusable)?;
-                match key.write(dir, &path) {
-                    // Somebody else was faster: there is one key only.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::of_directory(dir),
-                    written => written.map(|()| key).map_err(unusable),
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(KeyError::Damaged(path)),
-            Err(error) => Err(unusable(error)),
+        if let Some(key) = Self::read(&path)? {
+            return Ok(key);
         }
+        let key = Self::random().map_err(unusable)?;
+        match key.write(dir, &path) {
+            // Somebody else was faster: there is one key only.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::read(&path)?
+                .ok_or_else(|| unusable(io::Error::other("somebody makes and removes it meanwhile"))),
+            written => written.map(|()| key).map_err(unusable),
+        }
+    }
+
+    /// The key in a file, if there is one. Whatever is no file of the owner's alone is refused before it is opened.
+    fn read(path: &Path) -> Result<Option<Self>, KeyError> {
+        let unusable =
+            |error: io::Error| KeyError::Unusable { path: path.to_owned(), reason: error.to_string() };
+        let found = match path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(unusable)?,
+        };
+        if !found.is_file() {
+            return Err(KeyError::NoFile(path.to_owned()));
+        }
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
+            if mode & 0o077 != 0 {
+                return Err(KeyError::Open { path: path.to_owned(), mode });
+            }
+        }
+        let mut text = Vec::new();
+        File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut text)).map_err(unusable)?;
+        let text = str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n'));
+        let seed: Option<[u8; 32]> = text.and_then(from_hex);
+        let seed = seed.ok_or_else(|| KeyError::Damaged(path.to_owned()))?;
+        Ok(Some(Self(SigningKey::from_bytes(&seed))))
     }
 
     /// A new key, which is kept nowhere.
@@ -174,11 +211,57 @@ mod tests {
         assert!(!format!("{key:?}").contains(private.trim()), "a private key is shown");
     }
 
+    #[cfg(unix)]
+    fn set_mode(path: &Path, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it can be set");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_file_of_the_owners_alone_is_refused_with_what_to_do() {
+        use std::os::unix::fs::symlink;
+
+        let refused = |make: &dyn Fn(&Path)| {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let path = dir.path().join(FILE);
+            make(&path);
+            let said = Key::of_directory(dir.path()).expect_err("refused").to_string();
+            assert!(path.symlink_metadata().is_ok(), "it stays");
+            said
+        };
+        for target in ["/nowhere/at/all", "/dev/zero"] {
+            let said = refused(&|path| symlink(target, path).expect("a link"));
+            assert!(said.contains("no regular file"), "{said}");
+        }
+        // Opening a pipe that nobody writes to would wait for ever.
+        let said = refused(&|path| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.expect("mkfifo runs").success());
+        });
+        assert!(said.contains("no regular file"), "{said}");
+        for mode in [0o644, 0o640, 0o620] {
+            let said = refused(&|path| {
+                Key::of_directory(path.parent().expect("a directory")).expect("made");
+                set_mode(path, mode);
+            });
+            assert!(said.contains(&format!("mode {mode:o}")) && said.contains("chmod 600"), "{said}");
+        }
+        // A file that is larger than memory.
+        let said = refused(&|path| {
+            File::create(path).and_then(|file| file.set_len(1 << 40)).expect("a file with a hole");
+            set_mode(path, 0o600);
+        });
+        assert!(said.contains("holds no key"), "{said}");
+    }
+
     #[test]
     fn what_is_no_key_is_refused_and_stays() {
         for text in ["", "\n", "garbage\n", &"0".repeat(64), &("G".repeat(64) + "\n")] {
             let dir = tempfile::tempdir().expect("a temporary directory");
             fs::write(dir.path().join(FILE), text).expect("written");
+            #[cfg(unix)]
+            set_mode(&dir.path().join(FILE), 0o600);
             assert!(matches!(Key::of_directory(dir.path()), Err(KeyError::Damaged(_))), "{text:?}");
             assert_eq!(fs::read_to_string(dir.path().join(FILE)).expect("readable"), text);
         }

@@ -101,7 +101,7 @@ mod tests {
             check(name, false);
         }
         for c in "\0\u{1b}\n\r\t\u{7f}\u{85}\u{9b}\u{a0}\u{ad}\u{61c}\u{200b}\u{200d}\u{200e}\u{202e}\u{2028}\u{2029}\
-                  \u{2066}\u{2069}\u{feff}\u{fe0f}"
+                  \u{2066}\u{2069}\u{feff}\u{fe0f}\u{2800}"
             .chars()
         {
             check(&format!("a{c}b"), false);

@@ -7,12 +7,13 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// Characters that Unicode counts as letters or marks, and that nobody sees.
-const UNSEEN: [RangeInclusive<char>; 8] = [
+/// Characters that Unicode counts as letters, marks or signs, and that nobody sees.
+const UNSEEN: [RangeInclusive<char>; 9] = [
     '\u{34f}'..='\u{34f}',
     '\u{115f}'..='\u{1160}',
     '\u{17b4}'..='\u{17b5}',
     '\u{180b}'..='\u{180f}',
+    '\u{2800}'..='\u{2800}',
     '\u{3164}'..='\u{3164}',
     '\u{fe00}'..='\u{fe0f}',
     '\u{ffa0}'..='\u{ffa0}',
@@ -79,7 +80,7 @@ mod tests {
     fn what_is_not_seen_or_turns_others_round_is_escaped() {
         for c in
             "\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\u{2066}\
-                  \u{2069}\u{feff}\u{ad}\u{34f}\u{3164}\u{fe0f}\u{e0001}\u{e0101}\u{a0}\u{fff9}\u{e000}"
+                  \u{2069}\u{feff}\u{ad}\u{34f}\u{3164}\u{2800}\u{fe0f}\u{e0001}\u{e0101}\u{a0}\u{fff9}\u{e000}"
                 .chars()
         {
             check(&format!("a{c}b"), &format!(r"a\u{{{:x}}}b", u32::from(c)));
