@@ -34,7 +34,8 @@ fn main() {
     // What was needed to write it does not count.
     fs::write("/proc/self/clear_refs", "5").expect("Linux");
     let (began, stop) = (Instant::now(), AtomicBool::new(false));
-    let options = Options { keys: &[], sample: None, kernel: Kernel::best(), n_threads, stop: &stop };
+    let options =
+        Options { keys: &[], sample: None, long: false, kernel: Kernel::best(), n_threads, stop: &stop };
     let report = check(&file, &options, &|_| {}).expect("it holds");
     assert_eq!(report.solutions, published(n).expect("published").solutions);
     let status = fs::read_to_string("/proc/self/status").expect("Linux");

@@ -9,7 +9,7 @@ use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 
 use crate::header::{FORMAT, Header, MAGIC, Source};
 use crate::lines::Lines;
-use crate::options::{Options, Stage};
+use crate::options::{Options, Stage, time_to_check};
 use crate::part_check::PartCheck;
 use crate::plans::Plans;
 use crate::refusal::Refusal;
@@ -35,6 +35,10 @@ pub fn check(
     let mut parts: Vec<PartReport> = Vec::new();
     for number in 1..=n_parts {
         let header = Header::read(&mut lines)?;
+        let n = header.n;
+        if let Some((time, true)) = time_to_check(n).filter(|_| !options.long) {
+            return Err(Refusal::Long { n, time });
+        }
         let place = format!("{} (part {number})", lines.place());
         if let Some(before) = parts.last() {
             follows(&before.header, &header).map_err(|what| Refusal::at(&place, what))?;
@@ -112,7 +116,7 @@ fn check_symmetric(
     told: &(dyn Fn(Stage) + Sync),
 ) -> Result<(), Refusal> {
     let right = published(n).map(|counts| (counts.half_turn, counts.quarter_turn)).or_else(|| {
-        told(Stage::Turning);
+        told(Stage::Turning(n));
         Some((half_turn(n, stop)?, quarter_turn(n, stop)?))
     });
     let right = right.filter(|_| !stop.load(Ordering::Relaxed)).ok_or(Refusal::Interrupted)?;

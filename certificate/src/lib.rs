@@ -28,7 +28,7 @@ pub use entry::{Counted, Counter, CrossSum, Entry, Verdict};
 pub use header::{Header, Pass, Total};
 pub use key::{InvalidKey, Key, KeyError, PublicKey};
 pub use merge::{Part, merge};
-pub use options::{Options, Stage};
+pub use options::{Options, Stage, time_to_check};
 pub use proof::{Proved, Wanted, check_proof, is_proof, prove};
 pub use refusal::Refusal;
 pub use report::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
+use queens_solver::BoardSize;
 use thiserror::Error;
 
 /// Why a certificate proves nothing.
@@ -19,6 +20,14 @@ pub enum Refusal {
     /// It can't be read to its end, or what comes of it can't be written.
     #[error("failed to read it: {0}")]
     Io(#[from] io::Error),
+    /// To check it takes long, and nobody has asked for that.
+    #[error("to check n = {n} takes {time}, which is done only if asked for (--yes)")]
+    Long {
+        /// The size of the board, as the file says.
+        n: BoardSize,
+        /// How long it takes.
+        time: &'static str,
+    },
     /// The one who asked doesn't want to know any more.
     #[error("interrupted")]
     Interrupted,

@@ -35,7 +35,14 @@ fn pack(text: &[u8]) -> Vec<u8> {
 }
 
 fn options(stop: &AtomicBool) -> Options<'_> {
-    Options { keys: &[], sample: None, kernel: Kernel::best(), n_threads: NonZeroUsize::MIN, stop }
+    Options {
+        keys: &[],
+        sample: None,
+        long: false,
+        kernel: Kernel::best(),
+        n_threads: NonZeroUsize::MIN,
+        stop,
+    }
 }
 
 fn checked(file: &[u8]) -> Result<Report, Refusal> {

@@ -129,7 +129,11 @@ fn checked(dir: &Path, job: u64) -> Result<Report, Refusal> {
     let file = export(dir, job).expect("it can be exported");
     let sample = Some(Sample { extent: Extent::Share(1.0), seed: 1 });
     let n_threads = NonZeroUsize::MIN;
-    check(file, &Options { keys: &[], sample, kernel: Kernel::best(), n_threads, stop: &NEVER }, &|_| {})
+    check(
+        file,
+        &Options { keys: &[], sample, long: false, kernel: Kernel::best(), n_threads, stop: &NEVER },
+        &|_| {},
+    )
 }
 
 #[test]

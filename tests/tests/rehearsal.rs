@@ -110,6 +110,7 @@ fn a_number_survives_a_liar_and_comes_with_a_proof() {
     let [_anna, killed, mut frozen] = names.map(|name| rehearsal.worker(&url, name));
     let _bert = rehearsal.worker(&liar.url(), "bert");
     rehearsal.coordinator.wait_for_workers(4);
+    rehearsal.began = Instant::now();
     rehearsal.tell(&format!(
         "anna, bert, carol and dora are there, a thread and the {} kernel each; bert lies in {LIES} % of its spans",
         kernel.name()

@@ -219,6 +219,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("the mirror of an image", Images, Sign, "by its plan it is on", |p| { let l = p.place("cross", 2); let i = p.number(l, 3) + 1; p.set(l, 3, i); }),
     forged("the subproblems of a cross", Methods, Sign, "subproblems, by its plan", |p| { let l = p.place("cross", 2); p.add(l, 4, -1); }),
     forged("another n", Images, Sign, "n = 10 has", |p| { let l = p.place("board", 0); p.set(l, 1, 10); }),
+    forged("an n that takes core-hours to check", Images, Sign, "only if asked for (--yes)", |p| { let l = p.place("board", 0); p.set(l, 1, 32); }),
     forged("an n that is no board", Images, Sign, "from 0 to 32", |p| { let l = p.place("board", 0); p.set(l, 1, 33); }),
     forged("another version of the decomposition", Images, Sign, "this program knows", |p| { let l = p.place("pass", 0); p.add(l, 3, 1); }),
     forged("another method", Images, Sign, "crosses by halves", |p| { let l = p.place("pass", 0); p.set(l, 2, "halves"); p.set(l, 3, Method::Halves.decomposition()); }),

@@ -42,12 +42,16 @@ fn draft(of: Of) -> Draft {
 
 /// Checks a file with a sample of everything; the keys 1 and 2 may sign it.
 fn checked(file: &[u8]) -> Result<Report, Refusal> {
+    check_unless(&AtomicBool::new(false), false, file)
+}
+
+/// The same of boards that take long, too, if asked for, and until told to stop.
+fn check_unless(stop: &AtomicBool, long: bool, file: &[u8]) -> Result<Report, Refusal> {
     let keys = [1, 2].map(|number| draft::hex(key(number).verifying_key().as_bytes()));
     let keys = keys.map(|key| key.parse::<PublicKey>().expect("a key"));
     let sample = Some(Sample { extent: Extent::Share(1.0), seed: 1 });
-    let stop = AtomicBool::new(false);
     let n_threads = NonZeroUsize::MIN;
-    check(file, &Options { keys: &keys, sample, kernel: Kernel::best(), n_threads, stop: &stop }, &|_| {})
+    check(file, &Options { keys: &keys, sample, long, kernel: Kernel::best(), n_threads, stop }, &|_| {})
 }
 
 fn forge(forgery: &Forgery) -> Vec<u8> {
@@ -92,6 +96,23 @@ fn what_is_not_forged_holds() {
     let one = Draft { parts: TWO_SITES.parts[..1].to_vec() };
     let report = checked(&one.pack()).expect("it holds");
     assert_eq!((report.crosses, report.fundamental), (0..30, None));
+}
+
+/// Whoever makes a file says in it which board it is about.
+#[test]
+fn what_takes_core_hours_is_begun_only_if_asked_for() {
+    for (n, is_long) in [(28, false), (30, true), (32, true)] {
+        let mut draft = TWO_IMAGES.clone();
+        let board = draft.parts[0].place("board", 0);
+        draft.parts[0].set(board, 1, n);
+        draft.parts[0].seal();
+        let file = draft.pack();
+        // Who has had enough before it begins is told so when it has begun.
+        let enough = AtomicBool::new(true);
+        let unasked = check_unless(&enough, false, &file);
+        assert_eq!(matches!(unasked, Err(Refusal::Long { .. })), is_long, "n = {n}: {unasked:?}");
+        assert!(matches!(check_unless(&enough, true, &file), Err(Refusal::Interrupted)), "n = {n}");
+    }
 }
 
 /// Small boards have few crosses or none, and their images may be alike.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use queens_certificate::{
-    Extent, Options, PublicKey, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
+    Extent, Options, PublicKey, Refusal, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
 };
 use queens_json::{Certificate, Proof};
 use queens_process::{default_threads, stdout, threads};
@@ -60,6 +60,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "CROSS:SUBPROBLEM", value_parser = wanted)]
     prove: Option<Wanted>,
 
+    /// Check boards of n = 30 and more, too, which takes core-minutes to core-hours before anything is counted again
+    #[arg(short, long)]
+    yes: bool,
+
     #[command(flatten)]
     kernel: KernelArgs,
 
@@ -97,12 +101,15 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         keys: &args.key,
         sample: wants_sample.then_some(Sample { extent, seed }),
         kernel: args.kernel.kernel(),
+        long: args.yes,
         n_threads: args.threads,
         stop: &stop,
     };
     let checked = check(&file, &options, &told);
     drop(busy);
-    let report = checked.with_context(|| format!("'{name}' proves nothing"))?;
+    let is_long = matches!(checked, Err(Refusal::Long { .. }));
+    let no_answer = if is_long { "was not checked" } else { "proves nothing" };
+    let report = checked.with_context(|| format!("'{name}' {no_answer}"))?;
     if let Some(wanted) = args.prove {
         file.rewind()?;
         let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;

@@ -32,6 +32,10 @@ pub(crate) struct MergeArgs {
     #[arg(short, long, value_name = "FILE", required = true)]
     out: PathBuf,
 
+    /// Check boards of n = 30 and more, too, which takes core-minutes to core-hours before anything is counted again
+    #[arg(short, long)]
+    yes: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -51,6 +55,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
         keys: &[],
         sample: None,
         kernel: Kernel::best(),
+        long: args.yes,
         n_threads: default_threads(),
         stop: &stop,
     };

@@ -2,24 +2,21 @@
 
 use std::ops::Range;
 
-use queens_certificate::{Agreement, Counter, PartReport, PassReport, Proved, Report, SampleReport, Stage};
+use queens_certificate::{
+    Agreement, Counter, PartReport, PassReport, Proved, Report, SampleReport, Stage, time_to_check,
+};
 use queens_solver::Count;
 
 use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work;
 
-/// From here on it takes a while to make a plan.
-const SLOWLY_PLANNED: u8 = 28;
-
 /// What is being done.
 pub(crate) fn stage(stage: Stage) -> String {
+    let time = |n| time_to_check(n).map(|(time, _)| format!(" (all of it takes {time})")).unwrap_or_default();
     match stage {
-        Stage::Planning(n) if n.get() >= SLOWLY_PLANNED => {
-            format!("making the plan of n = {n} again, which may take minutes (n = 32: a core-hour)")
-        }
-        Stage::Planning(n) => format!("making the plan of n = {n} again"),
+        Stage::Planning(n) => format!("making the plan of n = {n} again{}", time(n)),
         Stage::Reading(n_records) => format!("{n_records} records read"),
-        Stage::Turning => "counting symmetric placements".to_owned(),
+        Stage::Turning(n) => format!("counting symmetric placements of n = {n}{}", time(n)),
         Stage::Recounting { done, of } => format!("counted again: {done} records of {of} that were drawn"),
     }
 }
