@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store, Verdict, Write};
+use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
     Delta, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission, ToWorker,
     WorkerId,
