@@ -1,0 +1,6 @@
+//! What each target does with its input.
+
+pub(crate) mod coordinator_messages;
+pub(crate) mod operator_messages;
+pub(crate) mod texts;
+pub(crate) mod worker_messages;
