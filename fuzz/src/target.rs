@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::cost;
 use crate::outcome::Outcome;
-use crate::targets::{coordinator_messages, operator_messages, texts, worker_messages};
+use crate::targets::{
+    certificates, coordinator_messages, operator_messages, requests, texts, worker_messages,
+};
 
 /// The most memory that any input may take, and so many times its length besides.
 const MOST_BYTES: usize = 16 << 20;
@@ -29,6 +31,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "coordinator_messages", longest: 4096, run: coordinator_messages::run },
     Target { name: "operator_messages", longest: 4096, run: operator_messages::run },
     Target { name: "texts", longest: 1024, run: texts::run },
+    Target { name: "certificates", longest: 16 << 10, run: certificates::run },
+    Target { name: "requests", longest: 2048, run: requests::run },
 ];
 
 impl Target {

@@ -45,7 +45,7 @@ fn whatever_comes_from_outside_does_no_harm() {
     assert_eq!(entries(&corpus()), names, "each target has a directory of inputs, and nothing else has");
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (seed, seconds) = (number("SEED", clock), number("QUEENS_FUZZ_SECONDS", || 60));
-    println!("SEED={seed}");
+    say(&format!("SEED={seed}"));
     let share = Duration::from_secs(seconds) / u32::try_from(TARGETS.len()).expect("few");
     let mut n_bytes = 0;
     for target in TARGETS {
@@ -88,7 +88,7 @@ fn play(target: &Target, mut inputs: Vec<Vec<u8>>, seed: u64, time: Duration) {
         }
     }
     let rate = n_fed as f64 / began.elapsed().as_secs_f64().max(1e-9);
-    println!("{}: {n_kept} inputs kept, {n_fed} made of them, {rate:.0} a second", target.name);
+    say(&format!("{}: {n_kept} inputs kept, {n_fed} made of them, {rate:.0} a second", target.name));
 }
 
 /// Feeds a target; if it fails, keeps the input and says where.
@@ -113,4 +113,9 @@ fn message(panic: &(dyn Any + Send)) -> &str {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref().copied())
         .unwrap_or("?")
+}
+
+#[expect(clippy::print_stdout, reason = "the harness shows it if the test fails")]
+fn say(text: &str) {
+    println!("{text}");
 }
