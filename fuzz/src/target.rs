@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cost;
 use crate::outcome::Outcome;
 use crate::targets::{
-    certificates, coordinator_messages, operator_messages, requests, texts, worker_messages,
+    certificates, coordinator_messages, databases, operator_messages, requests, texts, worker_messages,
 };
 
 /// The most memory that any input may take, and so many times its length besides.
@@ -33,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "texts", longest: 1024, run: texts::run },
     Target { name: "certificates", longest: 16 << 10, run: certificates::run },
     Target { name: "requests", longest: 2048, run: requests::run },
+    Target { name: "databases", longest: 512, run: databases::run },
 ];
 
 impl Target {

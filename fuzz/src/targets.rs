@@ -2,6 +2,7 @@
 
 pub(crate) mod certificates;
 pub(crate) mod coordinator_messages;
+pub(crate) mod databases;
 pub(crate) mod operator_messages;
 pub(crate) mod requests;
 mod sealing;

@@ -1,6 +1,7 @@
 //! The inputs that are kept, and others that chance makes of them.
 //!
-//! `QUEENS_FUZZ_SECONDS` says for how long inputs are made, in all; `SEED` repeats a run.
+//! `QUEENS_FUZZ_SECONDS` says for how long inputs are made, in all, `QUEENS_FUZZ_TARGET` for which target alone; `SEED`
+//! repeats a run.
 
 mod mutate;
 
@@ -46,9 +47,12 @@ fn whatever_comes_from_outside_does_no_harm() {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (seed, seconds) = (number("SEED", clock), number("QUEENS_FUZZ_SECONDS", || 60));
     say(&format!("SEED={seed}"));
-    let share = Duration::from_secs(seconds) / u32::try_from(TARGETS.len()).expect("few");
+    let chosen = env::var("QUEENS_FUZZ_TARGET").ok();
+    let is_chosen = |target: &&Target| chosen.as_ref().is_none_or(|name| name == target.name);
+    let targets: Vec<&Target> = TARGETS.iter().filter(is_chosen).collect();
+    let share = Duration::from_secs(seconds) / u32::try_from(targets.len()).expect("few");
     let mut n_bytes = 0;
-    for target in TARGETS {
+    for target in targets {
         let inputs = kept(target);
         n_bytes += inputs.iter().map(Vec::len).sum::<usize>();
         play(target, inputs, seed, share);
@@ -99,12 +103,17 @@ fn feed(target: &Target, input: &[u8]) -> Outcome {
         panic!(
             "{} fails with {}: {}; that is in '{}' ({written:?}): mend it, and keep the input in fuzz/corpus/{}",
             target.name,
-            input.escape_ascii().to_string().chars().take(500).collect::<String>(),
-            message(panic.as_ref()),
+            start(&input.escape_ascii().to_string()),
+            start(message(panic.as_ref())),
             file.display(),
             target.name,
         )
     })
+}
+
+/// As much of a text as is read.
+fn start(text: &str) -> String {
+    text.chars().take(1000).collect()
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {

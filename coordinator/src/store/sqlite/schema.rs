@@ -1,6 +1,6 @@
 //! The tables, and how a database of an older version gets them.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::fault::Fault;
 use super::migrate::{to_version_3, to_version_4, to_version_5};
@@ -34,6 +34,21 @@ fn nothing(_: &Connection) -> Result<(), Fault> {
 /// The version of the tables: how many steps have been taken.
 pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Whether there are tables and indices only. Views and triggers, which no program of ours makes, would run while
+/// somebody reads or writes: for ever, if whoever made them likes.
+pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
+    let sql = "SELECT coalesce(CAST(name AS TEXT), '') FROM sqlite_schema
+               WHERE sql NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %'
+                 AND sql NOT LIKE 'CREATE UNIQUE INDEX %' LIMIT 1";
+    match connection.query_row(sql, [], |row| row.get::<_, String>(0)).optional()? {
+        None => Ok(()),
+        Some(name) => {
+            let name = name.escape_debug();
+            Err(Fault::Damaged(format!("there is '{name}' in it, which is neither a table nor an index")))
+        }
+    }
 }
 
 /// Takes the steps that have not been taken, all or none.
