@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::targets::sealing::{pack, sealed, unpack};
 
 /// The largest board of which a plan is made: that of a large one takes longer than any input may.
-const MOST_PLANNED: u8 = 8;
+const MOST_PLANNED: u8 = 7;
 
 /// The longest file with a key.
 const LONGEST_KEY: usize = 80;
