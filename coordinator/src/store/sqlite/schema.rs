@@ -107,4 +107,19 @@ mod tests {
         assert!(migrate(&mut connection, &steps).is_err());
         assert_eq!(state(&connection), (1, 1));
     }
+
+    #[test]
+    fn what_would_run_when_somebody_reads_or_writes_is_refused() {
+        let refused = |sql: &str| {
+            let mut connection = Connection::open_in_memory().expect("memory");
+            migrate(&mut connection, STEPS).expect("all steps");
+            connection.execute_batch(sql).expect("SQL");
+            check(&connection).is_err()
+        };
+        let endless = "WITH RECURSIVE y (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM y) SELECT i FROM y";
+        assert!(refused(&format!("ALTER TABLE job RENAME TO x; CREATE VIEW job AS {endless}")));
+        assert!(refused("CREATE TRIGGER x AFTER INSERT ON record BEGIN DELETE FROM job; END"));
+        // What people add to look things up quickly.
+        assert!(!refused("CREATE INDEX x ON record (source); CREATE TABLE mine (x UNIQUE); ANALYZE"));
+    }
 }

@@ -60,7 +60,7 @@ fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> ru
     let filter = board.map_or(String::new(), |board| format!("WHERE job = {}", board.job));
     let mut statement = connection.prepare(&format!("SELECT * FROM {table} {filter}"))?;
     // The digest is the last column.
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let Some((_, columns)) = columns.split_last() else { return Ok(()) };
     let mut rows = statement.query([])?;
     let mut found: Vec<Vec<Value>> = Vec::new();
