@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use prost::Message;
 use queens_messages::{
-    Contribution, CoordinatorStatus, Event, JobStatus, Submission, VerdictStatus, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, JobState, JobStatus, Submission, VerdictStatus, WorkerStatus,
 };
 use queens_proto::convert::{InvalidMessage, verify_more};
 use queens_proto::pb;
@@ -15,11 +15,11 @@ use crate::outcome::Outcome;
 pub(crate) fn run(input: &[u8]) -> Outcome {
     let Some((kind, message)) = input.split_first() else { return Outcome::Refused };
     let is_accepted = match kind % 8 {
-        0 => settles::<pb::SubmitRequest, Submission>(message, pb::SubmitRequest::from),
-        1 => settles::<pb::Job, JobStatus>(message, pb::Job::from),
-        2 => settles::<pb::Event, Event>(message, |event| pb::Event::from(&event)),
-        3 => settles::<pb::Verdict, VerdictStatus>(message, |verdict| pb::Verdict::from(&verdict)),
-        4 => settles::<pb::Contribution, Contribution>(message, |of| pb::Contribution::from(&of)),
+        0 => is_passed_on::<_, Submission>(message, pb::SubmitRequest::from, |_| ()),
+        1 => is_passed_on::<_, JobStatus>(message, pb::Job::from, forget_seed),
+        2 => is_passed_on::<_, Event>(message, |event| pb::Event::from(&event), |_| ()),
+        3 => is_passed_on::<_, VerdictStatus>(message, |verdict| pb::Verdict::from(&verdict), |_| ()),
+        4 => is_passed_on::<_, Contribution>(message, |counted| pb::Contribution::from(&counted), |_| ()),
         5 => worker(message),
         6 => coordinator(message),
         _ => pb::VerifyMoreRequest::decode(message).is_ok_and(|asked| verify_more(&asked).is_ok()),
@@ -27,22 +27,25 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     Outcome::of(is_accepted)
 }
 
-/// What is accepted is the same when it is told and accepted again; what is not told at all is gone after the first
-/// time.
-fn settles<M, T>(input: &[u8], tell: fn(T) -> M) -> bool
+/// What is accepted is the same when it is told and accepted again, but for what is not told.
+fn is_passed_on<M, T>(input: &[u8], tell: fn(T) -> M, forget: fn(&mut T)) -> bool
 where
     M: Message + Default,
     T: TryFrom<M, Error = InvalidMessage> + Clone + Debug + PartialEq,
 {
-    let Ok(first) = M::decode(input) else { return false };
-    let Ok(first) = T::try_from(first) else { return false };
-    let pass_on = |heard: T| {
-        let bytes = tell(heard).encode_to_vec();
-        T::try_from(M::decode(&bytes[..]).expect("it was encoded")).expect("it was accepted before")
-    };
-    let second = pass_on(first);
-    assert_eq!(pass_on(second.clone()), second);
+    let Ok(Ok(mut heard)) = M::decode(input).map(T::try_from) else { return false };
+    forget(&mut heard);
+    let bytes = tell(heard.clone()).encode_to_vec();
+    let again = M::decode(&bytes[..]).expect("it was encoded");
+    assert_eq!(T::try_from(again), Ok(heard));
     true
+}
+
+/// The seed of a job is told of one that is done.
+fn forget_seed(job: &mut JobStatus) {
+    if job.state != JobState::Done {
+        job.terms.seed = 0;
+    }
 }
 
 /// The same but for speeds: what is told is their sum, which is not exact.

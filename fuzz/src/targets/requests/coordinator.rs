@@ -58,8 +58,11 @@ impl FedCoordinator {
         let client = &mut self.client;
         self.runtime.block_on(async {
             client.ready().await.expect("nobody closes the connection");
-            let response = client.send_request(request).await.ok()?;
-            Some(read(response.map(Body::new)).await)
+            match client.send_request(request).await {
+                Ok(response) => Some(read(response.map(Body::new)).await),
+                Err(error) if error.is_user() => None,
+                Err(error) => panic!("a request without an answer: {error}"),
+            }
         })
     }
 }
