@@ -19,7 +19,7 @@ pub fn of_delta(delta: &pb::Delta) -> u32 {
 /// The same over lease, job and n of a lease, over cross, first and last subproblem and image of each of its spans, and
 /// over its method unless that is the search: of which programs that know no other have to find the same.
 #[must_use]
-pub(crate) fn of_lease(lease: &pb::Lease) -> u32 {
+pub fn of_lease(lease: &pb::Lease) -> u32 {
     let spans = lease.spans.iter().flat_map(|leased| {
         let pb::Span { cross, from, to } = leased.span.unwrap_or_default();
         [cross.into(), from, to, leased.image.into()]

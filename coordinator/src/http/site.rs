@@ -1,6 +1,7 @@
 //! The port of the pages.
 
 use std::io;
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -35,6 +36,14 @@ impl Site {
         let listener = TcpListener::bind(address.as_str()).await?;
         info!(url = format!("http://{}/", listener.local_addr()?), "dashboard");
         Ok(Self { listener, hosts: Hosts::reached_at(address) })
+    }
+
+    /// What it listens on.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
     }
 
     /// Serves on so many connections until `stop` is cancelled.

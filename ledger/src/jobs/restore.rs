@@ -13,6 +13,11 @@ use crate::store::{Coverage, Phase, StoredJob};
 /// What to do about jobs that contradict themselves.
 const REPAIR: &str = "restore a backup, or keep what proves itself with 'queens-coordinator recover'";
 
+/// Work, solutions and nodes of a part stay below this on all boards, and its subproblems below that: no sum of the one
+/// and no product of both reaches 2^128.
+const MOST_WORK: u128 = 1 << 80;
+const MOST_SUBPROBLEMS: u64 = 1 << 48;
+
 /// Stored jobs that this ledger can't go on with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RestoreError {
@@ -70,6 +75,14 @@ pub enum RestoreError {
         /// The other.
         first: JobId,
     },
+    /// It has numbers that would not fit where they are added up.
+    #[error("job {job} has numbers in cross {cross} that no board comes to: {REPAIR}")]
+    Numbers {
+        /// The job.
+        job: JobId,
+        /// The cross.
+        cross: u32,
+    },
     /// A record lies outside its plan.
     #[error("job {job} has records outside cross {cross} of its plan: {REPAIR}")]
     Coverage {
@@ -99,11 +112,19 @@ pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
         if let Some(crosses) = crosses.filter(|crosses| crosses.range().end as usize > n_parts) {
             return Err(RestoreError::Crosses { job, crosses, n_parts });
         }
+        for (cross, choice) in (0..).zip(&choices) {
+            if choice.work >= MOST_WORK || choice.n_subproblems >= MOST_SUBPROBLEMS {
+                return Err(RestoreError::Numbers { job, cross });
+            }
+        }
         let mut all = vec![Coverage::default(); n_parts];
         for (cross, coverage) in coverage {
             let counted = plan.part(cross).filter(|_| crosses.is_none_or(|crosses| crosses.contains(cross)));
             let n_subproblems = counted.map_or(0, |cross| cross.choice().n_subproblems);
             let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
+            if coverage.solutions.max(coverage.nodes) >= MOST_WORK {
+                return Err(RestoreError::Numbers { job, cross });
+            }
             match all.get_mut(cross as usize) {
                 Some(slot) if end <= n_subproblems => *slot = coverage,
                 _ => return Err(RestoreError::Coverage { job, cross }),

@@ -1,10 +1,10 @@
 //! Parts of boards.
 
 use queens_ledger::SubmissionRefusal;
-use queens_ledger::store::{Coverage, Store};
+use queens_ledger::store::{Coverage, Store, StoredJob};
 use queens_ledger::{Ledger, RestoreError};
 use queens_messages::{Crosses, JobId, JobState, Submission};
-use queens_solver::{Method, parts_in_counting_order};
+use queens_solver::{Choice, Method, parts_in_counting_order};
 
 use super::world::{World, size, solutions};
 
@@ -71,4 +71,29 @@ fn records_outside_a_part_are_refused_at_start() {
     stored.jobs[0].entry.terms.crosses = Some(crosses);
     let refused = Ledger::restore(stored).err();
     assert!(matches!(refused, Some(RestoreError::Crosses { job: JobId(1), .. })), "{refused:?}");
+}
+
+/// What is added up must not wrap, whatever somebody has written who can make digests.
+#[test]
+fn numbers_that_no_board_comes_to_are_refused_at_start() {
+    let mut world = World::new();
+    let job = world.submit_on(&Submission::new(size(8), Method::Search)).expect("there is room");
+    let stored = world.store.load().expect("memory");
+    let refused = |change: &dyn Fn(&mut StoredJob)| {
+        let mut stored = stored.clone();
+        change(&mut stored.jobs[0]);
+        Ledger::restore(stored).err()
+    };
+    let choice = |stored: &mut StoredJob, change: &dyn Fn(&mut Choice)| {
+        change(&mut stored.choices.as_mut().expect("a plan")[3]);
+    };
+    let numbers = Some(RestoreError::Numbers { job, cross: 3 });
+    assert_eq!(refused(&|_| ()), None);
+    assert_eq!(refused(&|stored| choice(stored, &|choice| choice.work = u128::MAX)), numbers);
+    assert_eq!(refused(&|stored| choice(stored, &|choice| choice.n_subproblems = u64::MAX)), numbers);
+    for (solutions, nodes) in [(u128::MAX, 0), (0, 1 << 80)] {
+        let recorded = "0..1".parse().expect("ranges");
+        let coverage = Coverage { recorded, solutions, nodes };
+        assert_eq!(refused(&|stored| stored.coverage.push((3, coverage.clone()))), numbers);
+    }
 }

@@ -71,6 +71,7 @@ impl Directory {
         let mut connection =
             open_file(&self.path.join(DATABASE)).map_err(|fault| fault.of_opening(&self.path))?;
         self.check_version(&connection)?;
+        schema::check(&connection).map_err(|fault| fault.of_opening(&self.path))?;
         set_up(&mut connection).map_err(|fault| fault.of_opening(&self.path))?;
         Ok(connection)
     }
@@ -228,6 +229,7 @@ pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
             "it has schema version {version}, this program knows those up to {VERSION}"
         )));
     }
+    schema::check(&connection)?;
     Ok(connection)
 }
 

@@ -182,6 +182,7 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     if application != APPLICATION_ID {
         return Err(Fault::Version("it belongs to another program".to_owned()));
     }
+    schema::check(connection)?;
     let n_pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     match schema::version(connection)? {
         VERSION if n_pages > MOST_PAGES => Err(Fault::Damaged(format!("it has {n_pages} pages"))),

@@ -329,7 +329,9 @@ impl<'a> Salvage<'a> {
         write::apply(self.connection, &mut Known::default(), &plan)?;
         let mut n_subproblems = 0;
         for (cross, choice) in (0_u32..).zip(&choices) {
-            self.drop_overlaps(id, cross, choice.n_subproblems)?;
+            let is_counted = row.terms.crosses.is_none_or(|crosses| crosses.contains(cross));
+            let n_counted = if is_counted { choice.n_subproblems } else { 0 };
+            self.drop_overlaps(id, cross, n_counted)?;
             self.drop_unfounded(id, cross)?;
             let found = Tally::of(self.connection, id, None, cross, choice.n_subproblems)?;
             if found.n_records > 0 {
@@ -338,8 +340,7 @@ impl<'a> Salvage<'a> {
             }
             job.n_records += found.n_records;
             job.n_recorded += u128::from(found.sum.recorded.len());
-            let is_counted = row.terms.crosses.is_none_or(|crosses| crosses.contains(cross));
-            n_subproblems += u128::from(if is_counted { choice.n_subproblems } else { 0 });
+            n_subproblems += u128::from(n_counted);
         }
         job.n_subproblems = Some(n_subproblems);
         row.phase = match row.phase {

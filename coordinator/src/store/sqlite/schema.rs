@@ -1,6 +1,6 @@
 //! The tables, and how a database of an older version gets them.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::fault::Fault;
 use super::migrate::{to_version_3, to_version_4, to_version_5};
@@ -34,6 +34,21 @@ fn nothing(_: &Connection) -> Result<(), Fault> {
 /// The version of the tables: how many steps have been taken.
 pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Whether there are tables and indices only. Views and triggers, which no program of ours makes, would run while
+/// somebody reads or writes: for ever, if whoever made them likes.
+pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
+    let sql = "SELECT coalesce(CAST(name AS TEXT), '') FROM sqlite_schema
+               WHERE sql NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %'
+                 AND sql NOT LIKE 'CREATE UNIQUE INDEX %' LIMIT 1";
+    match connection.query_row(sql, [], |row| row.get::<_, String>(0)).optional()? {
+        None => Ok(()),
+        Some(name) => {
+            let name = name.escape_debug();
+            Err(Fault::Damaged(format!("there is '{name}' in it, which is neither a table nor an index")))
+        }
+    }
 }
 
 /// Takes the steps that have not been taken, all or none.
@@ -91,5 +106,20 @@ mod tests {
         migrate(&mut connection, &TWO[..1]).expect("first step");
         assert!(migrate(&mut connection, &steps).is_err());
         assert_eq!(state(&connection), (1, 1));
+    }
+
+    #[test]
+    fn what_would_run_when_somebody_reads_or_writes_is_refused() {
+        let refused = |sql: &str| {
+            let mut connection = Connection::open_in_memory().expect("memory");
+            migrate(&mut connection, STEPS).expect("all steps");
+            connection.execute_batch(sql).expect("SQL");
+            check(&connection).is_err()
+        };
+        let endless = "WITH RECURSIVE y (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM y) SELECT i FROM y";
+        assert!(refused(&format!("ALTER TABLE job RENAME TO x; CREATE VIEW job AS {endless}")));
+        assert!(refused("CREATE TRIGGER x AFTER INSERT ON record BEGIN DELETE FROM job; END"));
+        // What people add to look things up quickly.
+        assert!(!refused("CREATE INDEX x ON record (source); CREATE TABLE mine (x UNIQUE); ANALYZE"));
     }
 }

@@ -1,0 +1,117 @@
+//! Certificates, proofs and keys: files of strangers.
+
+use std::io::Cursor;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, process};
+
+use queens_certificate::{
+    Extent, Key, Options, Part, PublicKey, Refusal, Report, Sample, Stage, Wanted, check, check_proof,
+    is_proof, merge, prove,
+};
+use queens_solver::{Kernel, published};
+
+use crate::outcome::Outcome;
+use crate::targets::sealing::{pack, sealed, unpack};
+
+/// The largest board of which a plan is made: that of a large one takes longer than any input may.
+const MOST_PLANNED: u8 = 7;
+
+/// The longest file with a key.
+const LONGEST_KEY: usize = 80;
+
+/// Takes the input for a file as it is; for the text of one that is packed; and for the text of one that is packed by
+/// somebody who makes its sums, tree and signature fit.
+pub(crate) fn run(input: &[u8]) -> Outcome {
+    let mut outcome = check_file(input).or(proof(input)).or(key(input));
+    if let Ok(text) = str::from_utf8(input) {
+        outcome = outcome.or(check_file(&pack(input)));
+        for with_sums in [false, true] {
+            if let Some(file) = sealed(text, with_sums) {
+                outcome = outcome.or(check_file(&file));
+            }
+        }
+    }
+    outcome
+}
+
+/// Does all that can be done with a file.
+fn check_file(file: &[u8]) -> Outcome {
+    let wanted = Wanted { pass: 1, cross: 0, subproblem: 0 };
+    let proved = prove(Cursor::new(file), wanted);
+    let Ok(report) = checked(file, None) else { return Outcome::Refused };
+    let known = published(report.n).map(|known| known.solutions);
+    assert!(report.fundamental.is_none() || Some(report.solutions) == known, "{report:?}");
+    // Whoever counts all of it again finds the same, or that it is a lie.
+    let all = Sample { extent: Extent::Share(1.0), seed: 1 };
+    if let Ok(again) = checked(file, Some(all)) {
+        assert_eq!(again.solutions, report.solutions);
+    }
+    let (copy, _) = merged(&[file]).expect("it is one part, or more that follow each other");
+    assert_eq!(unpack(&copy), unpack(file));
+    assert!(merged(&[file, file]).is_err(), "all of it twice is merged");
+    if let Ok(text) = proved {
+        assert!(is_proof(text.as_bytes()));
+        let proved = check_proof(text.as_bytes(), &[]).expect("it is a proof of what is accepted");
+        assert_eq!((proved.counted.pass, proved.counted.span.cross()), (wanted.pass, wanted.cross));
+        assert!(report.parts.iter().any(|part| part.header == proved.header));
+    }
+    Outcome::Accepted
+}
+
+fn checked(file: &[u8], sample: Option<Sample>) -> Result<Report, Refusal> {
+    let stop = AtomicBool::new(false);
+    check(file, &Options { sample, ..options(&stop) }, &|stage| stop_at(stage, &stop))
+}
+
+fn merged(files: &[&[u8]]) -> Result<(Vec<u8>, Vec<Report>), Refusal> {
+    let stop = AtomicBool::new(false);
+    let part = |file: &&[u8]| Part { name: "a".to_owned(), file: Cursor::new(file.to_vec()) };
+    let mut out = Vec::new();
+    let parts = files.iter().map(part).collect();
+    let reports = merge(parts, &mut out, &options(&stop), &|stage| stop_at(stage, &stop))?;
+    Ok((out, reports))
+}
+
+fn options(stop: &AtomicBool) -> Options<'_> {
+    let (kernel, n_threads) = (Kernel::Portable, NonZeroUsize::MIN);
+    Options { keys: &[], sample: None, kernel, n_threads, stop }
+}
+
+/// Nobody waits for what takes long, as somebody at a terminal would not.
+fn stop_at(stage: Stage, stop: &AtomicBool) {
+    let takes_long = match stage {
+        Stage::Planning(n) => n.get() > MOST_PLANNED,
+        Stage::Turning => true,
+        Stage::Reading(_) | Stage::Recounting { .. } => false,
+    };
+    stop.fetch_or(takes_long, Ordering::Relaxed);
+}
+
+/// A proof, which nobody can change.
+fn proof(text: &[u8]) -> Outcome {
+    let Ok(proved) = check_proof(text, &[]) else { return Outcome::Refused };
+    assert!(is_proof(text));
+    check_proof(text, &[proved.header.signer]).expect("it is of this signer");
+    Outcome::Accepted
+}
+
+/// The file of a private key, and a text that should be a public one. What is no key stays what it is.
+fn key(input: &[u8]) -> Outcome {
+    static DIR: LazyLock<PathBuf> = LazyLock::new(|| {
+        let dir = std::env::temp_dir().join(format!("queens-fuzz-key-{}", process::id()));
+        fs::create_dir_all(&dir).expect("a directory");
+        dir
+    });
+    if input.len() > LONGEST_KEY {
+        return Outcome::Refused;
+    }
+    let public = str::from_utf8(input).ok().and_then(|text| text.parse::<PublicKey>().ok());
+    let file = DIR.join("signing.key");
+    fs::write(&file, input).expect("written");
+    let private = Key::of_directory(&DIR);
+    assert_eq!(fs::read(&file).expect("readable"), input);
+    Outcome::of(public.is_some() || private.is_ok())
+}

@@ -1,0 +1,121 @@
+//! What a coordinator sends to workers, and what workers make of it.
+
+use std::time::Duration;
+
+use prost::Message;
+use queens_desk::{AfterStep, Desk, Identity, WorkerSession};
+use queens_messages::{Name, ToCoordinator, ToWorker, WorkerId, plain};
+use queens_proto::checksum;
+use queens_proto::pb::{self, coordinator_message};
+use queens_solver::Count;
+
+use crate::outcome::Outcome;
+
+/// Leases that a worker begins with after each message, and chunks of each.
+const LEASES_BEGUN: usize = 2;
+const CHUNKS_COUNTED: u64 = 8;
+
+/// Takes the input for messages, each behind its length as a byte or, from 128 on, as two; each as it is, and with the
+/// checksum that it should have. What is heard is said to a worker.
+pub(crate) fn run(mut input: &[u8]) -> Outcome {
+    let mut worker = FedWorker::new();
+    let mut outcome = Outcome::Refused;
+    while !input.is_empty() {
+        let Ok(message) = pb::CoordinatorMessage::decode_length_delimited(&mut input) else { break };
+        let mut sealed = message.clone();
+        if let Some(coordinator_message::Message::Lease(lease)) = &mut sealed.message {
+            lease.checksum = checksum::of_lease(lease);
+        }
+        for message in [message, sealed] {
+            if let Some(heard) = hear(message) {
+                outcome = Outcome::Accepted;
+                worker.hear(heard);
+            }
+        }
+    }
+    worker.leave();
+    outcome
+}
+
+/// What is heard is what was said, however often it is passed on.
+fn hear(message: pb::CoordinatorMessage) -> Option<ToWorker> {
+    let heard = ToWorker::try_from(message).ok()?;
+    if let ToWorker::Notice(text) = &heard {
+        assert_eq!(plain::line(text), *text);
+    }
+    let bytes = pb::CoordinatorMessage::from(heard.clone()).encode_to_vec();
+    let again = pb::CoordinatorMessage::decode(&bytes[..]).expect("it was encoded");
+    assert_eq!(ToWorker::try_from(again), Ok(heard.clone()));
+    Some(heard)
+}
+
+/// A worker that counts at once, and whose seconds are its messages.
+struct FedWorker {
+    session: WorkerSession,
+    desk: Desk,
+    now: Duration,
+}
+
+impl FedWorker {
+    fn new() -> Self {
+        let name = || Name::of_any("one");
+        let mut session = WorkerSession::new(Identity {
+            worker: WorkerId(1),
+            name: name(),
+            build: name(),
+            kernel: name(),
+            n_threads: 1,
+            speed: 1.into(),
+            halves: None,
+            machine: 1,
+        });
+        let desk = Desk::default();
+        session.connect(Duration::ZERO, &desk);
+        Self { session, desk, now: Duration::ZERO }
+    }
+
+    fn hear(&mut self, message: ToWorker) {
+        self.session.hear(self.now, message, &mut self.desk);
+        for _ in 0..LEASES_BEGUN {
+            let Some(lease) = self.desk.next_lease() else { break };
+            for number in 0..CHUNKS_COUNTED {
+                let Some(chunk) = self.desk.begin(lease.id) else { break };
+                assert!(chunk.span.n_subproblems() > 0);
+                let count = Count { solutions: 1 << 40, nodes: number };
+                self.desk.finish(lease.id, count, Duration::from_millis(10));
+            }
+            self.desk.end(lease.id);
+        }
+        self.now += Duration::from_secs(1);
+        self.step();
+        // What it would say of itself in another session goes through as well.
+        let said = self.session.connect(self.now, &self.desk);
+        self.say(said);
+    }
+
+    /// A worker whom nobody answers goes home all the same.
+    fn leave(mut self) {
+        self.session.leave(self.now, &mut self.desk);
+        for _ in 0..30 {
+            self.now += Duration::from_secs(1);
+            if matches!(self.step(), AfterStep::Left { .. }) {
+                return;
+            }
+        }
+        panic!("it does not leave");
+    }
+
+    fn step(&mut self) -> AfterStep {
+        let step = self.session.step(self.now, &mut self.desk);
+        self.say(step.messages);
+        step.next
+    }
+
+    /// Whatever a coordinator says, the worker says what makes sense.
+    fn say(&self, messages: Vec<ToCoordinator>) {
+        for message in messages {
+            let heard = ToCoordinator::try_from(pb::WorkerMessage::from(message.clone()));
+            assert_eq!(heard, Ok(message));
+        }
+    }
+}

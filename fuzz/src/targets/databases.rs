@@ -1,0 +1,168 @@
+//! Data directories: what somebody else, or a broken disk, has left in them.
+
+mod digests;
+mod directory;
+mod edits;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use queens_coordinator::store::Archive;
+use queens_coordinator::store::sqlite::{
+    RecoverError, SqliteStore, Truth, audit_against, audit_file, recover,
+};
+use queens_ledger::Ledger;
+use queens_ledger::store::draw::Draw;
+use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
+use queens_messages::{Hello, JobId, Name, Share, Speed, WorkerId};
+use queens_solver::{BoardSize, Method, Pass, Plan, published};
+
+use self::directory::{DATABASE, Directory};
+use crate::outcome::Outcome;
+
+/// The largest board of which a plan is made: that of a large one takes longer than any input may.
+pub(super) const MOST_PLANNED: u8 = 9;
+
+/// Takes the input for changes of a directory that some program has left, and does all that can be done with it.
+pub(crate) fn run(input: &[u8]) -> Outcome {
+    let dir = Directory::new("damaged");
+    edits::make(input, &dir);
+    let before = dir.contents();
+    // Each looks for itself first, so that it has not been repaired by the one before it.
+    let is_read = audit_file(&dir.path().join(DATABASE)).map_err(|error| reason(&error)).is_ok();
+    check_unchanged(&dir, &before);
+    save(&dir, &before);
+    go_on(&dir);
+    dir.restore(&before);
+    let audits = audit_against(dir.path(), &truth).map_err(|error| reason(&error));
+    for audit in audits.iter().flatten() {
+        let total = published(audit.job.n).map(|known| known.solutions);
+        let is_whole = audit.is_complete() && audit.job.terms.crosses.is_none();
+        // What is to be counted again may be wrong yet.
+        let is_final = audit.job.terms.recount == Share::NOTHING;
+        assert!(!is_whole || !is_final || Some(audit.total) == total, "WRONG: {audit:?}");
+    }
+    Outcome::of(is_read || audits.is_ok())
+}
+
+/// Why something was refused. There is a reason, and nobody tries it again for ever.
+fn reason(error: &StoreError) {
+    assert!(!error.to_string().is_empty() && !error.may_heal(), "{error:?}");
+}
+
+/// What is true of a board, of which the plan is made once.
+fn truth(job: &JobEntry, pass: Pass) -> Option<Truth> {
+    type Plans = Mutex<Vec<((BoardSize, Method, bool), Plan)>>;
+    static PLANS: Plans = Mutex::new(Vec::new());
+    let is_second = pass == Pass::Second;
+    if job.n.get() > MOST_PLANNED || is_second && job.method != Method::Search {
+        return None;
+    }
+    let (key, never) = ((job.n, job.method, is_second), AtomicBool::new(false));
+    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    let plan = match plans.iter().find(|(known, _)| *known == key) {
+        Some((_, plan)) => plan.clone(),
+        None => {
+            let make = if is_second { Plan::second } else { Plan::new };
+            let plan = make(job.n, job.method, NonZeroUsize::MIN, &never)?;
+            plans.push((key, plan.clone()));
+            plan
+        }
+    };
+    Some(Truth { plan, total: published(job.n).map(|known| known.solutions) })
+}
+
+/// Keeps what proves itself. The damaged directory stays as it is, and what is kept proves itself again.
+fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
+    let new = Directory::new("saved");
+    match recover(dir.path(), new.path()) {
+        Ok(_) => {
+            // Whoever makes digests fit can make counts wrong, so that the total is not the published one.
+            let any_total =
+                |job: &JobEntry, pass| truth(job, pass).map(|truth| Truth { total: None, ..truth });
+            audit_against(new.path(), &any_total).unwrap_or_else(|error| panic!("what is saved: {error}"));
+        }
+        Err(RecoverError::Nothing(_) | RecoverError::Store(_)) => assert!(new.contents().is_empty()),
+        Err(RecoverError::Unwritable { reason, .. }) => assert!(!reason.is_empty()),
+        Err(error) => panic!("{error}"),
+    }
+    check_unchanged(dir, before);
+}
+
+/// The database is what it was, whatever SQLite has made of the files beside it.
+fn check_unchanged(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
+    assert!(before.get(DATABASE) == Some(&dir.read(DATABASE)), "what is only looked at was changed");
+}
+
+/// Goes on with it as a coordinator does that a worker connects to.
+fn go_on(dir: &Directory) {
+    let before = dir.contents();
+    let mut store = match SqliteStore::open(dir.path()) {
+        Ok(store) => store.with_history(),
+        Err(error) => {
+            reason(&error);
+            if matches!(error, StoreError::Version { .. }) {
+                check_unchanged(dir, &before);
+            }
+            return;
+        }
+    };
+    let past = store.history().map(|mut history| history.load());
+    assert!(past.is_some_and(|past| past.points.len() < 1 << 16 && past.events.len() < 1 << 16));
+    let stored = match store.load() {
+        Ok(stored) => stored,
+        Err(error) => return reason(&error),
+    };
+    assert_eq!(store.load().expect("it was read"), stored);
+    look_at_records(&mut store, &stored);
+    match Ledger::restore(stored) {
+        Ok(ledger) => serve(ledger),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// What people ask of records, and what is drawn of them to be counted again.
+fn look_at_records(store: &mut SqliteStore, stored: &Stored) {
+    let program = Name::of_any("0.1.0");
+    let records = store.records().expect("it has records");
+    for job in stored.jobs.iter().take(8) {
+        let id = job.entry.id;
+        _ = records.contributions(id, None).map_err(|error| reason(&error));
+        _ = records.verdicts(id, 0, 100).map_err(|error| reason(&error));
+        if job.entry.n.get() <= MOST_PLANNED {
+            _ = records.export(id, &program, &mut Vec::new()).map_err(|error| error.to_string());
+        }
+        _ = store.draw(&draw(id)).map_err(|error| reason(&error));
+    }
+}
+
+fn draw(job: JobId) -> Draw {
+    let (suspects, doubted) = Default::default();
+    Draw { job, after: None, seed: 1, share: Share::ALL, suspects, doubted }
+}
+
+/// Leases to a worker for some time.
+fn serve(mut ledger: Ledger) {
+    let name = || Name::of_any("anna");
+    let hello = Hello {
+        worker: WorkerId(1),
+        name: name(),
+        build: name(),
+        kernel: name(),
+        n_threads: 2,
+        speed: Speed::from(1_000_000),
+        decomposition: Method::Search.decomposition(),
+        halves: None,
+        machine: Some(1),
+        held: Vec::new(),
+    };
+    assert!(ledger.jobs().iter().all(|job| (0.0..=1.0).contains(&job.fraction())));
+    ledger.connect(Duration::ZERO, hello).expect("it is let in");
+    for second in 0..3 {
+        ledger.tick(Duration::from_secs(second));
+        _ = (ledger.take_effects(), ledger.jobs(), ledger.workers());
+    }
+}

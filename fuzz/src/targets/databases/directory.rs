@@ -1,0 +1,54 @@
+//! Directories that are made and removed again and again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, process};
+
+pub(super) use queens_coordinator::store::sqlite::DATABASE;
+
+/// A directory in which there is nothing at first, and which goes with this.
+pub(super) struct Directory(PathBuf);
+
+impl Directory {
+    pub(super) fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let path = place.join(format!("queens-fuzz-{}-{name}", process::id()));
+        _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).expect("a directory");
+        Self(path)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.0.join(name), bytes).expect("written");
+    }
+
+    pub(super) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.0.join(name)).unwrap_or_default()
+    }
+
+    /// All files in it.
+    pub(super) fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let entries = fs::read_dir(&self.0).expect("readable").map(|entry| entry.expect("an entry"));
+        let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
+    }
+
+    /// Puts the files back that were there.
+    pub(super) fn restore(&self, contents: &BTreeMap<String, Vec<u8>>) {
+        for name in self.contents().keys() {
+            fs::remove_file(self.0.join(name)).expect("removed");
+        }
+        contents.iter().for_each(|(name, bytes)| self.write(name, bytes));
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}

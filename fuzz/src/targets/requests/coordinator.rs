@@ -1,0 +1,128 @@
+//! A coordinator that serves pages on this thread, and a client of it.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use queens_coordinator::connections::Limits;
+use queens_coordinator::http::Site;
+use queens_coordinator::store::Archive;
+use queens_coordinator::unthreaded;
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::store::{JobEntry, Phase, Store, StoreError, Stored, Write};
+use queens_messages::JobId;
+use queens_solver::{BoardSize, Choice, Method, Plan, Span};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+/// The board of the jobs that are there.
+const N: u8 = 6;
+
+/// Files of a small coordinator.
+const FILES: u64 = 256;
+
+/// A coordinator and a connection to it.
+pub(super) struct FedCoordinator {
+    runtime: Runtime,
+    client: SendRequest<Body>,
+    n_writes: Arc<AtomicUsize>,
+}
+
+impl FedCoordinator {
+    /// Starts one that has a job by each method.
+    pub(super) fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let n_writes = Arc::new(AtomicUsize::new(0));
+        let store = Counted { store: STORE.clone(), n_writes: n_writes.clone() };
+        let client = runtime.block_on(connect(store));
+        Self { runtime, client, n_writes }
+    }
+
+    /// How much was written in all.
+    pub(super) fn n_writes(&self) -> usize {
+        self.n_writes.load(Ordering::Relaxed)
+    }
+
+    /// Asks it, and reads the answer; `None` if it can't be asked that.
+    pub(super) fn ask<T>(
+        &mut self,
+        request: Request<Body>,
+        read: impl AsyncFnOnce(Response<Body>) -> T,
+    ) -> Option<T> {
+        let client = &mut self.client;
+        self.runtime.block_on(async {
+            client.ready().await.expect("nobody closes the connection");
+            match client.send_request(request).await {
+                Ok(response) => Some(read(response.map(Body::new)).await),
+                Err(error) if error.is_user() => None,
+                Err(error) => panic!("a request without an answer: {error}"),
+            }
+        })
+    }
+}
+
+/// Serves for as long as the runtime is there.
+async fn connect(store: Counted) -> SendRequest<Body> {
+    let (handle, run) = unthreaded(Box::new(store), NonZeroUsize::MIN).expect("nothing is wrong");
+    tokio::spawn(run);
+    let site = Site::bind(&"127.0.0.1:0".parse().expect("an address")).await.expect("there is a port");
+    let address = site.local_addr().expect("it listens");
+    let limits = Limits::share(FILES, true).1;
+    tokio::spawn(site.serve(limits, handle, CancellationToken::new()));
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    // Without this, all ports would soon be taken by connections that have ended.
+    stream.set_zero_linger().expect("a setting");
+    let (client, connection) = handshake(TokioIo::new(stream)).await.expect("a connection");
+    tokio::spawn(connection);
+    client
+}
+
+/// What a coordinator begins with: a job by each method, of which the second is paused, and a blocked name.
+static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
+    let n = BoardSize::new(N).expect("a board size");
+    let mut store = MemoryStore::default();
+    for (number, method) in (1..).zip(Method::ALL) {
+        let id = JobId(number);
+        let plan = Plan::new(n, method, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it");
+        let choices: Vec<Choice> = plan.parts().iter().map(|part| *part.choice()).collect();
+        let entry = JobEntry { phase: Phase::Active, paused: number > 1, ..JobEntry::new(id, n, method, 1) };
+        store.commit(&[Write::Job(entry), Write::Plan { job: id, choices }]).expect("in memory");
+    }
+    let blocked = Write::Blocked { name: "bert".to_owned(), blocked: true, reason: String::new() };
+    store.commit(&[blocked]).expect("in memory");
+    store
+});
+
+/// A store that counts what is written.
+#[derive(Debug)]
+struct Counted {
+    store: MemoryStore,
+    n_writes: Arc<AtomicUsize>,
+}
+
+impl Archive for Counted {}
+
+impl Store for Counted {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        self.store.load()
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        self.n_writes.fetch_add(writes.len(), Ordering::Relaxed);
+        self.store.commit(writes)
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
+        self.store.find(job, span)
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        self.store.draw(draw)
+    }
+}

@@ -1,0 +1,115 @@
+//! What stands on command lines and in names: everything that is read from a text.
+
+use std::fmt::{Debug, Display};
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+
+use queens_boards::{Completion, Given, Notation, Placement, Queen, SearchEnd, completions};
+use queens_messages::{CoordinatorUrl, Crosses, JobId, ListenAddress, Name, Priority, Share, plain};
+use queens_proto::client::endpoint;
+use queens_proto::page::{JobsPage, WorkersPage};
+use queens_solver::{BoardSize, Kernel, Method};
+
+use crate::outcome::Outcome;
+
+/// The largest board that is searched for all solutions.
+const MOST_SEARCHED: u8 = 7;
+
+/// Takes the input for a text of each kind.
+pub(crate) fn run(input: &[u8]) -> Outcome {
+    let text = String::from_utf8_lossy(input);
+    shown(&text);
+    let read = [
+        given(&text),
+        placement(&text),
+        share(&text),
+        url(&text),
+        is_written_as_it_was_read::<BoardSize>(&text),
+        is_written_as_it_was_read::<Crosses>(&text),
+        is_written_as_it_was_read::<JobId>(&text),
+        is_written_as_it_was_read::<JobsPage>(&text),
+        is_written_as_it_was_read::<ListenAddress>(&text),
+        is_written_as_it_was_read::<Method>(&text),
+        is_written_as_it_was_read::<Name>(&text),
+        is_written_as_it_was_read::<Priority>(&text),
+        is_written_as_it_was_read::<WorkersPage>(&text),
+    ];
+    Outcome::of(read.contains(&true))
+}
+
+/// What is read can be written and read again, and is the same.
+fn is_written_as_it_was_read<T>(text: &str) -> bool
+where
+    T: FromStr<Err: Debug> + Display + Debug + PartialEq,
+{
+    let Ok(read) = text.parse::<T>() else { return false };
+    assert_eq!(read.to_string().parse::<T>().expect("it was written"), read);
+    true
+}
+
+/// Whatever a text is, it can be shown, and is not changed when it is shown again.
+fn shown(text: &str) {
+    for shown in [plain::line(text), plain::lines(text)] {
+        let is_seen = |c: char| c == '\n' || plain::is_plain(c);
+        assert!(shown.chars().all(is_seen), "{shown:?}");
+        assert_eq!(plain::lines(&shown), shown);
+    }
+    let name = Name::of_any(text);
+    assert!(name == *"?" || name.as_str().parse() == Ok(name.clone()), "{name:?}");
+}
+
+/// Squares of queens, and what boards with them are found to be by three searches.
+fn given(text: &str) -> bool {
+    let Ok(given) = text.parse::<Given>() else { return false };
+    assert_eq!(given.to_string().parse(), Ok(given.clone()));
+    let stop = AtomicBool::new(false);
+    for n in 0..=MOST_SEARCHED {
+        let size = BoardSize::new(n).expect("a board size");
+        let found = completions(size, &given, Kernel::Portable, NonZeroUsize::MIN, &stop);
+        let Ok(mut search) = Completion::new(n.into(), &given, None) else {
+            assert!(found.is_err(), "{given} on {n}");
+            continue;
+        };
+        let n_solutions = found.expect("they are on the board").expect("nobody stops it").solutions;
+        match search.solve(&stop) {
+            SearchEnd::Found(solution) => {
+                assert!(n_solutions > 0, "{given} on {n}: {solution}");
+                let queens: Vec<Queen> = solution.queens().collect();
+                assert!(given.queens().iter().all(|queen| queens.contains(queen)), "{given} on {n}");
+            }
+            SearchEnd::None => assert_eq!(n_solutions, 0, "{given} on {n}"),
+            SearchEnd::Stopped => panic!("nobody stops it"),
+        }
+    }
+    true
+}
+
+/// A solution, and what is written of it in those notations that can be read again.
+fn placement(text: &str) -> bool {
+    let Ok(placement) = text.parse::<Placement>() else { return false };
+    for notation in [Notation::Vector, Notation::Json] {
+        assert_eq!(placement.written(notation).to_string().parse(), Ok(placement.clone()));
+    }
+    let given: Given = placement.written(Notation::Coordinates).to_string().parse().expect("queens in peace");
+    assert_eq!(given.queens().len(), placement.columns().len());
+    _ = placement.is_fundamental();
+    true
+}
+
+/// The URL of a coordinator, and how a client takes it.
+fn url(text: &str) -> bool {
+    let Ok(url) = text.parse::<CoordinatorUrl>() else { return false };
+    assert_eq!(url.as_str().parse(), Ok(url.clone()));
+    _ = endpoint(text);
+    true
+}
+
+/// A share, which is shown with a sign that nobody has to write.
+fn share(text: &str) -> bool {
+    let Ok(share) = text.parse::<Share>() else { return false };
+    let shown = share.to_string();
+    assert_eq!(shown.trim_end_matches(" %").parse(), Ok(share));
+    assert_eq!(Share::of_ppm(share.ppm()), Ok(share));
+    true
+}

@@ -1,0 +1,46 @@
+//! What workers send to a coordinator.
+
+use prost::Message;
+use queens_messages::{Name, ToCoordinator, plain};
+use queens_proto::checksum;
+use queens_proto::pb::{self, worker_message};
+
+use crate::outcome::Outcome;
+
+/// Takes the input for a message as it is, and with the checksums that it should have.
+pub(crate) fn run(input: &[u8]) -> Outcome {
+    let Ok(message) = pb::WorkerMessage::decode(input) else { return Outcome::Refused };
+    let mut sealed = message.clone();
+    if let Some(worker_message::Message::Report(report)) = &mut sealed.message {
+        report.deltas.iter_mut().for_each(|delta| delta.checksum = checksum::of_delta(delta));
+    }
+    hear(message).or(hear(sealed))
+}
+
+/// What is heard is what was said, however often it is passed on.
+fn hear(message: pb::WorkerMessage) -> Outcome {
+    let Ok(heard) = ToCoordinator::try_from(message) else { return Outcome::Refused };
+    check(&heard);
+    let bytes = pb::WorkerMessage::from(heard.clone()).encode_to_vec();
+    let again = pb::WorkerMessage::decode(&bytes[..]).expect("it was encoded");
+    assert_eq!(ToCoordinator::try_from(again), Ok(heard));
+    Outcome::Accepted
+}
+
+/// What nobody behind the conversion checks again.
+fn check(heard: &ToCoordinator) {
+    match heard {
+        ToCoordinator::Hello(hello) => {
+            let is_name = |name: &Name| name.as_str().parse() == Ok(name.clone());
+            assert!([&hello.name, &hello.build, &hello.kernel].into_iter().all(is_name), "{hello:?}");
+        }
+        ToCoordinator::Failure(failure) => assert_eq!(plain::line(&failure.reason), failure.reason),
+        ToCoordinator::Report(report) => {
+            let fits = |count: u64| i64::try_from(count).is_ok();
+            let count_fits =
+                |delta: &queens_messages::Delta| fits(delta.count.solutions) && fits(delta.count.nodes);
+            assert!(report.deltas.iter().all(count_fits), "{report:?}");
+        }
+        ToCoordinator::Goodbye => {}
+    }
+}
