@@ -77,14 +77,13 @@ fn merged(files: &[&[u8]]) -> Result<(Vec<u8>, Vec<Report>), Refusal> {
 
 fn options(stop: &AtomicBool) -> Options<'_> {
     let (kernel, n_threads) = (Kernel::Portable, NonZeroUsize::MIN);
-    Options { keys: &[], sample: None, kernel, n_threads, stop }
+    Options { keys: &[], sample: None, long: false, kernel, n_threads, stop }
 }
 
 /// Nobody waits for what takes long, as somebody at a terminal would not.
 fn stop_at(stage: Stage, stop: &AtomicBool) {
     let takes_long = match stage {
-        Stage::Planning(n) => n.get() > MOST_PLANNED,
-        Stage::Turning => true,
+        Stage::Planning(n) | Stage::Turning(n) => n.get() > MOST_PLANNED,
         Stage::Reading(_) | Stage::Recounting { .. } => false,
     };
     stop.fetch_or(takes_long, Ordering::Relaxed);

@@ -5,16 +5,18 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::{HISTORY, SqliteStore};
-use queens_ledger::store::draw::Drawn;
+use queens_ledger::store::draw::{Draw, Drawn};
 use queens_ledger::store::{SecondCount, Source, Store, Verdict, Write};
-use queens_messages::{JobId, Name};
+use queens_messages::{JobId, Name, Share};
 use queens_solver::Count;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::digests::seal;
 use super::directory::{DATABASE, Directory};
-use super::{MOST_PLANNED, draw};
+
+/// The largest board of which a plan is made: that of a large one takes longer than any input may.
+pub(super) const MOST_PLANNED: u8 = 9;
 
 /// Databases as programs of each schema version have left them, and of this version with all that it can hold.
 static BASES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -280,4 +282,11 @@ fn all(drawn: &Drawn) -> Vec<Write> {
         Write::Verdict { job, verdict: Verdict { span, number: 0, at_ms, count, source, lost, lost_source } }
     });
     [blocked].into_iter().chain(again).chain(verdicts).collect()
+}
+
+/// All records of a job are wanted.
+pub(super) fn draw(job: JobId) -> Draw {
+    let (suspects, doubted) = Default::default();
+    let (after, first_pass) = (None, None);
+    Draw { job, after, seed: 1, share: Share::ALL, suspects, doubted, first_pass }
 }
