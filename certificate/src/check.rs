@@ -10,7 +10,7 @@ use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 use crate::header::{FORMAT, Header, MAGIC, Source};
 use crate::lines::Lines;
 use crate::options::{Options, Stage, time_to_check};
-use crate::part_check::PartCheck;
+use crate::part_check::{PartCheck, compare_symmetric};
 use crate::plans::Plans;
 use crate::refusal::Refusal;
 use crate::report::{PartReport, Report};
@@ -59,9 +59,9 @@ pub fn check(
             .checked_add(of_part)
             .ok_or_else(|| Refusal::at("totals", "the sum of the parts is over 2^128"))?;
     }
-    check_symmetric(&parts, n, options.stop, told)?;
     let fundamental =
         (crosses == (0..n_crosses)).then(|| check_whole(n, solutions, &first.header)).transpose()?;
+    check_symmetric(&parts, n, options.stop, told)?;
     let tell = |done, of| told(Stage::Recounting { done, of });
     let recount = |draw: Draw| draw.recount(&plans, (options.kernel, options.n_threads), options.stop, &tell);
     let sample = draw.map(recount).transpose()?;
@@ -115,22 +115,16 @@ fn check_symmetric(
     stop: &AtomicBool,
     told: &(dyn Fn(Stage) + Sync),
 ) -> Result<(), Refusal> {
-    let right = published(n).map(|counts| (counts.half_turn, counts.quarter_turn)).or_else(|| {
-        told(Stage::Turning(n));
-        Some((half_turn(n, stop)?, quarter_turn(n, stop)?))
-    });
+    // Where they are published, each header has been compared with them.
+    if published(n).is_some() {
+        return Ok(());
+    }
+    told(Stage::Turning(n));
+    let right = half_turn(n, stop).zip(quarter_turn(n, stop));
     let right = right.filter(|_| !stop.load(Ordering::Relaxed)).ok_or(Refusal::Interrupted)?;
     for (number, part) in (1..).zip(parts) {
-        let said = (part.header.half_turn, part.header.quarter_turn);
-        if said != right {
-            return Err(Refusal::at(
-                format!("header of part {number}"),
-                format!(
-                    "{} and {} placements are said to be unchanged by half and quarter turns: {} and {} are",
-                    said.0, said.1, right.0, right.1
-                ),
-            ));
-        }
+        compare_symmetric(&part.header, right)
+            .map_err(|what| Refusal::at(format!("header of part {number}"), what))?;
     }
     Ok(())
 }

@@ -7,6 +7,9 @@ use queens_solver::{Count, Span};
 
 use crate::fields::{Fields, shown};
 
+/// Counters of a part, at most.
+pub(crate) const MOST_COUNTERS: usize = 1 << 18;
+
 /// Who counted, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {

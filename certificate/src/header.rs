@@ -143,7 +143,9 @@ impl Header {
         let (crosses, n_crosses) = lines.line("crosses", |fields| {
             let crosses = fields.number("the first cross")?..fields.number("the cross after the last")?;
             let n_crosses = fields.number("the number of crosses")?;
-            if crosses.start > crosses.end || crosses.end > n_crosses {
+            // The smallest boards have no crosses at all.
+            let is_empty = crosses.is_empty() && n_crosses > 0;
+            if is_empty || crosses.start > crosses.end || crosses.end > n_crosses {
                 return Err(format!("{}..{} are no crosses of {n_crosses}", crosses.start, crosses.end));
             }
             Ok((crosses, n_crosses))

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use queens_messages::Name;
 use queens_solver::Count;
 
-use crate::entry::{Counted, Verdict};
+use crate::entry::{Counted, MOST_COUNTERS, Verdict};
 
-/// Verdicts on one span, at most. Each takes two names that agree, and one that is given up.
-const MOST_VERDICTS: usize = 1000;
+/// Verdicts on one span, at most: all who can have counted it but one may have lost.
+const MOST_VERDICTS: usize = MOST_COUNTERS;
 
 /// What has been said of records.
 #[derive(Debug, Default)]
@@ -36,19 +36,32 @@ struct Record {
     is_drawn: bool,
     again: Vec<(Name, Count)>,
     verdicts: Vec<Decided>,
+    /// The same, for looking them up: a span may have as many as there are names.
+    decided: BTreeSet<(Name, Numbers, Numbers)>,
+    /// Those of which the count that lost has not won since: by that count, who had it and what was agreed on.
+    standing: BTreeMap<Numbers, BTreeSet<(Name, Numbers)>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Decided {
-    agreed: Count,
-    lost: Count,
+    agreed: Numbers,
+    lost: Numbers,
     loser: Name,
+}
+
+/// The solutions and nodes of a count.
+type Numbers = (u64, u64);
+
+fn numbers(Count { solutions, nodes }: Count) -> Numbers {
+    (solutions, nodes)
 }
 
 impl Opinions {
     /// A record comes, by this name. If it was drawn, another name must have confirmed it.
     pub(crate) fn open(&mut self, counted: Counted, name: Name, is_drawn: bool) {
-        self.open = Some(Record { counted, name, is_drawn, again: Vec::new(), verdicts: Vec::new() });
+        let (again, verdicts) = (Vec::new(), Vec::new());
+        let (decided, standing) = (BTreeSet::new(), BTreeMap::new());
+        self.open = Some(Record { counted, name, is_drawn, again, verdicts, decided, standing });
     }
 
     /// Another count of it.
@@ -92,13 +105,14 @@ impl Opinions {
         if agreed == lost {
             return Err(format!("by verdict {number} about {span}, a count loses against an equal one"));
         }
-        let decided = Decided { agreed, lost, loser: loser.clone() };
+        let (agreed, lost) = (numbers(agreed), numbers(lost));
         // What lost may lose again if it has won in between.
-        let mut since = record.verdicts.iter().rev().take_while(|earlier| earlier.agreed != lost);
-        if since.any(|earlier| *earlier == decided) {
+        record.standing.remove(&agreed);
+        if !record.standing.entry(lost).or_default().insert((loser.clone(), agreed)) {
             return Err(format!("verdict {number} about {span} says what an earlier one says"));
         }
-        record.verdicts.push(decided);
+        record.decided.insert((loser.clone(), lost, agreed));
+        record.verdicts.push(Decided { agreed, lost, loser: loser.clone() });
         self.n_verdicts += 1;
         Ok(())
     }
@@ -108,8 +122,7 @@ impl Opinions {
         let Some(record) = self.open.take() else { return Ok(None) };
         let (span, count) = (record.counted.span, record.counted.count);
         for (name, other) in &record.again {
-            let lost = |it: &Decided| it.loser == *name && it.lost == *other;
-            if *other != count && !record.verdicts.iter().any(lost) {
+            if *other != count && !record.has_lost(name, numbers(*other)) {
                 return Err(format!(
                     "'{name}' counted {} solutions and {} nodes of {span}, the record has {} and {}, and no verdict \
                      says who is right",
@@ -118,16 +131,18 @@ impl Opinions {
             }
         }
         let is_confirmed = record.again.iter().any(|(_, other)| *other == count);
-        for (i, verdict) in record.verdicts.iter().enumerate() {
-            // What won may have lost later.
-            let stands = verdict.agreed == count;
-            if !stands && !record.verdicts[i + 1..].iter().any(|later| later.lost == verdict.agreed) {
+        // What won may have lost later: the last verdict against each count.
+        let last: BTreeMap<Numbers, usize> =
+            (0..).zip(&record.verdicts).map(|(i, it)| (it.lost, i)).collect();
+        for (i, verdict) in (0..).zip(record.verdicts) {
+            let stands = verdict.agreed == numbers(count);
+            if !stands && last.get(&verdict.agreed).is_none_or(|&later| later <= i) {
                 return Err(format!("verdict {i} about {span} is for another count than that of the record"));
             }
             if !is_confirmed {
                 return Err(format!("verdict {i} about {span} is for a count that one name alone has"));
             }
-            self.losers.insert(verdict.loser.clone());
+            self.losers.insert(verdict.loser);
         }
         if is_confirmed {
             self.n_confirmed += 1;
@@ -145,5 +160,12 @@ impl Opinions {
 impl Record {
     fn is_of(&self, pass: u8, span: queens_solver::Span) -> bool {
         self.counted.pass == pass && self.counted.span == span
+    }
+
+    /// Whether a verdict says that this count, by this name, is wrong.
+    fn has_lost(&self, name: &Name, count: Numbers) -> bool {
+        let from = (name.clone(), count, (0, 0));
+        let mut decided = self.decided.range(from..);
+        decided.next().is_some_and(|(loser, lost, _)| loser == name && *lost == count)
     }
 }

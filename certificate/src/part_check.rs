@@ -1,12 +1,12 @@
 //! Whether one part of a certificate holds: header, body, totals, tree and signature.
 
 use std::io::Read;
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use queens_messages::Name;
+use queens_solver::{Method, parts_in_counting_order, published};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, MOST_COUNTERS};
 use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
 use crate::lines::Lines;
 use crate::options::{Options, Stage};
@@ -16,9 +16,6 @@ use crate::refusal::Refusal;
 use crate::report::{Agreement, LoserReport, PartReport, PassReport};
 use crate::sample::Draw;
 use crate::tree::{Tree, leaf};
-
-/// Counters of a part, at most.
-const MOST_COUNTERS: usize = 1 << 18;
 
 /// So many records are read between two times that it is told.
 const TOLD_EVERY: u64 = 1 << 16;
@@ -76,47 +73,26 @@ impl PartCheck<'_> {
             return Err(at(format!("{signer} has not signed this")));
         }
         let is_known = self.options.keys.contains(&signer);
-        if !is_known && !self.options.keys.is_empty() {
-            return Err(at(format!("it is signed by {signer}, which is none of the keys that may sign it")));
-        }
         let losers = losers(&passes);
         let passes = passes.iter().zip(&kinds).map(|(pass, kind)| report(pass, *kind)).collect();
         Ok(PartReport { header, is_known, passes, agreement, losers })
     }
 
-    /// Makes the plans that a part needs, and compares it with them.
+    /// Makes the plans that a part needs. What is wrong by its header alone is refused first: plans take long.
     fn plan(&self, header: &Header, plans: &mut Plans<'_>) -> Result<Vec<Kind>, (String, Option<Refusal>)> {
-        let mut kinds: Vec<Kind> = Vec::new();
-        for Pass { method, decomposition, .. } in &header.passes {
-            if *decomposition != method.decomposition() {
-                let known = method.decomposition();
-                let what = format!(
-                    "it is cut by decomposition {decomposition} of {method}, this program knows {known}"
-                );
-                return Err((what, None));
-            }
-            let is_second = kinds.first().is_some_and(|first| first.method == *method);
-            kinds.push(Kind { method: *method, is_second });
+        let wrong = |what: String| (what, None);
+        let kinds = kinds(header).map_err(wrong)?;
+        if !self.options.keys.is_empty() && !self.options.keys.contains(&header.signer) {
+            let signer = header.signer;
+            return Err(wrong(format!(
+                "it is signed by {signer}, which is none of the keys that may sign it"
+            )));
         }
-        for (i, kind) in kinds.iter().enumerate() {
+        for kind in &kinds {
             if plans.get(*kind).is_none() {
                 (self.told)(Stage::Planning(header.n));
             }
             plans.make(*kind).map_err(|refusal| (String::new(), Some(refusal)))?;
-            let n_parts = plans.get(*kind).map_or(0, |plan| plan.parts().len());
-            if i == 0 && usize::try_from(header.n_crosses) != Ok(n_parts) {
-                let what = format!(
-                    "n = {} has {n_parts} crosses by {}, not {}",
-                    header.n, kind.method, header.n_crosses
-                );
-                return Err((what, None));
-            }
-        }
-        let Range { start, end } = header.crosses;
-        let is_whole = start == 0 && end == header.n_crosses;
-        if kinds.len() > 1 && kinds[0].method != kinds[1].method && !is_whole {
-            let what = "passes by two methods can be compared for a whole board alone".to_owned();
-            return Err((what, None));
         }
         Ok(kinds)
     }
@@ -177,6 +153,51 @@ impl PartCheck<'_> {
             .and_then(|()| passes.last_mut().map_or(Ok(()), PassCheck::end))
             .map_err(|what| Refusal::at(lines.place(), what))
     }
+}
+
+/// The plans that a part needs, if there are such for its board.
+fn kinds(header: &Header) -> Result<Vec<Kind>, String> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for Pass { method, decomposition, .. } in &header.passes {
+        if *decomposition != method.decomposition() {
+            let known = method.decomposition();
+            return Err(format!(
+                "it is cut by decomposition {decomposition} of {method}, this program knows {known}"
+            ));
+        }
+        let is_second = kinds.first().is_some_and(|first| first.method == *method);
+        if is_second && *method == Method::Halves {
+            return Err("halves have no other images to count a second pass on".to_owned());
+        }
+        kinds.push(Kind { method: *method, is_second });
+    }
+    let (n, n_crosses) = (header.n, header.n_crosses);
+    if let Some(Kind { method, .. }) = kinds.first() {
+        let n_parts = parts_in_counting_order(n, *method).len();
+        if usize::try_from(n_crosses) != Ok(n_parts) {
+            return Err(format!("n = {n} has {n_parts} crosses by {method}, not {n_crosses}"));
+        }
+    }
+    let is_whole = header.crosses == (0..n_crosses);
+    if kinds.len() > 1 && kinds[0].method != kinds[1].method && !is_whole {
+        return Err("passes by two methods can be compared for a whole board alone".to_owned());
+    }
+    if let Some(known) = published(n) {
+        compare_symmetric(header, (known.half_turn, known.quarter_turn))?;
+    }
+    Ok(kinds)
+}
+
+/// Whether a header has the symmetric placements of the board.
+pub(crate) fn compare_symmetric(header: &Header, right: (u64, u64)) -> Result<(), String> {
+    let Header { half_turn, quarter_turn, .. } = *header;
+    if (half_turn, quarter_turn) == right {
+        return Ok(());
+    }
+    Err(format!(
+        "{half_turn} and {quarter_turn} placements are said to be unchanged by half and quarter turns: {} and {} are",
+        right.0, right.1
+    ))
 }
 
 /// Ends all passes before this one.

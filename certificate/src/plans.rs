@@ -31,9 +31,6 @@ impl<'a> Plans<'a> {
     /// Makes a plan, unless it is made.
     pub(crate) fn make(&mut self, kind: Kind) -> Result<(), Refusal> {
         if self.get(kind).is_none() {
-            if kind.is_second && kind.method == Method::Halves {
-                return Err(Refusal::at("header", "halves have no other images to count a second pass on"));
-            }
             let make = if kind.is_second { Plan::second } else { Plan::new };
             let plan = make(self.n, kind.method, self.n_threads, self.stop);
             self.made.push((kind, plan.ok_or(Refusal::Interrupted)?));

@@ -205,15 +205,12 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     }
     let useful = book.workers().readiness(job.method()).useful_names();
     let can_nobody = |barred: &BTreeSet<Name>| useful.keys().all(|name| barred.contains(name));
-    let others = |names: &BTreeSet<Name>| {
-        names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
-    };
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
     if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.barred())) {
         return Some(format!(
             "a worker under another name than {}: their counts of {} all differ, and two names have to agree; look \
              whether the machines are sound, and start one whose name is another",
-            others(&case.barred()),
+            any_of(&case.barred()),
             case.span()
         ));
     }
@@ -224,12 +221,25 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
         };
         return Some(format!(
             "a worker under another name than {} that can count by {}: {why}",
-            others(barred),
+            any_of(barred),
             job.method()
         ));
     }
     job.recounts().barred().next().filter(|_| is_idle)?;
     Some("its turn: the workers that can count it again are at other jobs".to_owned())
+}
+
+/// Names that are told of many.
+const MOST_NAMED: usize = 4;
+
+/// Names in a line that somebody can read, however many they are.
+fn any_of(names: &BTreeSet<Name>) -> String {
+    let mut told: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("'{name}'")).collect();
+    if names.len() > MOST_NAMED {
+        told.truncate(MOST_NAMED - 1);
+        told.push(format!("one of {} others", names.len() - told.len()));
+    }
+    told.join(" or ")
 }
 
 /// Whether what is left of a job that nobody works on has failed on all who could count it.
@@ -245,4 +255,22 @@ fn has_failed(book: &Book, counting: &Counting) -> bool {
     // A span that may be tried has failed on two workers at most, so that this looks at three.
     let can = readiness.useful().iter().any(|&worker| failed.to_try(worker).is_some());
     !failed.are_there_to_try() || (!can && !readiness.able().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(n_names: usize, expected: &str) {
+        let names = (0..n_names).map(|number| format!("rack {number:04}").parse().expect("a name"));
+        assert_eq!(any_of(&names.collect()), expected);
+    }
+
+    #[test]
+    fn a_line_names_a_few_of_many() {
+        check(1, "'rack 0000'");
+        check(4, "'rack 0000' or 'rack 0001' or 'rack 0002' or 'rack 0003'");
+        check(1144, "'rack 0000' or 'rack 0001' or 'rack 0002' or one of 1141 others");
+    }
 }

@@ -144,7 +144,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("when the job was submitted", Methods, Leave, "has not signed this", |p| { let l = p.place("job", 0); p.add(l, 1, -1); }),
     forged("the seed of the recounts", Methods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 6, "1".repeat(32)); }),
     forged("the share of the recounts", Methods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 5, 1); }),
-    forged("the signer", Methods, Leave, "has not signed this", |p| { let l = p.place("signer", 0); p.set(l, 1, crate::draft::hex(key(9).verifying_key().as_bytes())); }),
+    forged("the signer", Methods, Leave, "has not signed this", |p| { let l = p.place("signer", 0); p.set(l, 1, crate::draft::hex(key(2).verifying_key().as_bytes())); }),
     forged("a digit of the signature", Methods, Leave, "has not signed this", |p| { let l = p.place("signature", 0); let s = p.field(l, 1).replace('7', "8"); p.set(l, 1, s); }),
     forged("the signature of another file", Methods, Leave, "has not signed this", |p| {
         let mut other = part(&[&plan(8, Method::Search)], 0..plan_len(8), key(1));
@@ -239,6 +239,8 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a second pass by halves of halves", Methods, Sign, "halves have no other images", |p| { let l = p.place("pass", 1); p.set(l, 2, "halves"); p.set(l, 3, Method::Halves.decomposition()); }),
     forged("a part said to be the whole", Images, Sum, "of pass 1 are missing", |p| { let half = 40; *p = part(&[&plan(9, Method::Search)], 0..half, key(1)); let l = p.place("crosses", 0); p.set(l, 2, plan_len(9)); }),
     forged("a part with a second pass by another method", Methods, Sign, "can be compared for a whole board alone", |p| { let l = p.place("crosses", 0); p.add(l, 2, -1); }),
+    merged("a part of no crosses", "30..30 are no crosses of", |d| { let p = &mut d.parts[0]; p.lines[2] = format!("crosses\t30\t30\t{}", plan_len(9)); leave_header(p); p.seal(); }),
+    merged("a part of no crosses between two", "30..30 are no crosses of", |d| { let mut p = d.parts[0].clone(); p.lines[2] = format!("crosses\t30\t30\t{}", plan_len(9)); leave_header(&mut p); p.seal(); d.parts.insert(1, p); }),
     forged("crosses that begin behind their end", Methods, Sign, "are no crosses of", |p| { let l = p.place("crosses", 0); p.set(l, 1, 99); }),
     forged("more than everything counted again", Methods, Sign, "of a million", |p| { let l = p.place("pass", 0); p.set(l, 5, 1_000_001); }),
     forged("another format", Methods, Sign, "it has format 2", |p| { let l = p.place("part", 0); p.set(l, 1, 2); }),
@@ -322,6 +324,13 @@ fn head(file: &[u8]) -> Vec<u8> {
     let text = unpack(file);
     let at = text.windows(8).position(|bytes| bytes == b"counter\t").expect("there are counters");
     text[..at].to_vec()
+}
+
+/// Leaves nothing of a body.
+fn leave_header(part: &mut Part) {
+    let (first, end) = (part.place("counter", 0), part.place("total", 0));
+    part.lines.drain(first..end);
+    part.sum();
 }
 
 /// A verdict's lost count becomes the one that was agreed on.

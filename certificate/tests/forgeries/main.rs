@@ -7,10 +7,10 @@ mod kinds;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs};
 
-use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, check};
+use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, Stage, check};
 use queens_solver::{Kernel, Method, published};
 
 use crate::draft::{Draft, key, part, plan, second};
@@ -42,16 +42,25 @@ fn draft(of: Of) -> Draft {
 
 /// Checks a file with a sample of everything; the keys 1 and 2 may sign it.
 fn checked(file: &[u8]) -> Result<Report, Refusal> {
-    check_unless(&AtomicBool::new(false), false, file)
+    checked_telling(file, &|_| {})
+}
+
+fn checked_telling(file: &[u8], told: &(dyn Fn(Stage) + Sync)) -> Result<Report, Refusal> {
+    check_unless(&AtomicBool::new(false), false, file, told)
 }
 
 /// The same of boards that take long, too, if asked for, and until told to stop.
-fn check_unless(stop: &AtomicBool, long: bool, file: &[u8]) -> Result<Report, Refusal> {
+fn check_unless(
+    stop: &AtomicBool,
+    long: bool,
+    file: &[u8],
+    told: &(dyn Fn(Stage) + Sync),
+) -> Result<Report, Refusal> {
     let keys = [1, 2].map(|number| draft::hex(key(number).verifying_key().as_bytes()));
     let keys = keys.map(|key| key.parse::<PublicKey>().expect("a key"));
     let sample = Some(Sample { extent: Extent::Share(1.0), seed: 1 });
     let n_threads = NonZeroUsize::MIN;
-    check(file, &Options { keys: &keys, sample, long, kernel: Kernel::best(), n_threads, stop }, &|_| {})
+    check(file, &Options { keys: &keys, sample, long, kernel: Kernel::best(), n_threads, stop }, told)
 }
 
 fn forge(forgery: &Forgery) -> Vec<u8> {
@@ -109,9 +118,9 @@ fn what_takes_core_hours_is_begun_only_if_asked_for() {
         let file = draft.pack();
         // Who has had enough before it begins is told so when it has begun.
         let enough = AtomicBool::new(true);
-        let unasked = check_unless(&enough, false, &file);
+        let unasked = check_unless(&enough, false, &file, &|_| {});
         assert_eq!(matches!(unasked, Err(Refusal::Long { .. })), is_long, "n = {n}: {unasked:?}");
-        assert!(matches!(check_unless(&enough, true, &file), Err(Refusal::Interrupted)), "n = {n}");
+        assert!(matches!(check_unless(&enough, true, &file, &|_| {}), Err(Refusal::Interrupted)), "n = {n}");
     }
 }
 
@@ -134,6 +143,65 @@ fn honest_certificates_of_small_boards_hold() {
             assert_eq!(Some(report.solutions), published(draft::size(n)).map(|known| known.solutions));
         }
     }
+}
+
+/// Planning takes minutes for large boards: what the header alone gives away costs nobody that.
+#[test]
+fn what_a_header_gives_away_is_refused_before_anything_is_planned() {
+    let changes: [fn(&mut draft::Part); 7] = [
+        |part| part.set(1, 1, 32),
+        |part| part.add(2, 3, 1),
+        |part| part.set(4, 3, 99),
+        |part| part.lines.insert(5, part.lines[4].replace("pass\t1", "pass\t2").replace("search", "halves")),
+        |part| part.lines[2] = format!("crosses\t0\t0\t{}", plan_len(9)),
+        |part| part.add(5, 1, 8),
+        |part| part.key = key(9),
+    ];
+    for (number, change) in (0..).zip(changes) {
+        let mut draft = Draft { parts: TWO_SITES.parts[..1].to_vec() };
+        change(&mut draft.parts[0]);
+        draft.parts[0].seal();
+        let is_planned = AtomicBool::new(false);
+        let refused = checked_telling(&draft.pack(), &|stage| {
+            is_planned.fetch_or(matches!(stage, Stage::Planning(_)), Ordering::Relaxed);
+        });
+        let refusal = refused.expect_err("refused").to_string();
+        assert!(!is_planned.into_inner(), "change {number}: '{refusal}' is found late");
+    }
+}
+
+/// A coordinator has no limit of the counts that differ before two agree.
+#[test]
+fn a_span_may_have_thousands_of_liars() {
+    const N_LIARS: usize = 3000;
+    let mut draft = TWO_METHODS.clone();
+    let part = &mut draft.parts[0];
+    let verdict = part.place("verdict", 0);
+    let span: Vec<&str> = part.lines[verdict].split('\t').skip(1).take(4).collect();
+    let (span, right) = (span.join("\t"), [part.number(verdict, 7), part.number(verdict, 8)]);
+    let n_counters = part.places("counter").len();
+    let (mut counters, mut again, mut verdicts) = (vec![], vec![], vec![]);
+    for liar in 0..N_LIARS {
+        let (counter, wrong) = (n_counters + liar, right[0] + 3 + i128::try_from(liar).expect("few"));
+        counters.push(format!("counter\t{counter}\tliar {liar:04}\t0.1.0\tavx2"));
+        again.push(format!("again\t{span}\t{wrong}\t{}\t1\t{counter}\t0", right[1]));
+        verdicts.push(format!(
+            "verdict\t{span}\t{}\t0\t{}\t{}\t1\t{wrong}\t{}\t{counter}",
+            liar + 1,
+            right[0],
+            right[1],
+            right[1]
+        ));
+    }
+    let after = part.place("counter", -1) + 1;
+    part.lines.splice(verdict + 1..verdict + 1, verdicts);
+    part.lines.splice(verdict..verdict, again);
+    part.lines.splice(after..after, counters);
+    part.sum();
+    part.seal();
+    let report = checked(&draft.pack()).expect("it holds");
+    assert_eq!(report.parts[0].passes[0].n_verdicts, 1 + N_LIARS as u64);
+    assert_eq!(report.parts[0].losers.len(), 1 + N_LIARS);
 }
 
 #[test]
