@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs};
 
 use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, Stage, check};
-use queens_solver::{Kernel, Method, published};
+use queens_solver::{Kernel, Method, parts_in_counting_order, published};
 
 use crate::draft::{Draft, key, part, plan, second};
 use crate::kinds::{FORGERIES, Forgery, How, Of, Then, plan_len};
@@ -114,6 +114,8 @@ fn what_takes_core_hours_is_begun_only_if_asked_for() {
         let mut draft = TWO_IMAGES.clone();
         let board = draft.parts[0].place("board", 0);
         draft.parts[0].set(board, 1, n);
+        let n_crosses = parts_in_counting_order(draft::size(n), Method::Search).len();
+        draft.parts[0].lines[2] = format!("crosses\t0\t{n_crosses}\t{n_crosses}");
         draft.parts[0].seal();
         let file = draft.pack();
         // Who has had enough before it begins is told so when it has begun.
