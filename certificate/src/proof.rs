@@ -41,6 +41,8 @@ pub struct Proved {
     pub cross: CrossSum,
     /// Who counted it, and with what.
     pub counter: Counter,
+    /// Whether the signer is one of the keys that were given.
+    pub is_known: bool,
 }
 
 /// Makes a proof of a record of a certificate. What the certificate says is not checked.
@@ -178,7 +180,8 @@ pub fn check_proof(input: impl Read, keys: &[PublicKey]) -> Result<Proved, Refus
     if !belongs || counted.counter != number || u64::from(number) != counter_index {
         return Err(Refusal::at(lines.place(), "the record is not of this cross and this counter"));
     }
-    Ok(Proved { header, counted, cross, counter })
+    let is_known = keys.contains(&signer);
+    Ok(Proved { header, counted, cross, counter, is_known })
 }
 
 /// The lines of a proof.

@@ -8,7 +8,6 @@ mod connect;
 mod counting;
 mod flags;
 mod method;
-mod new_file;
 mod present;
 mod sampling;
 mod terms;

@@ -164,6 +164,8 @@ pub struct Proof {
     n: u8,
     /// Who signed the certificate.
     signer: String,
+    /// Whether the signer is one of the keys that were given.
+    is_known: bool,
     pass: u8,
     cross: u32,
     image: u8,
@@ -180,10 +182,11 @@ impl Proof {
     /// What this proves.
     #[must_use]
     pub fn of(proved: &Proved) -> Self {
-        let Proved { header, counted, cross, counter } = proved;
+        let Proved { header, counted, cross, counter, is_known } = proved;
         Self {
             n: header.n.get(),
             signer: header.signer.to_string(),
+            is_known: *is_known,
             pass: counted.pass,
             cross: counted.span.cross(),
             image: cross.image,

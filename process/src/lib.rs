@@ -4,12 +4,14 @@ mod arguments;
 mod files;
 pub mod logs;
 pub mod metrics;
+mod new_file;
 mod output;
 mod signals;
 mod threads;
 
 pub use arguments::{arguments, wrong_usage};
 pub use files::allow_many_files;
+pub use new_file::{NewFile, NoNewFile};
 pub use output::{complain, is_screen, print, print_some, say, stdout};
 pub use signals::cancel_on_signal;
 pub use threads::{default_threads, threads};

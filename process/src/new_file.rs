@@ -1,43 +1,118 @@
 //! Files that are not there before, and whole when they are.
 
-use std::fs::Permissions;
-use std::io::ErrorKind;
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use tempfile::NamedTempFile;
+use thiserror::Error;
 
-/// A file on its way. It is gone unless it is [kept](Self::keep).
-pub(crate) struct NewFile {
-    pub(crate) file: NamedTempFile,
+/// A file on its way, under a name that nobody knows. It is gone unless it is [kept](Self::keep).
+#[derive(Debug)]
+pub struct NewFile {
+    file: NamedTempFile,
     path: PathBuf,
+}
+
+/// Why there is no new file.
+#[derive(Debug, Error)]
+pub enum NoNewFile {
+    /// There is something already.
+    #[error("'{}' is there already: nothing is overwritten", .0.display())]
+    Exists(PathBuf),
+    /// It can't be written.
+    #[error("failed to write '{}'", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 impl NewFile {
     /// Begins a file that will be at `path`, where nothing may be yet.
-    pub(crate) fn begin(path: &Path) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// If there is something, or no file can be made beside it.
+    pub fn begin(path: &Path) -> Result<Self, NoNewFile> {
         if path.symlink_metadata().is_ok() {
-            bail!("{}", is_there(path));
+            return Err(NoNewFile::Exists(path.to_owned()));
         }
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let made = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir);
-        let file = made.with_context(|| format!("failed to write to directory '{}'", dir.display()))?;
+        let made =
+            tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(parent(path));
+        // The error names the temporary file, which would only confuse.
+        let file = made.map_err(|error| unwritable(path, error.kind().into()))?;
         Ok(Self { file, path: path.to_owned() })
     }
 
+    /// What is written so far.
+    pub fn file(&mut self) -> &mut File {
+        self.file.as_file_mut()
+    }
+
     /// Gives it its name. Nothing is overwritten.
-    pub(crate) fn keep(self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If something is there by now, or it can't be written.
+    pub fn keep(self) -> Result<(), NoNewFile> {
         let Self { file, path } = self;
-        file.as_file().sync_all().with_context(|| format!("failed to write '{}'", path.display()))?;
-        match file.persist_noclobber(&path) {
-            Ok(_) => Ok(()),
-            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => bail!("{}", is_there(&path)),
-            Err(error) => Err(error.error).with_context(|| format!("failed to write '{}'", path.display())),
-        }
+        file.as_file().sync_all().map_err(|error| unwritable(&path, error))?;
+        file.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+            ErrorKind::AlreadyExists => NoNewFile::Exists(path.clone()),
+            _ => unwritable(&path, error.error),
+        })?;
+        // The new name, too, must outlive a power failure.
+        File::open(parent(&path)).and_then(|dir| dir.sync_all()).map_err(|error| unwritable(&path, error))
     }
 }
 
-fn is_there(path: &Path) -> String {
-    format!("'{}' is there already: nothing is overwritten", path.display())
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn unwritable(path: &Path, source: io::Error) -> NoNewFile {
+    NoNewFile::Unwritable { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn two_at_once_leave_one_whole_file_and_nothing_else() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("file");
+        let begin = || NewFile::begin(&path).expect("nothing is there");
+        let (mut one, mut other, dropped) = (begin(), begin(), begin());
+        one.file().write_all(b"on").expect("written");
+        other.file().write_all(b"other").expect("written");
+        one.file().write_all(b"e").expect("written");
+        drop(dropped);
+        one.keep().expect("nothing is there");
+        assert!(matches!(other.keep(), Err(NoNewFile::Exists(_))));
+        assert!(matches!(NewFile::begin(&path), Err(NoNewFile::Exists(_))));
+        assert_eq!(fs::read(&path).expect("readable"), b"one");
+        assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (path, target) = (dir.path().join("file"), dir.path().join("target"));
+        symlink(&target, &path).expect("a link");
+        assert!(matches!(NewFile::begin(&path), Err(NoNewFile::Exists(_))));
+        fs::remove_file(&path).expect("removed");
+        let file = NewFile::begin(&path).expect("nothing is there");
+        symlink(&target, &path).expect("a link");
+        assert!(matches!(file.keep(), Err(NoNewFile::Exists(_))));
+        assert!(!target.exists());
+        let error = NewFile::begin(&dir.path().join("missing/file")).expect_err("no directory").to_string();
+        assert!(error.starts_with("failed to write '"), "{error}");
+    }
 }

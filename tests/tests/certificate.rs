@@ -269,6 +269,14 @@ fn a_participant_proves_a_record_and_none_that_is_not_theirs() {
     let ((file, text), (_, other)) = (prove("17:0", "one"), prove("18:0", "other"));
     let answer = check(&file, &[]).answer();
     assert_eq!((&answer["cross"], &answer["from"], &answer["pass"]), (&17.into(), &0.into(), &1.into()));
+    assert_eq!(answer["is_known"], false);
+    let key = answer["signer"].as_str().expect("a key").to_owned();
+    assert_eq!(check(&file, &["--key", &key]).answer()["is_known"], true);
+    // A proof has no records to be counted again, and none to be proved.
+    for option in [["--share", "100"], ["--prove", "17:0"]] {
+        let said = check(&file, &option);
+        assert!(said.complaint(2).contains(&format!("{} can't be used", option[0])), "{said:?}");
+    }
     let nowhere = run(queens(["check", path(&of_16()), "--seconds", "0", "--prove", "17:1000000"]));
     assert!(nowhere.complaint(1).contains("is in no record"), "{nowhere:?}");
     let line = |text: &str, kind: &str, behind: usize| {

@@ -19,6 +19,7 @@ use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};
 use crate::present::output::{Output, json_of, print};
 use crate::present::progress::Busy;
+use crate::usage::WrongUsage;
 
 /// Check a certificate, without any network and without believing anything in it
 ///
@@ -76,10 +77,15 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
     let mut file = File::open(&args.file).with_context(|| format!("failed to open '{name}'"))?;
     if begins_proof(&mut file).with_context(|| format!("failed to read '{name}'"))? {
+        let meant = [("--share", args.share.is_some()), ("--prove", args.prove.is_some())];
+        if let Some((option, _)) = meant.iter().find(|(_, is_given)| *is_given) {
+            let what = "it is a proof of one record, of which nothing else can be counted or proved";
+            return Err(WrongUsage(format!("{option} can't be used with '{name}': {what}")).into());
+        }
         let proved = check_proof(file, &args.key).with_context(|| format!("'{name}' proves nothing"))?;
         print(&match args.output.output {
             Output::Json => json_of(&Proof::of(&proved))?,
-            Output::Text => describe_proof(&proved, args.key.len()),
+            Output::Text => describe_proof(&proved),
         })?;
         return Ok(ExitCode::SUCCESS);
     }

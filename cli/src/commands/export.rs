@@ -6,12 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use queens_messages::JobId;
-use queens_process::cancel_on_signal;
+use queens_process::{NewFile, cancel_on_signal};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::RemoteArgs;
-use crate::new_file::NewFile;
 use crate::present::output::{Output, print};
 
 /// Write a certificate of a job that is done to FILE: all its records, signed by the coordinator
@@ -43,7 +42,7 @@ pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let receive = async {
         let mut pieces = operator.export(args.job).await?;
         while let Some(piece) = pieces.next().await? {
-            file.file.write_all(&piece).with_context(|| format!("failed to write '{name}'"))?;
+            file.file().write_all(&piece).with_context(|| format!("failed to write '{name}'"))?;
             n_bytes += piece.len() as u64;
         }
         anyhow::Ok(())

@@ -7,12 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
-use queens_process::default_threads;
+use queens_process::{NewFile, default_threads};
 use queens_solver::Kernel;
 use serde_json::json;
 
 use crate::flags::OutputArgs;
-use crate::new_file::NewFile;
 use crate::present::certificate::stage;
 use crate::present::output::{Output, print};
 use crate::present::progress::Busy;
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
         n_threads: default_threads(),
         stop: &stop,
     };
-    let merged = merge(parts, out.file.as_file_mut(), &options, &|now| busy.say(stage(now)));
+    let merged = merge(parts, out.file(), &options, &|now| busy.say(stage(now)));
     drop(busy);
     let reports = merged.context("nothing is merged")?;
     out.keep()?;

@@ -22,13 +22,14 @@ pub(crate) fn stage(stage: Stage) -> String {
 }
 
 /// What a proof of one record proves, for people.
-pub(crate) fn describe_proof(proved: &Proved, keys: usize) -> String {
-    let Proved { header, counted, cross, counter } = proved;
+pub(crate) fn describe_proof(proved: &Proved) -> String {
+    let Proved { header, counted, cross, counter, is_known } = proved;
     let Counter { worker, build, kernel } = counter;
     let Count { solutions, nodes } = counted.count;
     let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
     let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
-    let vouched = if keys > 0 { "which was expected" } else { "a key that nothing here vouches for (--key)" };
+    let vouched =
+        if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
         "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel)\nis in the \
          certificate that {} signed, {vouched}",

@@ -1,18 +1,17 @@
 //! A certificate of a job that is done, also while a coordinator uses the directory.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use queens_certificate::{Header, Key, Pass, Writer};
 use queens_messages::{Crosses, JobId, Name};
+use queens_process::{NewFile, NoNewFile};
 use queens_solver::{Plan, half_turn, published, quarter_turn};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::audit::other_decomposition;
-use super::backup::{BackupError, put_in_place};
 use super::directory::{DATABASE, Directory, check_database, open_to_read};
 use super::export_body::{Body, Counters, DoneJob, Unwritten};
 use super::fault::Fault;
@@ -50,28 +49,17 @@ pub struct Exported {
 /// If the job is not done, the directory can't be read or the file can't be written; then there is none.
 pub fn export_to(dir: &Path, job: JobId, program: &Name, file: &Path) -> Result<Exported, ExportError> {
     check_database(dir)?;
-    if file.symlink_metadata().is_ok() {
-        return Err(ExportError::Exists(file.to_owned()));
+    let mut new = NewFile::begin(file).map_err(unwritten)?;
+    let exported = export(dir, job, program, BufWriter::new(new.file()))?;
+    new.keep().map_err(unwritten)?;
+    Ok(exported)
+}
+
+fn unwritten(error: NoNewFile) -> ExportError {
+    match error {
+        NoNewFile::Exists(file) => ExportError::Exists(file),
+        NoNewFile::Unwritable { source, .. } => ExportError::Unwritable(source),
     }
-    let mut unfinished = file.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let unfinished = PathBuf::from(unfinished);
-    let written = || -> Result<Exported, ExportError> {
-        let mut out = BufWriter::new(File::create(&unfinished)?);
-        let exported = export(dir, job, program, &mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        put_in_place(&unfinished, file).map_err(|error| match error {
-            BackupError::Exists(file) => ExportError::Exists(file),
-            other => ExportError::Unwritable(io::Error::other(other.to_string())),
-        })?;
-        Ok(exported)
-    };
-    let exported = written();
-    if exported.is_err() {
-        // The reason why it could not be made says more than why it can't be removed.
-        _ = fs::remove_file(&unfinished);
-    }
-    exported
 }
 
 /// Notes in the directory `dir`, which nobody may use meanwhile, that a certificate of a job is out, and of its second
