@@ -1,5 +1,6 @@
 //! Data directories: what somebody else, or a broken disk, has left in them.
 
+mod asked;
 mod digests;
 mod directory;
 mod edits;
@@ -15,16 +16,13 @@ use queens_coordinator::store::sqlite::{
     RecoverError, SqliteStore, Truth, audit_against, audit_file, recover,
 };
 use queens_ledger::Ledger;
-use queens_ledger::store::draw::Draw;
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
-use queens_messages::{Hello, JobId, Name, Share, Speed, WorkerId};
+use queens_messages::{Hello, Name, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 
+use self::asked::{MOST_PLANNED, draw};
 use self::directory::{DATABASE, Directory};
 use crate::outcome::Outcome;
-
-/// The largest board of which a plan is made: that of a large one takes longer than any input may.
-pub(super) const MOST_PLANNED: u8 = 9;
 
 /// Takes the input for changes of a directory that some program has left, and does all that can be done with it.
 pub(crate) fn run(input: &[u8]) -> Outcome {
@@ -137,11 +135,6 @@ fn look_at_records(store: &mut SqliteStore, stored: &Stored) {
         }
         _ = store.draw(&draw(id)).map_err(|error| reason(&error));
     }
-}
-
-fn draw(job: JobId) -> Draw {
-    let (suspects, doubted) = Default::default();
-    Draw { job, after: None, seed: 1, share: Share::ALL, suspects, doubted }
 }
 
 /// Leases to a worker for some time.

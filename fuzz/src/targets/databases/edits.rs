@@ -12,9 +12,9 @@ use queens_solver::Count;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
+use super::asked::{MOST_PLANNED, draw};
 use super::digests::seal;
 use super::directory::{DATABASE, Directory};
-use super::{MOST_PLANNED, draw};
 
 /// Databases as programs of each schema version have left them, and of this version with all that it can hold.
 static BASES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
