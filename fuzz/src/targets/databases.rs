@@ -1,5 +1,6 @@
 //! Data directories: what somebody else, or a broken disk, has left in them.
 
+mod asked;
 mod digests;
 mod directory;
 mod edits;
@@ -19,8 +20,8 @@ use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
 use queens_messages::{Hello, Name, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 
+use self::asked::{MOST_PLANNED, draw};
 use self::directory::{DATABASE, Directory};
-use self::edits::{MOST_PLANNED, draw};
 use crate::outcome::Outcome;
 
 /// Takes the input for changes of a directory that some program has left, and does all that can be done with it.
