@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use queens_certificate::{Agreement, Extent, Options, Refusal, Report, Sample, check};
 use queens_coordinator::store::certificate::ExportError;
-use queens_coordinator::store::sqlite::{SqliteStore, export_to, note_exported};
+use queens_coordinator::store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};
 use queens_ledger::store::{
     Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
 };
 use queens_messages::{Crosses, JobId, LeaseId, Name, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 const N: u8 = 9;
@@ -236,8 +237,63 @@ fn a_record_that_was_to_be_counted_again_and_was_not_is_noticed() {
     let mut job = Job::new(1, Method::Search);
     job.terms.recount = Share::ALL;
     let dir = dir_of(&job.writes("anna"));
-    let refusal = checked(dir.path(), 1).expect_err("nobody has counted it again").to_string();
-    assert!(refusal.contains("was drawn to be counted again"), "{refusal}");
+    refused(dir.path(), "was drawn to be counted again");
+}
+
+/// Neither an export nor an audit takes the directory for whole.
+#[track_caller]
+fn refused(dir: &Path, expected: &str) {
+    let exported = export(dir, 1).expect_err("it is not exported").to_string();
+    assert!(exported.contains(expected), "export: {exported}");
+    let audited = audit(dir).expect_err("it is not in order").to_string();
+    assert!(audited.contains(expected), "audit: {audited}");
+}
+
+#[test]
+fn rows_that_are_missing_are_noticed() {
+    let mut first = Job::new(1, Method::Search);
+    first.terms.recount = Share::ALL;
+    let second = Job::new(2, Method::Search).second_of(Method::Search);
+    let mut writes = first.writes("anna");
+    for (i, record) in records(&writes).into_iter().enumerate() {
+        let (job, right) = (first.id, record.count);
+        writes.push(Write::SecondCount { job, count: second_count(&record, right, "bert") });
+        for (number, name) in (0..3).zip(["carl", "dora", "emil"]).filter(|_| i == 0) {
+            let wrong = Count { solutions: right.solutions + 1, nodes: right.nodes };
+            writes.push(Write::SecondCount { job, count: second_count(&record, wrong, name) });
+            let verdict = Verdict { number, ..verdict(&record, wrong, name, "anna") };
+            writes.push(Write::Verdict { job, verdict });
+        }
+    }
+    writes.extend(second.writes("fred"));
+    for (sql, expected) in [
+        ("", ""),
+        ("UPDATE job SET second_of = NULL WHERE id = 2", "digest"),
+        ("DELETE FROM job WHERE id = 2", "job"),
+        ("DELETE FROM record WHERE job = 2 AND cross = 3", "without a record"),
+        ("DELETE FROM coverage_range WHERE job = 2 AND cross = 3", "coverage of job 2, cross 3"),
+        ("DELETE FROM second_count WHERE cross = 3 AND first = 0", "was drawn to be counted again"),
+        ("DELETE FROM second_count", "was drawn to be counted again"),
+        ("DELETE FROM verdict WHERE number = 1", "one is missing"),
+        ("DELETE FROM verdict WHERE number = 2", "nothing is decided"),
+        ("DELETE FROM verdict", "nothing is decided"),
+    ] {
+        let dir = dir_of(&writes);
+        if sql.is_empty() {
+            assert!(checked(dir.path(), 1).is_ok() && audit(dir.path()).is_ok());
+            continue;
+        }
+        let connection = Connection::open(dir.path().join("queens.db")).expect("opens");
+        connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql};")).expect("deletes");
+        drop(connection);
+        refused(dir.path(), expected);
+        // What is kept of it is in order, and is gone on with.
+        let new = tempfile::tempdir().expect("a temporary directory");
+        recover(dir.path(), new.path()).expect("most of it proves itself");
+        if let Err(error) = audit(new.path()) {
+            panic!("after '{sql}': {error}");
+        }
+    }
 }
 
 #[test]

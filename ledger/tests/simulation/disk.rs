@@ -9,7 +9,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
     Coverage, CoverageChange, JobEntry, Phase, Record, SecondCount, Store, Stored, Write,
 };
-use queens_messages::{JobId, Progress};
+use queens_messages::{JobId, Name, Progress};
 use queens_solver::{Plan, Span};
 
 use super::puzzle::Puzzle;
@@ -21,7 +21,9 @@ pub(crate) struct Disk {
     pub(crate) entries: BTreeMap<JobId, JobEntry>,
     crosses: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
-    /// Records that a second count has confirmed, or contradicted.
+    /// What has been said of each record, by whom.
+    said: BTreeMap<(JobId, u32, u64, u64), BTreeSet<(Name, u64, u64)>>,
+    /// Records on which two names that say nothing else have agreed, and those that were contradicted.
     verified: BTreeSet<(JobId, u32, u64, u64)>,
     disputed: BTreeSet<(JobId, u32, u64, u64)>,
     /// How many commits are to fail.
@@ -96,6 +98,7 @@ impl Disk {
             entries: BTreeMap::new(),
             crosses: BTreeMap::new(),
             progress: BTreeMap::new(),
+            said: BTreeMap::new(),
             verified: BTreeSet::new(),
             disputed: BTreeSet::new(),
             n_failures: 0,
@@ -172,7 +175,15 @@ impl Disk {
         let key = (job, span.cross(), span.from(), span.to());
         if record.count != again.count {
             self.disputed.insert(key);
-        } else if record.source.name != again.source.name {
+        }
+        let said = self.said.entry(key).or_default();
+        for (source, count) in [(&record.source, record.count), (&again.source, again.count)] {
+            said.insert((source.name.clone(), count.solutions, count.nodes));
+        }
+        let is_alone = |by: &&(Name, u64, u64)| said.iter().filter(|(name, ..)| *name == by.0).count() == 1;
+        let alone: Vec<_> =
+            said.iter().filter(is_alone).map(|(_, solutions, nodes)| (solutions, nodes)).collect();
+        if alone.iter().any(|count| alone.iter().filter(|other| *other == count).count() > 1) {
             self.verified.insert(key);
         }
     }

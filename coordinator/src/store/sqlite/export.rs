@@ -17,6 +17,7 @@ use super::export_body::{Body, Counters, DoneJob, Unwritten};
 use super::fault::Fault;
 use super::read::{self, JobColumns, integer, sql_integer};
 use super::schema::{self, VERSION};
+use super::verdicts;
 use super::write;
 use crate::store::certificate::ExportError;
 use queens_ledger::store::{Phase, StoreError, StoredJob};
@@ -107,6 +108,8 @@ pub(super) fn export(
         let reason = "a coordinator that is started on it brings it up to the present version".to_owned();
         return Err(of_dir(Fault::Version(reason)));
     }
+    // Whatever is missing of any job may be a second pass.
+    read::check_jobs(&connection).map_err(of_dir)?;
     let job = done_job(&connection, job).map_err(told)?;
     if let Some(of) = job.stored.entry.terms.second_of {
         return Err(ExportError::Second { job: job.stored.entry.id, of });
@@ -148,6 +151,7 @@ fn done_job(connection: &Connection, id: JobId) -> Result<DoneJob, Untold> {
     }
     let plan = Plan::from_choices(entry.n, entry.method, choices);
     let plan = plan.map_err(|error| Fault::Damaged(error.to_string()))?;
+    verdicts::check(connection, entry)?;
     Ok(DoneJob { stored, plan })
 }
 

@@ -11,6 +11,7 @@ use rusqlite::{Connection, Row};
 use super::digest::{Board, RECORD, SECOND_COUNT, SOURCE, Table, VERDICT};
 use super::fault::Fault;
 use super::read::{cell, integer, select, sql_integer};
+use super::tally::Tally;
 use queens_ledger::store::{Coverage, StoredJob};
 
 /// A job that is done.
@@ -111,7 +112,8 @@ impl Body<'_> {
             if crosses.is_some_and(|crosses| !crosses.contains(number)) {
                 continue;
             }
-            let Coverage { solutions, nodes, .. } = *found.map_or(&nothing, |(_, coverage)| coverage);
+            let claimed = found.map_or(&nothing, |(_, coverage)| coverage);
+            let Coverage { solutions, nodes, .. } = *claimed;
             let (choice, weight) = (planned.choice(), planned.weight());
             let sum = CrossSum {
                 pass: self.number,
@@ -123,18 +125,26 @@ impl Body<'_> {
                 nodes,
             };
             writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
-            total.n_records += self.records(writer, number)?;
+            let found = self.records(writer, number)?;
+            let place = format!("job {}, cross {number}", stored.entry.id);
+            found.compare(claimed).map_err(|reason| Fault::Damaged(format!("{place}: {reason}")))?;
+            if found.sum.recorded.len() != choice.n_subproblems {
+                return Err(
+                    Fault::Damaged(format!("{place}: the job is done, and this is not recorded")).into()
+                );
+            }
+            total.n_records += found.n_records;
             total.solutions += u128::from(weight) * solutions;
             total.nodes += nodes;
         }
         Ok(total)
     }
 
-    /// Writes the records of a cross; returns how many there are.
-    fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<u64, Unwritten> {
+    /// Writes the records of a cross; returns what they add up to.
+    fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<Tally, Unwritten> {
         let mut again = self.opinions(&SECOND_COUNT, "name", cross)?;
         let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
-        let mut n_records = 0;
+        let mut tally = Tally::default();
         let place = self.place(&RECORD, cross);
         let mut statement = select(self.connection, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first")?;
         let mut rows = statement.query((self.job()?, cross))?;
@@ -142,7 +152,10 @@ impl Body<'_> {
             RECORD.verify(row, Some(self.board()), &place)?;
             let (counted, name) = self.counted(row, cross, &place)?;
             let span = counted.span;
-            n_records += 1;
+            tally.n_records += 1;
+            tally.sum.recorded.insert(span.from()..span.to());
+            tally.sum.solutions += u128::from(counted.count.solutions);
+            tally.sum.nodes += u128::from(counted.count.nodes);
             writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
             // A second count may be of a record that has grown since, or by whose count took the record's place.
             let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
@@ -152,7 +165,7 @@ impl Body<'_> {
                 writer.entry(&opinion.entry).map_err(Unwritten::Io)?;
             }
         }
-        Ok(n_records)
+        Ok(tally)
     }
 
     /// All that a table says about records of a cross, in the order of their spans and of `order`.

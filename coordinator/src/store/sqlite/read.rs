@@ -73,17 +73,34 @@ pub(super) fn sources(connection: &Connection) -> Result<BTreeSet<i64>, Fault> {
 
 /// All jobs with all that is said of them, records left out.
 pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
+    let rows = job_rows(connection)?;
+    let ids = rows.iter().map(|job| job.row.id).collect();
+    let jobs = rows.into_iter().map(|columns| stored(connection, columns)).collect::<Result<_, _>>()?;
+    check_tables(connection, &ids)?;
+    Ok(jobs)
+}
+
+/// Whether the rows of all jobs are what was written, and no other row is left of a job that is not there.
+pub(super) fn check_jobs(connection: &Connection) -> Result<(), Fault> {
+    let ids = job_rows(connection)?.iter().map(|job| job.row.id).collect();
+    check_tables(connection, &ids)
+}
+
+fn job_rows(connection: &Connection) -> Result<Vec<JobColumns>, Fault> {
     let mut statement = select(connection, &JOB, "ORDER BY id")?;
     let mut rows = statement.query([])?;
-    let mut jobs: Vec<StoredJob> = Vec::new();
+    let mut jobs = Vec::new();
     while let Some(row) = rows.next()? {
-        jobs.push(stored(connection, job(row)?)?);
+        jobs.push(job(row)?);
     }
-    let ids = jobs.iter().map(|job| job.entry.id).collect();
+    Ok(jobs)
+}
+
+/// Whether all rows of tables are of jobs that are there.
+fn check_tables(connection: &Connection, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
-        .try_for_each(|table| check_owners(connection, table, &ids).map_err(|fault| fault.at(table)))?;
-    Ok(jobs)
+        .try_for_each(|table| check_owners(connection, table, jobs).map_err(|fault| fault.at(table)))
 }
 
 /// A job with all that is said of it, if it is there; records left out.

@@ -345,6 +345,8 @@ impl<'a> Salvage<'a> {
         job.n_subproblems = Some(n_subproblems);
         row.phase = match row.phase {
             Phase::Done if job.n_recorded < n_subproblems => Phase::Active,
+            // What confirmed it may be lost.
+            Phase::Done if verdicts::check_settled(self.connection, &row).is_err() => Phase::Active,
             Phase::Planning => Phase::Active,
             phase => phase,
         };

@@ -1,17 +1,19 @@
 //! Whether records, second counts of them and verdicts go together.
 
+use queens_ledger::store::draw::is_drawn;
 use queens_ledger::store::{JobEntry, Phase};
+use queens_messages::Share;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::fault::Fault;
-use super::read::sql_integer;
+use super::read::{integer, sql_integer};
 
 /// The last verdict on each span, `v`, with its record, `r`, if that is there.
 const LAST: &str = "FROM verdict v LEFT JOIN record r USING (job, cross, first) WHERE v.job = ?1 AND v.number = \
                     (SELECT max(number) FROM verdict w WHERE w.job = v.job AND w.cross = v.cross AND w.first = v.first)";
 
-/// A verdict stands if its span is a record's, and the record is what was decided last; nothing was counted again of
-/// what is not recorded; and of a job that is done, and was not exported before, no difference is left undecided.
+/// A verdict stands if its span is a record's, and the record is what was decided last; those of a span are numbered
+/// without gaps; nothing was counted again of what is not recorded; and a job that is done is settled.
 pub(super) fn check(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
     let id = job.id;
     let last = [
@@ -28,7 +30,18 @@ pub(super) fn check(connection: &Connection, job: &JobEntry) -> Result<(), Fault
     let sql = "SELECT s.cross, s.first, s.until FROM second_count s LEFT JOIN record r USING (job, cross, first) \
                WHERE s.job = ?1 AND (r.until IS NULL OR r.until < s.until) LIMIT 1";
     refuse(connection, id.0, sql, |span| format!("second count of job {id}, {span}: no record has it"))?;
-    if job.phase != Phase::Done || job.terms.exported_ms.is_some() {
+    let sql = "SELECT cross, first, max(until) FROM verdict WHERE job = ?1 GROUP BY cross, first HAVING max(number) <> \
+               count(*) - 1 LIMIT 1";
+    refuse(connection, id.0, sql, |span| format!("verdicts of job {id}, {span}: one is missing"))?;
+    if job.phase == Phase::Done { check_settled(connection, job) } else { Ok(()) }
+}
+
+/// Whether nothing is left to be counted again of a job: another name has confirmed what was drawn, and, if it was not
+/// exported before, no difference is undecided.
+pub(super) fn check_settled(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
+    check_drawn(connection, job)?;
+    let id = job.id;
+    if job.terms.exported_ms.is_some() {
         return Ok(());
     }
     let sql = "SELECT s.cross, s.first, s.until FROM second_count s JOIN record r USING (job, cross, first, until) \
@@ -39,6 +52,31 @@ pub(super) fn check(connection: &Connection, job: &JobEntry) -> Result<(), Fault
     refuse(connection, id.0, sql, |span| {
         format!("job {id} is done, but of {span} there are different counts, and nothing is decided")
     })
+}
+
+/// Whether another name has confirmed each record that was drawn.
+fn check_drawn(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
+    let (id, seed, share) = (job.id, job.terms.seed, job.terms.recount);
+    if share == Share::NOTHING {
+        return Ok(());
+    }
+    let sql = "SELECT r.cross, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
+               EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.cross = r.cross AND s.first = r.first AND \
+               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.name <> w.worker)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([sql_integer("job", id.0)?])?;
+    while let Some(row) = rows.next()? {
+        let place = format_args!("record of job {id}");
+        let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+        if is_drawn(seed, share, id, cross, first) {
+            let until: u64 = integer(row, "until", &place)?;
+            return Err(Fault::Damaged(format!(
+                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and no other name \
+                 has confirmed it"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Finds fault with the first span that a query finds.
@@ -59,8 +97,12 @@ fn refuse(
     }
 }
 
-/// Removes records of a cross that are not what was decided last about their spans: they are older than that.
+/// Removes records of a cross that are not what was decided last about their spans: they are older than that. Verdicts
+/// behind one that is lost are removed before.
 pub(super) fn drop_losers(connection: &Connection, job: i64, cross: u32) -> Result<(), Fault> {
+    let sql = "DELETE FROM verdict AS v WHERE job = ?1 AND cross = ?2 AND number > (SELECT count(*) FROM verdict w WHERE \
+               w.job = v.job AND w.cross = v.cross AND w.first = v.first AND w.number < v.number)";
+    connection.prepare_cached(sql)?.execute((job, cross))?;
     let sql = format!(
         "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first IN (SELECT v.first {LAST} AND v.cross = ?2 AND \
          (r.solutions <> v.solutions OR r.nodes <> v.nodes))"
