@@ -22,10 +22,10 @@ pub(crate) struct Disk {
     crosses: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
     /// What has been said of each record, by whom.
-    said: BTreeMap<(JobId, u32, u64, u64), BTreeSet<(Name, u64, u64)>>,
+    said: BTreeMap<Key, BTreeSet<Said>>,
     /// Records on which two names that say nothing else have agreed, and those that were contradicted.
-    verified: BTreeSet<(JobId, u32, u64, u64)>,
-    disputed: BTreeSet<(JobId, u32, u64, u64)>,
+    verified: BTreeSet<Key>,
+    disputed: BTreeSet<Key>,
     /// How many commits are to fail.
     pub(crate) n_failures: u64,
     /// Whether those that fail are durable all the same.
@@ -77,6 +77,12 @@ struct Cross {
     records: BTreeMap<u64, Record>,
     coverage: Coverage,
 }
+
+/// A job and a span: its cross, its first subproblem and the one after its last.
+type Key = (JobId, u32, u64, u64);
+
+/// A name, and the solutions and nodes that it counted.
+type Said = (Name, u64, u64);
 
 /// How many records second counts agreed with, and how many they contradicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,9 +167,8 @@ impl Disk {
 
     /// How many records of a job second counts agreed with, and how many they contradicted.
     pub(crate) fn compared(&self, job: JobId) -> Compared {
-        let of = |spans: &BTreeSet<(JobId, u32, u64, u64)>| {
-            spans.range((job, 0, 0, 0)..(JobId(job.0 + 1), 0, 0, 0)).count() as u64
-        };
+        let of =
+            |spans: &BTreeSet<Key>| spans.range((job, 0, 0, 0)..(JobId(job.0 + 1), 0, 0, 0)).count() as u64;
         Compared { n_verified: of(&self.verified), n_disputed: of(&self.disputed) }
     }
 
@@ -180,7 +185,7 @@ impl Disk {
         for (source, count) in [(&record.source, record.count), (&again.source, again.count)] {
             said.insert((source.name.clone(), count.solutions, count.nodes));
         }
-        let is_alone = |by: &&(Name, u64, u64)| said.iter().filter(|(name, ..)| *name == by.0).count() == 1;
+        let is_alone = |by: &&Said| said.iter().filter(|(name, ..)| *name == by.0).count() == 1;
         let alone: Vec<_> =
             said.iter().filter(is_alone).map(|(_, solutions, nodes)| (solutions, nodes)).collect();
         if alone.iter().any(|count| alone.iter().filter(|other| *other == count).count() > 1) {
