@@ -316,13 +316,14 @@ impl World {
         self.natures.iter().filter_map(is_liar).collect()
     }
 
-    /// Whether two names tell the same lies.
+    /// Whether two names tell the same lies, or may by chance, because the same bits flip.
     pub(crate) fn has_colluders(&self) -> bool {
         let lies = self.natures.values().filter_map(|nature| match nature {
-            Nature::Liar { seed, .. } => Some(*seed),
-            _ => None,
+            Nature::Honest => None,
+            Nature::Liar { seed, .. } => Some((*seed, 0)),
+            Nature::Flaky { bit, .. } => Some((0, *bit)),
         });
-        let lies: Vec<u64> = lies.collect();
+        let lies: Vec<(u64, u32)> = lies.collect();
         lies.iter().collect::<BTreeSet<_>>().len() < lies.len()
     }
 
