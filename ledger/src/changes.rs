@@ -23,7 +23,8 @@ pub(crate) struct Changes {
     coverage: BTreeSet<(JobId, u32)>,
     second_counts: BTreeMap<(JobId, u32, u64, Name), SecondCount>,
     verdicts: Vec<(JobId, Verdict)>,
-    comparisons: Vec<Comparison>,
+    /// By their jobs and spans, as cross, first subproblem and end.
+    comparisons: BTreeMap<(JobId, u32, u64, u64), Vec<Comparison>>,
     draws: Vec<Draw>,
     messages: Vec<(WorkerId, ToWorker)>,
     plans: Vec<WantedPlan>,
@@ -77,9 +78,18 @@ impl Changes {
         self.draws.push(draw);
     }
 
-    /// A span was counted again by accident.
+    /// A span was counted again by accident. Of what one name says of it at a time, two different counts show all that
+    /// more could: that it contradicts itself.
     pub(crate) fn compare(&mut self, comparison: Comparison) {
-        self.comparisons.push(comparison);
+        let Comparison { job, second, may_confirm } = &comparison;
+        let span = second.span;
+        let of_span = self.comparisons.entry((*job, span.cross(), span.from(), span.to())).or_default();
+        let mut own = of_span.iter().filter(|other| other.second.source.name == second.source.name);
+        let is_said =
+            |other: &Comparison| (other.second.count, other.may_confirm) == (second.count, *may_confirm);
+        if own.clone().count() < 2 && !own.any(is_said) {
+            of_span.push(comparison);
+        }
     }
 
     /// A worker is to be told something.
@@ -132,7 +142,16 @@ impl Changes {
         let again = changes.second_counts.into_iter();
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
         writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
-        let Self { comparisons, mut draws, messages, plans, losses, findings, .. } = changes;
+        let Self { comparisons: of_spans, mut draws, messages, plans, losses, findings, .. } = changes;
+        // One of each span: what comes of it has to be written before the next can be held against the span's counts.
+        let mut comparisons = Vec::new();
+        for (key, of_span) in of_spans {
+            let mut of_span = of_span.into_iter();
+            comparisons.extend(of_span.next());
+            if of_span.len() > 0 {
+                self.comparisons.insert(key, of_span.collect());
+            }
+        }
         if !comparisons.is_empty() {
             // What comes of these is not written yet: records would be drawn that they confirm. The next tick asks again.
             draws.clear();

@@ -151,7 +151,7 @@ pub struct JobEntry {
     pub finished_ms: Option<u64>,
     /// For how long it has been counted, restarts left out.
     pub active: Duration,
-    /// Recorded spans that a second count has confirmed.
+    /// Recorded spans on one of whose counts two names agree.
     pub n_verified: u64,
     /// Recorded spans that a second count has contradicted.
     pub n_disputed: u64,

@@ -104,7 +104,8 @@ impl Board {
                 let drawn = store.draw(draw).map_err(later)?;
                 ledger.drawn(draw, drawn);
             }
-            if status.state == JobState::Done || status.fraction() >= share {
+            // What is all recorded is done when the records were looked through, if they have to be.
+            if status.state == JobState::Done || share < 1.0 && status.fraction() >= share {
                 return Ok(status);
             }
             for WantedPlan { job, .. } in effects.plans {

@@ -109,7 +109,7 @@ fn attempt(base: &Base, damaged: &Files) -> (Ending, bool) {
         }
         Ok(job) => {
             let solutions = published(base.board.n).map(|published| published.solutions);
-            assert_eq!(job.state, JobState::Done);
+            assert_eq!(job.state, JobState::Done, "{job:?}");
             assert_eq!(Some(job.progress.solutions), solutions, "WRONG: {job:?}");
             if check(&base.board, dir.path()).is_some() { Ending::Right } else { Ending::RightButRefused }
         }

@@ -121,11 +121,9 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
         dispute(book, *id, second, &recorded);
     }
     recorded.again.push(second.clone());
-    let is_first = !was_confirmed && is_confirmed(&recorded);
+    let is_confirmed = is_confirmed(&recorded);
     book.change_job(*id, |job| {
-        if is_first {
-            job.note_verified();
-        }
+        job.note_verified(was_confirmed, is_confirmed);
         if !agrees && !was_disputed {
             job.note_disputed();
         }
@@ -183,13 +181,11 @@ fn add(book: &mut Book, id: JobId, key: Key, second: SecondCount) {
         let is_now = |recounts: &Recounts| recounts.get(key).is_some_and(|it| is_confirmed(it.recorded()));
         let was_confirmed = is_now(recounts);
         let is_new_dispute = recounts.add(key, second);
-        let is_first = !was_confirmed && is_now(recounts);
+        let is_confirmed = is_now(recounts);
         if is_new_dispute {
             job.note_disputed();
         }
-        if is_first {
-            job.note_verified();
-        }
+        job.note_verified(was_confirmed, is_confirmed);
     });
     book.changes().change_entry(id);
     settle(book, id, key);

@@ -207,9 +207,14 @@ impl Job {
         self.entry.priority = priority;
     }
 
-    /// Two names agree on a span.
-    pub(crate) fn note_verified(&mut self) {
-        self.entry.n_verified = self.entry.n_verified.saturating_add(1);
+    /// Whether two names agreed on a span and whether they do now: one that comes to contradict itself speaks for nothing.
+    pub(crate) fn note_verified(&mut self, before: bool, now: bool) {
+        let verified = &mut self.entry.n_verified;
+        *verified = match (before, now) {
+            (false, true) => verified.saturating_add(1),
+            (true, false) => verified.saturating_sub(1),
+            _ => *verified,
+        };
     }
 
     /// There are different counts of a span.

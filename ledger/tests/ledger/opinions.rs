@@ -107,6 +107,26 @@ fn a_name_that_contradicts_itself_speaks_for_nothing() {
     }
 }
 
+/// What was confirmed by a name that contradicts itself later is not confirmed, until another confirms it.
+#[test]
+fn each_span_on_which_two_names_agree_is_counted_once() {
+    let mut world = World::new();
+    let job = world.submit_verified(6, 100);
+    let mut late = begin_and_vanish(&mut world, "anna", Some(1), ("anna", Count::default()));
+    world.connect(3, "bert");
+    world.finish();
+    check_done_right(&world, job);
+    let n_records = world.store.records(job).count() as u64;
+    assert_eq!(world.job(job).n_verified, n_records);
+    late.count.solutions += 1;
+    come_back(&mut world, "anna", Some(1), late);
+    assert_eq!(world.job(job).n_verified, n_records - 1);
+    world.connect(4, "carol");
+    world.finish();
+    check_done_right(&world, job);
+    assert_eq!(world.job(job).n_verified, n_records);
+}
+
 #[test]
 fn a_job_that_is_exported_is_open_again_when_it_is_contradicted() {
     let mut world = World::new();

@@ -202,18 +202,22 @@ impl Witness {
         }
     }
 
-    /// All that was repeated since the last call is to be compared.
+    /// All that was repeated is to be compared: what is the same once, and of each span one at a time.
     pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
-        let mut repeated = std::mem::take(&mut self.repeated);
+        let repeated = &mut self.repeated;
         for Comparison { job, second, may_confirm } in comparisons {
             let of = |it: &(JobId, Span, Count, Name)| {
                 (it.0, it.1, it.2, &it.3) == (*job, second.span, second.count, &second.source.name)
             };
             assert!(*may_confirm, "all workers may: {second:?}");
             // A record that was settled while it was counted again is compared too.
-            repeated.iter().position(of).map(|at| repeated.remove(at));
+            repeated.retain(|it| !of(it));
         }
-        assert!(repeated.is_empty(), "not compared: {repeated:?}");
+        let is_compared =
+            |job: JobId, span: Span| comparisons.iter().any(|it| (it.job, it.second.span) == (job, span));
+        for (job, span, count, name) in repeated {
+            assert!(is_compared(*job, *span), "not compared: {span} of job {job}, {count:?} by {name}");
+        }
     }
 
     /// A worker says hello: what it held before is its own no more, and what it says it holds is, until it is told

@@ -19,8 +19,9 @@ use super::witness::Witness;
 use super::worker::Worker;
 
 /// Without further faults, a history must end within this time and these steps; far fewer do for nearly all, but a
-/// worker that was made slow several times over may sit on its last subproblem for long.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// worker that was made slow several times over may sit on its last subproblem for long, or has to count all that the
+/// only other name has counted.
+const PATIENCE: Duration = Duration::from_secs(6 * 3600);
 const MOST_STEPS: u64 = 200_000;
 
 /// How long things go on after the last job, so that what is late arrives.

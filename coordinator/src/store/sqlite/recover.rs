@@ -200,7 +200,7 @@ impl<'a> Salvage<'a> {
         }
         for (version, table) in [(5, &JOB), (4, &JOB_4), (3, &JOB_3)] {
             if is_proved(table, None, values)
-                && let Some(Value::Integer(id)) = values.first()
+                && let Some(Value::Integer(id @ 0..)) = values.first()
                 && self.versions.get(id).is_none_or(|known| *known <= version)
             {
                 self.versions.insert(*id, version);
@@ -233,7 +233,8 @@ impl<'a> Salvage<'a> {
     }
 
     fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), rusqlite::Error> {
-        let Some(Value::Integer(job)) = values.first() else { return Ok(()) };
+        // No job has a number below that: whoever makes digests fit has written it.
+        let Some(Value::Integer(job @ 0..)) = values.first() else { return Ok(()) };
         let tables = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
         for table in tables.into_iter().filter(|table| table.columns.len() + 1 == values.len()) {
             // Of a job whose row is lost, the board is the one that makes the digest right. Of a second pass nobody knows
@@ -365,7 +366,8 @@ impl<'a> Salvage<'a> {
 
     /// Whether there are rows of the job besides its own.
     fn has_parts(&self, job: JobId) -> Result<bool, Fault> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM plan_cross WHERE job = ?1) OR EXISTS (SELECT 1 FROM record WHERE job = ?1)";
+        let sql = "SELECT EXISTS (SELECT job FROM plan_cross WHERE job = ?1 UNION ALL SELECT job FROM record WHERE job = ?1
+                   UNION ALL SELECT job FROM second_count WHERE job = ?1 UNION ALL SELECT job FROM verdict WHERE job = ?1)";
         Ok(self.connection.query_row(sql, [sql_integer("job", job.0)?], |row| row.get(0))?)
     }
 
@@ -384,7 +386,7 @@ impl<'a> Salvage<'a> {
         }
         let n_crosses = sql_integer("number of crosses", choices.len())?;
         for table in [&RECORD, &SECOND_COUNT, &VERDICT] {
-            let sql = format!("DELETE FROM {} WHERE job = ?1 AND cross >= ?2", table.name);
+            let sql = format!("DELETE FROM {} WHERE job = ?1 AND (cross < 0 OR cross >= ?2)", table.name);
             self.connection.execute(&sql, (job, n_crosses))?;
         }
         self.connection.execute("DELETE FROM plan_cross WHERE job = ?1", [job])?;

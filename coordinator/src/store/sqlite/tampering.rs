@@ -2,8 +2,9 @@
 //! besides.
 
 use queens_messages::JobId;
-use queens_solver::DECOMPOSITION_VERSION;
-use rusqlite::Connection;
+use queens_solver::{DECOMPOSITION_VERSION, Method};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row};
 
 use super::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
@@ -12,7 +13,7 @@ use super::digest::{
 use super::directory::DATABASE;
 use super::migrate::seal;
 use super::tests::{audit_sample, count_eight, sample};
-use super::{SqliteStore, audit, read};
+use super::{SqliteStore, audit, read, recover};
 use queens_ledger::store::{Store, StoreError};
 
 /// What the directory says after `sql` was done to it, to a coordinator and to an audit; if `sealed`, by somebody who
@@ -317,4 +318,30 @@ fn an_audit_knows_the_plans_and_totals_of_boards() {
          UPDATE coverage SET solutions = solutions + 1 WHERE cross = 0",
         "but 92 are published for n = 8",
     );
+}
+
+/// Of rows whose numbers are below zero nothing is kept, though their digests fit.
+#[test]
+fn records_of_no_job_and_of_no_cross_are_not_recovered() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    count_eight(dir.path(), 0);
+    let sound = audit(dir.path()).expect("nothing contradicts");
+    let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
+    let unchecked = "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF";
+    connection.execute_batch(unchecked).expect("settings");
+    let all_columns = |row: &Row<'_>| (0..RECORD.columns.len()).map(|i| row.get(i)).collect();
+    let row: Vec<Value> = connection.query_row("SELECT * FROM record", [], all_columns).expect("a record");
+    let method = Method::Search;
+    let board = Board { n: 8, method, decomposition: method.decomposition(), is_second: false };
+    for number in [0, 1] {
+        let mut row = row.clone();
+        row[number] = Value::Integer(-1);
+        RECORD.put(&connection, Some(board), &row).expect("writes");
+    }
+    drop(connection);
+    let new = tempfile::tempdir().expect("a temporary directory");
+    let recovered = recover(dir.path(), new.path()).expect("the job proves itself");
+    assert_eq!(recovered.jobs.len(), 1);
+    let audits = audit(new.path()).expect("nothing contradicts");
+    assert_eq!((audits[0].total, audits[0].n_records), (sound[0].total, sound[0].n_records));
 }
