@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 use queens_process::VERSION;
 
 use crate::commands::animate::AnimateArgs;
+use crate::commands::audit::AuditArgs;
 use crate::commands::bench::BenchArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::count::CountArgs;
@@ -84,6 +85,9 @@ pub(crate) enum Command {
 
     /// List a coordinator's workers, or drain or block some
     Workers(Box<WorkersArgs>),
+
+    /// Say who has decided what, and who tried to get in: the latest first, for operators
+    Audit(AuditArgs),
 
     Export(ExportArgs),
 

@@ -1,6 +1,7 @@
 //! The commands, a file for each: its arguments, and what it does.
 
 pub(crate) mod animate;
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod check;

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use queens_messages::JobId;
-use queens_proto::client::{ClientError, Operator, endpoint};
+use queens_process::CredentialsArgs;
+use queens_proto::client::{Operator, Route, endpoint};
 use queens_solver::{BoardSize, Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
@@ -41,6 +42,9 @@ pub(crate) struct CoordinatorArgs {
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
           default_value = "http://127.0.0.1:50051")]
     coordinator: Endpoint,
+
+    #[command(flatten)]
+    credentials: CredentialsArgs,
 }
 
 impl CoordinatorArgs {
@@ -48,8 +52,9 @@ impl CoordinatorArgs {
         self.coordinator.uri().to_string()
     }
 
-    pub(crate) async fn connect(&self) -> Result<Operator, ClientError> {
-        Operator::connect(&self.coordinator).await
+    pub(crate) async fn connect(&self) -> anyhow::Result<Operator> {
+        let route = Route::new(self.coordinator.clone(), &self.credentials.credentials()?)?;
+        Ok(Operator::connect(&route).await?)
     }
 }
 
@@ -67,7 +72,7 @@ impl RemoteArgs {
         self.output.output
     }
 
-    pub(crate) async fn connect(&self) -> Result<Operator, ClientError> {
+    pub(crate) async fn connect(&self) -> anyhow::Result<Operator> {
         self.coordinator.connect().await
     }
 }

@@ -64,6 +64,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::VerifyMore(args) => commands::verify_more::run(&args).await,
             Command::Cancel(args) => commands::cancel::run(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await,
+            Command::Audit(args) => commands::audit::run(&args).await,
             Command::Export(args) => commands::export::run(&args).await,
             Command::Merge(args) => commands::merge::run(&args),
             Command::Check(args) => commands::check::run(&args),

@@ -4,15 +4,18 @@
 //! A connection is *at work* while an answer on it goes on: a session that has begun with a Hello, a watched job, a
 //! page that is told news. All others *wait*, whatever half of a request has come. Whoever waits is closed after some
 //! time, and earlier if others need the place; whoever is at work stays until it ends by itself, or does not read.
-//! Both servers take their connections from a [`Port`] and pass their requests through `attend`.
+//! Both servers take their connections from a [`Port`] and pass their requests through `attend`. A port with TLS hands
+//! out none that is not encrypted: handshakes go on beside each other, have a line of their own, and little time.
 
 mod attend;
 mod caller;
 mod connection;
 mod port;
 mod register;
+mod stream;
 
 pub(crate) use self::attend::{NotYetAtWork, REQUEST, TooLate, Visit, attend};
 pub use self::caller::Caller;
 pub use self::connection::Connection;
 pub use self::port::{Limits, Port};
+pub(crate) use self::register::neighbourhood;

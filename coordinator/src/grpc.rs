@@ -1,5 +1,6 @@
 //! The coordinator's gRPC services: sessions of workers, and what operators ask for.
 
+mod gate;
 mod jobs;
 mod lists;
 mod refusal;
@@ -8,4 +9,4 @@ mod session;
 mod told;
 mod watch;
 
-pub use server::serve;
+pub use server::{serve, serve_invited};

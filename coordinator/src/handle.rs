@@ -14,6 +14,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::access::decides;
 use crate::command::Command;
 use crate::contributions::{Contributions, Untold};
 use crate::exports::{Exports, NoExport, Pieces};
@@ -53,6 +54,7 @@ impl Handle {
     /// If the coordinator has stopped; inside, if the job is refused.
     pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, SubmissionRefusal>, Stopped> {
         let (reply, answer) = oneshot::channel();
+        decides(|| format!("submit n = {} by {}, priority {}", asked.n, asked.method, asked.priority));
         self.send(Command::Submit { asked, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }
@@ -63,6 +65,12 @@ impl Handle {
     /// If the coordinator has stopped; inside, if there is no such job or it is over.
     pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<Result<(), JobRefusal>, Stopped> {
         let (reply, answer) = oneshot::channel();
+        decides(|| match change {
+            JobChange::Pause => format!("pause job {job}"),
+            JobChange::Resume => format!("resume job {job}"),
+            JobChange::Priority(priority) => format!("give job {job} priority {priority}"),
+            JobChange::Verify(_) => format!("have more of job {job} counted again"),
+        });
         self.send(Command::ChangeJob { job, change, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }
@@ -77,6 +85,11 @@ impl Handle {
         change: WorkerChange,
     ) -> Result<Result<usize, UnknownWorker>, Stopped> {
         let (reply, answer) = oneshot::channel();
+        decides(|| match change {
+            WorkerChange::Drain => format!("drain workers named '{name}'"),
+            WorkerChange::Block => format!("block workers named '{name}'"),
+            WorkerChange::Unblock => format!("unblock workers named '{name}'"),
+        });
         self.send(Command::ChangeWorkers { name, change, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }
@@ -87,6 +100,7 @@ impl Handle {
     /// If the coordinator has stopped; inside, if there is no such job.
     pub async fn cancel(&self, job: JobId) -> Result<Result<(), UnknownJob>, Stopped> {
         let (reply, answer) = oneshot::channel();
+        decides(|| format!("cancel job {job}"));
         self.send(Command::Cancel { job, reply }).await?;
         answer.await.map_err(|_| Stopped)
     }

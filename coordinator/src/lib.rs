@@ -3,6 +3,7 @@
 //! The [`Ledger`](queens_ledger::Ledger) decides and [`store`] keeps; [`Coordinator`] runs the two on a thread of their
 //! own and connects them to workers and users.
 
+pub mod access;
 mod command;
 pub mod connections;
 mod contributions;
@@ -24,6 +25,7 @@ mod snapshot;
 mod status;
 pub mod store;
 mod telling;
+pub mod tls;
 mod traces;
 mod turns;
 

@@ -1,17 +1,23 @@
 //! `queens-coordinator`: keeps jobs in a data directory and hands them to workers.
 
+mod commands;
+
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use queens_certificate::Key;
+use queens_coordinator::access::{Book, Place};
 use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::sqlite::{
     JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, check_database, export_to, note_exported,
     recover,
 };
+use queens_coordinator::tls::Tls;
 use queens_coordinator::{Coordinator, grpc, http};
 use queens_ledger::store::StoreError;
 use queens_messages::{JobId, ListenAddress, Name};
@@ -20,6 +26,10 @@ use queens_process::{VERSION, allow_many_files, arguments, cancel_on_signal, com
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+
+use crate::commands::certs::{CertsArgs, certs};
+use crate::commands::door::DoorArgs;
+use crate::commands::invite::{InviteArgs, invitations, invite, revoke};
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
@@ -39,13 +49,16 @@ struct Args {
     /// Address and port to serve the web page, /metrics and the JSON API on, such as 127.0.0.1:8080; if not given, they
     /// are not served
     ///
-    /// There are no passwords: whoever reaches it can submit and cancel jobs.
+    /// Without TLS there are no passwords either: whoever reaches it can submit and cancel jobs.
     #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS")]
     http: Option<ListenAddress>,
 
     /// Directory to keep jobs in; made if it is not there
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
+
+    #[command(flatten)]
+    door: DoorArgs,
 
     #[command(flatten)]
     log: LogArgs,
@@ -106,6 +119,30 @@ enum Command {
         data: DataArgs,
     },
 
+    /// Invite a worker, an operator or a viewer, and print a line for them with a token, which is told only once
+    ///
+    /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once.
+    Invite(Box<Inviting>),
+
+    /// List who was invited, with the names of workers that are bound to each
+    Invitations {
+        #[command(flatten)]
+        data: DataArgs,
+    },
+
+    /// End an invitation; who came with it is put out
+    Revoke {
+        /// Number of the invitation, as 'queens-coordinator invitations' lists them
+        #[arg(value_name = "NUMBER")]
+        number: u64,
+
+        #[command(flatten)]
+        data: DataArgs,
+    },
+
+    /// Make a private authority and a TLS certificate for the coordinator, for sites without their own
+    Certs(CertsArgs),
+
     /// Make a new directory from what proves itself of a damaged one
     ///
     /// Nothing is written to DAMAGED. Of each job the plan is made again, and the records are kept that are what was
@@ -119,6 +156,15 @@ enum Command {
         #[arg(value_name = "NEW_DIR")]
         new_dir: PathBuf,
     },
+}
+
+#[derive(Debug, clap::Args)]
+struct Inviting {
+    #[command(flatten)]
+    invite: InviteArgs,
+
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -157,6 +203,10 @@ fn start(args: &Args) -> anyhow::Result<()> {
         Some(Command::Key { data }) => show_key(data),
         Some(Command::Export { job, file, data }) => export_job(data, *job, file),
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
+        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.data.data_dir),
+        Some(Command::Invitations { data }) => invitations(&data.data_dir),
+        Some(Command::Revoke { number, data }) => revoke(*number, &data.data_dir),
+        Some(Command::Certs(args)) => certs(args),
     }
 }
 
@@ -247,18 +297,25 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let listener = runtime
         .block_on(TcpListener::bind(args.listen.as_str()))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
+    let tls = args.door.tls()?;
     let site = args.http.as_ref().map(|address| {
-        let bound = runtime.block_on(http::Site::bind(address));
+        let bound = runtime.block_on(http::Site::bind(address, tls.clone()));
         bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
     });
     let site = site.transpose()?;
+    let mut listening = vec![listener.local_addr()?];
+    listening.extend(site.as_ref().map(http::Site::local_addr).transpose()?);
+    args.door.check(&listening)?;
+    if let Some(site) = &site {
+        site.announce()?;
+    }
     let store = SqliteStore::open(&args.data_dir)?.with_history();
     if let Err(error) = Key::of_directory(&args.data_dir) {
         warn!(%error, "there is no key to sign certificates with");
     }
     let coordinator = Coordinator::start(Box::new(store), default_threads())
         .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
-    let served = runtime.block_on(serve(args, listener, site, coordinator));
+    let served = runtime.block_on(serve(args, listener, site, tls, coordinator));
     runtime.shutdown_timeout(FAREWELL);
     served
 }
@@ -267,6 +324,7 @@ async fn serve(
     args: &Args,
     listener: TcpListener,
     site: Option<http::Site>,
+    tls: Option<Arc<Tls>>,
     coordinator: Coordinator,
 ) -> anyhow::Result<()> {
     // Each connection is one.
@@ -277,10 +335,20 @@ async fn serve(
     let (for_workers, for_pages) = Limits::share(n_files, site.is_some());
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let admission = args.door.admission(&args.data_dir, stop.clone())?;
+    if let Some(tls) = &tls {
+        tls.follow(stop.clone()).context("failed to listen to signals")?;
+        info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
+        let url = format!("https://{}", reached_at(listener.local_addr()?));
+        Book::open(&args.data_dir)?
+            .note_place(&Place { url: Some(url), pin: Some(tls.pin().to_string()) })?;
+    }
     info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
-    let port = Port::new("workers and operators", listener, for_workers);
-    let server = tokio::spawn(grpc::serve(port, coordinator.handle(), stop.clone()));
-    let site = site.map(|site| tokio::spawn(site.serve(for_pages, coordinator.handle(), stop.clone())));
+    let port = Port::for_workers(listener, for_workers, tls);
+    let server =
+        tokio::spawn(grpc::serve_invited(port, coordinator.handle(), admission.clone(), stop.clone()));
+    let site =
+        site.map(|site| tokio::spawn(site.serve(for_pages, coordinator.handle(), admission, stop.clone())));
     let failed = tokio::select! {
         () = stop.cancelled() => None,
         () = coordinator.stopped() => {
@@ -304,4 +372,14 @@ async fn serve(
         Some(reason) => anyhow::bail!(reason),
         None => Ok(()),
     }
+}
+
+/// Where others reach what listens there: by this machine's name, if on all its addresses.
+fn reached_at(address: SocketAddr) -> String {
+    if !address.ip().is_unspecified() {
+        return address.to_string();
+    }
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("localhost");
+    format!("{name}:{}", address.port())
 }

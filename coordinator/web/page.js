@@ -131,6 +131,8 @@ export function stateText(job) {
 }
 
 async function answer(response) {
+  // Whoever is not logged in any more can't do more here than to log in.
+  if (response.status === 401 && location.pathname !== "/login") location.assign("/login");
   const body = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(body.error ?? `the coordinator answered ${response.status}`);
   return body;
@@ -143,6 +145,22 @@ export const get = async (path) => answer(await fetch(`/api/v1/${path}`).catch(u
 export const post = async (path, body = {}) => answer(await fetch(`/api/v1/${path}`, {
   method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
 }).catch(unreachable));
+
+/** Finds out what the user may do: the style shows nothing else. Whoever has logged in can log out. */
+async function meet() {
+  const { who, role } = await get("me").catch(() => ({ role: null }));
+  if (!role || document.body.dataset.role) return;
+  document.body.dataset.role = role;
+  const pages = document.querySelector("header nav ul");
+  if (role === "operator" && !pages.querySelector("[href='/decisions']")) {
+    pages.append(h("li", {}, h("a", { href: "/decisions" }, "Decisions")));
+  }
+  const leave = async () => {
+    await post("logout").catch(() => {});
+    location.assign("/login");
+  };
+  $("connection").after(h("button", { type: "button", title: `${who}, ${role}`, onclick: leave }, "Log out"));
+}
 
 /** Does something for the user and says how it went, on the page's line for that. */
 export async function attempt(line, doing, done) {
@@ -262,6 +280,7 @@ export function follow(show) {
     timer = setTimeout(lost, SILENCE_MS);
   };
   const connect = () => {
+    meet();
     source = new EventSource("/api/v1/live");
     source.addEventListener("error", lost);
     source.addEventListener("summary", (event) => {

@@ -6,6 +6,7 @@
 mod certificate;
 mod contribution;
 mod coordinator;
+mod decision;
 mod event;
 mod job;
 #[cfg(feature = "schema")]
@@ -16,6 +17,7 @@ mod worker;
 pub use certificate::{Certificate, Proof};
 pub use contribution::Contribution;
 pub use coordinator::Coordinator;
+pub use decision::Decision;
 pub use event::Event;
 pub use job::Job;
 pub use verdict::Verdict;

@@ -52,7 +52,7 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Where a coordinator is reached: `http://host:port`, and a slash behind that if somebody likes one.
+/// Where a coordinator is reached: `http://host:port` or `https://host:port`, and a slash behind that if somebody likes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoordinatorUrl(String);
 
@@ -80,7 +80,10 @@ impl FromStr for CoordinatorUrl {
     type Err = InvalidCoordinatorUrl;
 
     fn from_str(text: &str) -> Result<Self, InvalidCoordinatorUrl> {
-        let after = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://")).map(|_| &text[7..]);
+        let after = ["http://", "https://"].into_iter().find_map(|scheme| {
+            let begins = text.get(..scheme.len()).filter(|begins| begins.eq_ignore_ascii_case(scheme));
+            begins.map(|_| &text[scheme.len()..])
+        });
         let parts =
             after.map(|after| after.strip_suffix('/').unwrap_or(after)).and_then(|at| at.rsplit_once(':'));
         let fits = parts.is_some_and(|(host, port)| is_host(host) && is_port(port) && port != "0");
@@ -121,7 +124,13 @@ mod tests {
         ] {
             check(text, true, false);
         }
-        for text in ["http://127.0.0.1:50051", "http://coordinator:1/", "HTTP://[::1]:50051"] {
+        for text in [
+            "http://127.0.0.1:50051",
+            "http://coordinator:1/",
+            "HTTP://[::1]:50051",
+            "https://queens.example.org:443",
+            "HTTPS://a:80/",
+        ] {
             check(text, false, true);
         }
         for text in [
@@ -139,7 +148,10 @@ mod tests {
             "a%2:80",
             "http://[fe80::1%2]:80",
             "user@a:80",
-            "https://a:80",
+            "https:/a:80",
+            "https://a",
+            "https://user:secret@a:80",
+            "ftp://a:80",
             "http://a",
             "http://a:0",
             "http://:80",

@@ -5,6 +5,7 @@
 
 mod address;
 mod checking;
+mod decision;
 mod fraction;
 mod id;
 mod message;
@@ -18,6 +19,7 @@ mod terms;
 mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
+pub use decision::Decision;
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, JobId, LeaseId, WorkerId};
 pub use message::{

@@ -1,6 +1,7 @@
 //! What every program of the project does alike: arguments, error messages, logs, numbers and signals.
 
 mod arguments;
+mod credentials;
 mod files;
 pub mod logs;
 pub mod metrics;
@@ -10,6 +11,7 @@ mod signals;
 mod threads;
 
 pub use arguments::{arguments, wrong_usage};
+pub use credentials::CredentialsArgs;
 pub use files::allow_many_files;
 pub use new_file::{NewFile, NoNewFile};
 pub use output::{complain, is_screen, print, print_some, say, stdout};

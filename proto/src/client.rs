@@ -3,7 +3,9 @@
 mod connection;
 mod error;
 mod operator;
+mod route;
 
 pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
 pub use operator::{Changes, Operator, Pieces};
+pub use route::{Route, RouteError};

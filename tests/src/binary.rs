@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
@@ -28,6 +28,10 @@ pub fn binary(name: &str) -> PathBuf {
     if !built.contains(name) {
         // Cargo's lock on the target directory is free: it is not held while tests run.
         let mut build = Command::new(cargo());
+        // What cargo says of the running test's package is not so of others, and they would be built anew because of it.
+        for (variable, _) in env::vars_os().filter(|(name, _)| is_of_package(name)) {
+            build.env_remove(variable);
+        }
         build.args(["build", "--quiet", "--locked", "--package", name, "--bin", name, "--profile", profile]);
         build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
         let output = build.arg("--target-dir").arg(target_dir).output().expect("cargo can be run");
@@ -35,6 +39,12 @@ pub fn binary(name: &str) -> PathBuf {
         built.insert(name.to_owned());
     }
     profile_dir.join(name)
+}
+
+/// Whether it is a variable by which cargo tells a test about its own package.
+fn is_of_package(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// The cargo that runs the tests or, if they are run by hand, the one that has built them.

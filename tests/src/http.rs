@@ -1,6 +1,6 @@
 //! A plain client for what services tell by HTTP.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -54,6 +54,18 @@ pub fn post(address: &str, path: &str, body: &str) -> Answer {
     request(address, "POST", path, &[("Content-Type", "application/json")], body)
 }
 
+/// Sends a request and reads the status of the answer, which need not end.
+///
+/// # Panics
+/// If there is no answer.
+#[track_caller]
+#[must_use]
+pub fn status(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> u16 {
+    let mut line = String::new();
+    BufReader::new(send(address, method, path, headers, body)).read_line(&mut line).expect("an answer");
+    line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+}
+
 /// Sends a request and reads the whole answer. A header `Host` replaces the address.
 ///
 /// # Panics
@@ -61,17 +73,7 @@ pub fn post(address: &str, path: &str, body: &str) -> Answer {
 #[track_caller]
 #[must_use]
 pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
-    // Of this version, answers come in one piece and end with the connection.
-    let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
-    if headers.iter().all(|(name, _)| *name != "Host") {
-        head.push_str(&format!("Host: {address}\r\n"));
-    }
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("sent");
+    let mut stream = send(address, method, path, headers, body);
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
@@ -86,4 +88,20 @@ pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]
         headers: lines.map(header).collect(),
         body: body.to_owned(),
     }
+}
+
+#[track_caller]
+fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    // Of this version, answers come in one piece and end with the connection.
+    let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
+    if headers.iter().all(|(name, _)| *name != "Host") {
+        head.push_str(&format!("Host: {address}\r\n"));
+    }
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("sent");
+    stream
 }

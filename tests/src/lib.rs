@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod data_dir;
 pub mod disk;
 pub mod docker;
+pub mod guarded;
 pub mod http;
 pub mod liar;
 pub mod process;

@@ -178,6 +178,17 @@ impl Jobs for Liar {
         self.answer(pb::ListContributionsResponse { contributions: vec![contribution] })
     }
 
+    async fn list_decisions(
+        &self,
+        request: Request<pb::ListDecisionsRequest>,
+    ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
+        let odd = || ODD.to_owned();
+        let (who, role, peer, what, outcome) = (odd(), odd(), odd(), odd(), odd());
+        let decision = pb::Decision { number: 1, at_ms: 1, who, role, peer, what, outcome };
+        let decisions = if request.into_inner().before == 0 { vec![decision] } else { Vec::new() };
+        self.answer(pb::ListDecisionsResponse { decisions })
+    }
+
     async fn list_verdicts(
         &self,
         _: Request<pb::ListVerdictsRequest>,
@@ -270,6 +281,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
         (&["workers"], 0, true),
         (&["contributions", "1"], 0, true),
         (&["verdicts", "1"], 0, true),
+        (&["audit"], 0, true),
         (&["count", "8"], 1, true),
         (&["submit", "8"], 0, false),
         (&["pause", "1"], 0, false),

@@ -8,8 +8,10 @@ use anyhow::Context;
 use clap::Parser;
 use queens_messages::{ListenAddress, Name};
 use queens_process::logs::LogArgs;
-use queens_process::{VERSION, arguments, cancel_on_signal, complain, default_threads, threads};
-use queens_proto::client::endpoint;
+use queens_process::{
+    CredentialsArgs, VERSION, arguments, cancel_on_signal, complain, default_threads, threads,
+};
+use queens_proto::client::{Route, endpoint};
 use queens_solver::KernelChoice;
 use queens_worker::{Config, Worker, http};
 use tokio::net::TcpListener;
@@ -29,6 +31,9 @@ struct Args {
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
           default_value = "http://127.0.0.1:50051")]
     coordinator: Endpoint,
+
+    #[command(flatten)]
+    credentials: CredentialsArgs,
 
     /// Counting threads; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
@@ -70,6 +75,7 @@ fn run(args: Args) -> anyhow::Result<()> {
     let name = args.name.unwrap_or_else(machine_name);
     let kernel = args.kernel.kernel();
     info!(%name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");
+    let route = Route::new(args.coordinator, &args.credentials.credentials()?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = args.http.as_ref().map(|address| {
         let bound = runtime.block_on(TcpListener::bind(address.as_str()));
@@ -86,7 +92,7 @@ fn run(args: Args) -> anyhow::Result<()> {
             // Until the process ends, so that a worker that is leaving can still be looked at.
             tokio::spawn(http::serve(listener, worker.metrics()));
         }
-        Ok(worker.serve_remote(&args.coordinator, &drain).await?)
+        Ok(worker.serve_remote(&route, &drain).await?)
     });
     worker.stop();
     info!("left");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use queens_messages::ToWorker;
-use queens_proto::client::{Connection, Problem};
+use queens_proto::client::{Connection, Problem, Route};
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};
 use thiserror::Error;
@@ -43,17 +43,13 @@ pub struct Refused {
 }
 
 impl Worker {
-    /// Holds sessions with the coordinator at `endpoint` until `drain` is cancelled or the coordinator sends it away.
+    /// Holds sessions with the coordinator that `route` leads to until `drain` is cancelled or the coordinator sends it away.
     /// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile.
     ///
     /// # Errors
     /// If the coordinator can't use this worker.
-    pub async fn serve_remote(
-        &mut self,
-        endpoint: &Endpoint,
-        drain: &CancellationToken,
-    ) -> Result<(), Refused> {
-        self.serve_through(endpoint, async || endpoint.connect().await, drain).await
+    pub async fn serve_remote(&mut self, route: &Route, drain: &CancellationToken) -> Result<(), Refused> {
+        self.serve_by(route.endpoint(), async || route.open().await, drain).await
     }
 
     /// The same with connections made otherwise.
@@ -64,6 +60,15 @@ impl Worker {
         &mut self,
         endpoint: &Endpoint,
         connect: impl AsyncFn() -> Result<Channel, tonic::transport::Error>,
+        drain: &CancellationToken,
+    ) -> Result<(), Refused> {
+        self.serve_by(endpoint, async || Ok(connect().await?.into()), drain).await
+    }
+
+    async fn serve_by(
+        &mut self,
+        endpoint: &Endpoint,
+        connect: impl AsyncFn() -> Result<Connection, Problem>,
         drain: &CancellationToken,
     ) -> Result<(), Refused> {
         let mut pauses = pauses();
@@ -151,14 +156,14 @@ impl Lost {
 async fn session(
     worker: &mut Worker,
     endpoint: &Endpoint,
-    connect: &impl AsyncFn() -> Result<Channel, tonic::transport::Error>,
+    connect: &impl AsyncFn() -> Result<Connection, Problem>,
     drain: &CancellationToken,
 ) -> Result<(), Lost> {
-    let channel = tokio::select! {
-        channel = connect() => channel.map_err(Problem::from)?,
+    let connection = tokio::select! {
+        connection = connect() => connection?,
         () = drain.cancelled() => return Err(Lost::ToldToLeave),
     };
-    let mut client = WorkersClient::new(Connection::from(channel)).max_decoding_message_size(LARGEST_MESSAGE);
+    let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let incoming = client.session(outgoing).await.map_err(Problem::from)?.into_inner();

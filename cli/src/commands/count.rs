@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
 use queens_boards::Given;
 use queens_coordinator::store::sqlite::DATABASE;
-use queens_process::{cancel_on_signal, default_threads, stdout, threads};
-use queens_proto::client::endpoint;
+use queens_process::{CredentialsArgs, cancel_on_signal, default_threads, stdout, threads};
+use queens_proto::client::{Route, endpoint};
 use queens_solver::{Kernel, Method};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -46,6 +46,9 @@ pub(crate) struct CountArgs {
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
           conflicts_with_all = ["threads", "kernel", "data_dir"])]
     coordinator: Option<Endpoint>,
+
+    #[command(flatten)]
+    credentials: CredentialsArgs,
 
     /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
     #[arg(long, conflicts_with = "coordinator")]
@@ -123,7 +126,10 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
             let (data_dir, showing) = (args.data_dir.clone(), args.showing());
             LocalCount { n, method, kernel, n_threads, data_dir, showing }.run(&stop).await?
         }
-        Some(coordinator) => cluster::count(n, method, coordinator, args.showing(), &stop).await?,
+        Some(coordinator) => {
+            let route = Route::new(coordinator.clone(), &args.credentials.credentials()?)?;
+            cluster::count(n, method, &route, args.showing(), &stop).await?
+        }
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
     let symmetric = tokio::select! {

@@ -4,10 +4,11 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::register::Register;
+use super::register::{Register, Room};
 use crate::seldom::Seldom;
 
 /// What a port and its connections have in common.
@@ -21,8 +22,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(name: &'static str, most_waiting: usize) -> Self {
-        let register = Mutex::new(Register::new(most_waiting));
+    pub(super) fn new(name: &'static str, shaking: Room, waiting: Room) -> Self {
+        let register = Mutex::new(Register::new(shaking, waiting));
         Self { name, register, refusals: Seldom::default(), closings: Seldom::default() }
     }
 
@@ -68,6 +69,16 @@ impl Caller {
         self.peer
     }
 
+    /// The connection is encrypted now; `false` if it has to go.
+    pub(super) fn end_handshake(&self) -> bool {
+        self.shared.register(|register| register.end_handshake(Instant::now(), self.number))
+    }
+
+    /// It could not be encrypted.
+    pub(super) fn say_no_handshake(&self, error: &io::Error) {
+        self.shared.say_refused(self.peer, &format!("its TLS handshake failed ({error})"));
+    }
+
     /// A request has come.
     pub(super) fn ask(&self) {
         self.shared.register(|register| register.ask(Instant::now(), self.number));
@@ -83,13 +94,32 @@ impl Caller {
         self.shared.register(|register| register.end_work(Instant::now(), self.number));
     }
 
-    /// The connection is closed.
-    pub(super) fn leave(&self) {
-        self.shared.register(|register| register.leave(self.number));
-    }
-
     /// The connection is closed, because the other end does not read.
     pub(super) fn say_unread(&self) {
         self.shared.say_closed(1, "it does not read what it is sent");
+    }
+}
+
+/// A connection's place at its port, which is given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    caller: Caller,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Place {
+    pub(super) fn new(caller: Caller, permit: OwnedSemaphorePermit) -> Self {
+        Self { caller, _permit: permit }
+    }
+
+    pub(super) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Caller { shared, number, .. } = &self.caller;
+        shared.register(|register| register.leave(*number));
     }
 }

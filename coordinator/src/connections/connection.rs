@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use axum::extract::ConnectInfo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
-use super::caller::Caller;
+use super::caller::{Caller, Place};
+use super::stream::Stream;
 
 /// How long the other end may not read while something is to be sent to it.
 const UNREAD: Duration = Duration::from_secs(20);
@@ -21,29 +20,23 @@ const UNREAD: Duration = Duration::from_secs(20);
 /// An accepted connection. What is read from or written to it fails when it has to go.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
-    caller: Caller,
+    stream: Stream,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
     /// While nothing can be written because the other end does not read: ends when that is too long.
     unread: Option<Pin<Box<Sleep>>>,
     /// Given back after the stream is closed.
-    _place: OwnedSemaphorePermit,
+    place: Place,
 }
 
 impl Connection {
     /// One that goes when `close` is cancelled, and gives its place back then.
-    pub(super) fn new(
-        stream: TcpStream,
-        caller: Caller,
-        close: CancellationToken,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
-        Self { stream, caller, closed: Box::pin(close.cancelled_owned()), unread: None, _place: place }
+    pub(super) fn new(stream: Stream, close: CancellationToken, place: Place) -> Self {
+        Self { stream, closed: Box::pin(close.cancelled_owned()), unread: None, place }
     }
 
     /// Who is at the other end.
     pub(super) fn caller(&self) -> &Caller {
-        &self.caller
+        self.place.caller()
     }
 
     /// Fails if the connection has to go.
@@ -62,7 +55,7 @@ impl Connection {
         }
         let unread = self.unread.get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
         ready!(unread.as_mut().poll(context));
-        self.caller.say_unread();
+        self.caller().say_unread();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -112,16 +105,10 @@ impl AsyncWrite for Connection {
     }
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.caller.leave();
-    }
-}
-
 impl Connected for Connection {
     type ConnectInfo = ConnectInfo<Caller>;
 
     fn connect_info(&self) -> ConnectInfo<Caller> {
-        ConnectInfo(self.caller.clone())
+        ConnectInfo(self.caller().clone())
     }
 }

@@ -11,13 +11,16 @@ use axum::extract::connect_info;
 use axum::serve::{IncomingStream, Listener};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
 use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
-use super::caller::{Caller, Shared};
+use super::caller::{Caller, Place, Shared};
 use super::connection::Connection;
-use super::register::Admitted;
+use super::register::{Admitted, Overdue, Register, Room};
+use super::stream::Stream as Carrier;
+use crate::tls::{Above, Tls};
 
 /// How often those that have waited too long are looked for, and how late that may be before it is put off: what they
 /// said while this process stood still was not read.
@@ -36,6 +39,9 @@ const MOST_TO_PAGES: usize = 1024;
 /// Connections of one address that wait: half of all, and no more than this.
 const MOST_WAITING: usize = 1024;
 
+/// Connections that are not encrypted yet: half of all, and no more than this; of one address a quarter of that.
+const MOST_SHAKING: usize = 1024;
+
 /// How many connections a port has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -43,6 +49,8 @@ pub struct Limits {
     pub(crate) n_connections: usize,
     /// Of one address that wait.
     pub(crate) n_waiting: usize,
+    /// That are not encrypted yet.
+    n_shaking: usize,
 }
 
 impl Limits {
@@ -57,7 +65,8 @@ impl Limits {
 
     fn of(n_connections: usize) -> Self {
         let n_connections = n_connections.max(1);
-        Self { n_connections, n_waiting: n_connections.div_ceil(2).min(MOST_WAITING) }
+        let half = n_connections.div_ceil(2);
+        Self { n_connections, n_waiting: half.min(MOST_WAITING), n_shaking: half.min(MOST_SHAKING) }
     }
 }
 
@@ -65,6 +74,10 @@ impl Limits {
 #[derive(Debug)]
 pub struct Port {
     listener: TcpListener,
+    /// For ports whose connections are encrypted.
+    tls: Option<(Arc<Tls>, Above)>,
+    /// Handshakes that go on. Each comes to a connection, or to nothing.
+    shaking: JoinSet<Option<Connection>>,
     shared: Arc<Shared>,
     places: PollSemaphore,
     /// Accepted, and waits for a place; whether another connection is closed for it.
@@ -76,14 +89,32 @@ pub struct Port {
 }
 
 impl Port {
-    /// Serves on `listener`; the name is for the log. Has to be called in a runtime.
+    /// Serves workers and operators on `listener`. Has to be called in a runtime.
     #[must_use]
-    pub fn new(name: &'static str, listener: TcpListener, limits: Limits) -> Self {
+    pub fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
+        Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, Above::Grpc)))
+    }
+
+    /// Serves pages on `listener`. Has to be called in a runtime.
+    pub(crate) fn for_pages(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
+        Self::new("pages", listener, limits, tls.map(|tls| (tls, Above::Pages)))
+    }
+
+    fn new(
+        name: &'static str,
+        listener: TcpListener,
+        limits: Limits,
+        tls: Option<(Arc<Tls>, Above)>,
+    ) -> Self {
+        let shaking = Room { in_all: limits.n_shaking, of_address: limits.n_shaking.div_ceil(4) };
+        let waiting = Room { in_all: usize::MAX, of_address: limits.n_waiting };
         let mut checks = tokio::time::interval(CHECK);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             listener,
-            shared: Arc::new(Shared::new(name, limits.n_waiting)),
+            tls,
+            shaking: JoinSet::new(),
+            shared: Arc::new(Shared::new(name, shaking, waiting)),
             places: PollSemaphore::new(Arc::new(Semaphore::new(limits.n_connections))),
             arrived: None,
             pause: None,
@@ -97,6 +128,13 @@ impl Port {
             self.check();
         }
         loop {
+            // First, so that those are served that were here before. If all go on, this is woken by each that ends.
+            if let Poll::Ready(Some(shaken)) = self.shaking.poll_join_next(context) {
+                match shaken {
+                    Ok(Some(connection)) => return Poll::Ready(connection),
+                    Ok(None) | Err(_) => continue,
+                }
+            }
             if let Some(pause) = &mut self.pause {
                 ready!(pause.as_mut().poll(context));
                 self.pause = None;
@@ -145,20 +183,38 @@ impl Port {
         Poll::Ready(())
     }
 
-    fn admit(&self, stream: TcpStream, peer: IpAddr, place: OwnedSemaphorePermit) -> Option<Connection> {
+    /// A connection, if it is ready at once: one that has to be encrypted is ready after its handshake.
+    fn admit(&mut self, stream: TcpStream, peer: IpAddr, place: OwnedSemaphorePermit) -> Option<Connection> {
         // If it can't be, it is slower.
         _ = stream.set_nodelay(true);
-        let close = CancellationToken::new();
-        let admitted = self.shared.register(|register| register.admit(Instant::now(), peer, close.clone()));
-        let Some(Admitted { number, instead }) = admitted else {
-            self.shared.say_refused(peer, "too many of its address wait");
+        let (close, shakes) = (CancellationToken::new(), self.tls.is_some());
+        let admit = |register: &mut Register| register.admit(Instant::now(), peer, close.clone(), shakes);
+        let what = if shakes { "too many TLS handshakes go on" } else { "too many of its address wait" };
+        let Some(Admitted { number, instead }) = self.shared.register(admit) else {
+            self.shared.say_refused(peer, what);
             return None;
         };
         if instead {
-            self.shared.say_closed(1, "too many of its address wait, and it has waited longest");
+            self.shared.say_closed(1, &format!("{what}, and it has waited longest"));
         }
-        let caller = Caller::new(self.shared.clone(), number, peer);
-        Some(Connection::new(stream, caller, close, place))
+        let place = Place::new(Caller::new(self.shared.clone(), number, peer), place);
+        let Some((tls, above)) = &self.tls else {
+            return Some(Connection::new(Carrier::Plain(stream), close, place));
+        };
+        let acceptor = tls.acceptor(*above);
+        self.shaking.spawn(async move {
+            match close.run_until_cancelled(acceptor.accept(stream)).await? {
+                Ok(stream) if place.caller().end_handshake() => {
+                    Some(Connection::new(Carrier::Encrypted(Box::new(stream)), close, place))
+                }
+                Ok(_) => None,
+                Err(error) => {
+                    place.caller().say_no_handshake(&error);
+                    None
+                }
+            }
+        });
+        None
     }
 
     fn check(&mut self) {
@@ -168,9 +224,12 @@ impl Port {
         if late >= STANDSTILL {
             return;
         }
-        let n_closed = self.shared.register(|register| register.close_overdue(now));
-        if n_closed > 0 {
-            self.shared.say_closed(n_closed, "nothing was asked for in time");
+        let Overdue { n_shaking, n_waiting } = self.shared.register(|register| register.close_overdue(now));
+        if n_shaking > 0 {
+            self.shared.say_closed(n_shaking, "the TLS handshake took too long");
+        }
+        if n_waiting > 0 {
+            self.shared.say_closed(n_waiting, "nothing was asked for in time");
         }
     }
 }

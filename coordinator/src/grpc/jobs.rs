@@ -16,12 +16,14 @@ use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::told::{find, told};
 use super::watch::watch;
+use crate::access::Admission;
 use crate::exports::NoExport;
 use crate::handle::Handle;
 
 /// The service that operators ask.
 pub(super) struct JobsService {
     handle: Handle,
+    admission: Admission,
 }
 
 type PieceStream = Pin<Box<dyn Stream<Item = Result<pb::CertificatePiece, Status>> + Send>>;
@@ -181,6 +183,16 @@ impl Jobs for JobsService {
         Ok(Response::new(lists::events(&self.handle.snapshot())))
     }
 
+    async fn list_decisions(
+        &self,
+        request: Request<pb::ListDecisionsRequest>,
+    ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
+        let before = Some(request.into_inner().before).filter(|before| *before > 0);
+        let decisions = self.admission.decisions(before).await.map_err(Status::unavailable)?;
+        let decisions = decisions.into_iter().map(pb::Decision::from).collect();
+        Ok(Response::new(pb::ListDecisionsResponse { decisions }))
+    }
+
     async fn get_coordinator(
         &self,
         _: Request<pb::GetCoordinatorRequest>,
@@ -190,8 +202,8 @@ impl Jobs for JobsService {
 }
 
 impl JobsService {
-    pub(super) fn new(handle: Handle) -> Self {
-        Self { handle }
+    pub(super) fn new(handle: Handle, admission: Admission) -> Self {
+        Self { handle, admission }
     }
 
     async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {

@@ -19,9 +19,11 @@ use tonic::transport::server::Connected;
 use tonic::{Code, Status};
 use tracing::warn;
 
+use super::gate;
 use super::jobs::JobsService;
 use super::refusal::caller;
 use super::session::WorkersService;
+use crate::access::Admission;
 use crate::connections::{REQUEST, TooLate, attend};
 use crate::handle::Handle;
 use crate::seldom::Seldom;
@@ -33,13 +35,29 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
-/// Serves on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
+/// Serves everybody on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
 /// # Errors
 /// If the server fails.
 pub async fn serve<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
+    stop: CancellationToken,
+) -> Result<(), tonic::transport::Error>
+where
+    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
+    serve_invited(incoming, handle, Admission::of_everybody(None), stop).await
+}
+
+/// The same for those whom `admission` lets in.
+///
+/// # Errors
+/// If the server fails.
+pub async fn serve_invited<C>(
+    incoming: impl Stream<Item = io::Result<C>>,
+    handle: Handle,
+    admission: Admission,
     stop: CancellationToken,
 ) -> Result<(), tonic::transport::Error>
 where
@@ -63,7 +81,7 @@ where
     let workers = WorkersService::new(handle.clone(), refusals.clone());
     let mut routes = Routes::new(health_service)
         .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_MESSAGE))
-        .add_service(JobsServer::new(JobsService::new(handle)));
+        .add_service(JobsServer::new(JobsService::new(handle, admission.clone())));
     if let Some(reflection) = reflection {
         routes = routes.add_service(reflection);
     }
@@ -74,6 +92,7 @@ where
     };
     let router = routes
         .into_axum_router()
+        .layer(from_fn_with_state(admission, gate::let_in))
         .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)))
         .layer(from_fn_with_state(too_late, attend));
     Server::builder()

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use queens_ledger::WorkerRefusal;
 use queens_messages::{ToCoordinator, ToWorker};
 use queens_proto::pb::workers_server::Workers;
 use queens_proto::{link, pb};
@@ -14,10 +15,10 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
 use super::refusal::{caller, invalid_message};
+use crate::access::{NotBound, Pass};
 use crate::connections::{NotYetAtWork, Visit};
 use crate::handle::Handle;
 use crate::seldom::Seldom;
-use queens_ledger::WorkerRefusal;
 
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;
@@ -51,7 +52,11 @@ impl Workers for WorkersService {
         let (outgoing, stream) = mpsc::channel(OUTGOING);
         let caller = caller(request.extensions().get());
         let worker = Arc::new(OnceLock::new());
-        let heard = Heard { visit: request.extensions().get().cloned(), name: worker.clone() };
+        let heard = Heard {
+            visit: request.extensions().get().cloned(),
+            pass: request.extensions().get().cloned(),
+            name: worker.clone(),
+        };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
         tokio::spawn(async move {
             let Some(status) = run_session(handle, request.into_inner(), heard, outgoing).await else {
@@ -75,6 +80,8 @@ impl Workers for WorkersService {
 struct Heard {
     /// The session's request; at work from the Hello on.
     visit: Option<Visit>,
+    /// Under which names its worker may report.
+    pass: Option<Pass>,
     /// The worker's name, when it has said it.
     name: Arc<OnceLock<String>>,
 }
@@ -139,6 +146,9 @@ async fn receive(
         let message = ToCoordinator::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         if let ToCoordinator::Hello(hello) = &message {
             _ = heard.name.set(hello.name.to_string());
+            if let Some(pass) = &heard.pass {
+                pass.use_name(&hello.name).await.map_err(not_bound)?;
+            }
             heard.visit.iter().for_each(Visit::begin_work);
         }
         if to_coordinator.send(message).await.is_err() {
@@ -147,6 +157,13 @@ async fn receive(
         next = incoming.message().await?;
     }
     Ok(())
+}
+
+fn not_bound(reason: NotBound) -> Status {
+    match reason {
+        NotBound::Refused(reason) => Status::permission_denied(reason),
+        NotBound::Unknown(reason) => Status::unavailable(reason),
+    }
 }
 
 /// Puts messages on the wire until the event loop closes the session or the wire is gone.

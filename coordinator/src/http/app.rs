@@ -5,6 +5,7 @@ use queens_messages::{JobId, JobStatus};
 use super::live::Live;
 use super::refusal::RequestRefusal;
 use super::view::Job;
+use crate::access::Admission;
 use crate::handle::Handle;
 use crate::snapshot::Snapshot;
 
@@ -13,6 +14,7 @@ use crate::snapshot::Snapshot;
 pub(super) struct App {
     pub(super) handle: Handle,
     pub(super) live: Live,
+    pub(super) admission: Admission,
 }
 
 impl App {

@@ -23,9 +23,11 @@ mod tests {
 
     use utoipa::OpenApi;
 
-    use super::super::{cells, crosses, explain, health, jobs, metrics, news, workers};
+    use super::super::{cells, crosses, explain, health, jobs, log_in, metrics, news, workers};
 
-    const DESCRIPTION: &str = "What the pages of a coordinator are made of. There are no passwords. Requests must \
+    const DESCRIPTION: &str = "What the pages of a coordinator are made of. Where only who is \
+        invited gets in, requests show a token (`Authorization: Bearer …`) or the cookie of a log in, others are \
+        answered 401, and what a role does not allow 403. Requests must \
         name the coordinator by an address, a name without dots, a name of the local network, or the name it listens \
         on; others are answered 421. Unknown paths are answered 404, wrong methods 405, requests that take longer than \
         15 seconds to come or to be answered 408.";
@@ -44,6 +46,7 @@ mod tests {
             health::readiness,
             metrics::metrics,
             news::coordinator,
+            news::decisions,
             news::events,
             news::follow,
             jobs::list_jobs,
@@ -61,6 +64,9 @@ mod tests {
             crosses::list_crosses,
             explain::explain,
             explain::draw,
+            log_in::log_in,
+            log_in::log_out,
+            log_in::me,
             workers::list_workers,
             workers::drain,
             workers::block,

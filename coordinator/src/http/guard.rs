@@ -1,6 +1,7 @@
 //! What every request has to pass and every answer carries.
 //!
-//! There are no passwords, so whoever can reach the port may do everything. A browser can reach it, and runs the
+//! Where nobody is asked who they are, whoever can reach the port may do everything; elsewhere, whoever has logged in
+//! may do what the token allows. A browser can reach it, and runs the
 //! scripts of other sites: what those can make it send must not be mistaken for what its user does.
 //! - A page of another site can send a request, but not read the answer, and can't give it the content type of JSON
 //!   without asking first, which is refused. The browser also says where a request comes from.

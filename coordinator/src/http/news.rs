@@ -8,7 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::header::CONNECTION;
 use axum::response::IntoResponse;
 use axum::response::sse::{self, Sse};
-use queens_json::{Coordinator, Event};
+use queens_json::{Coordinator, Decision, Event};
 use queens_messages::JobId;
 use serde::{Deserialize, Serialize};
 use tokio_stream::StreamExt;
@@ -17,8 +17,9 @@ use super::answer::{Answer, Page, Queried};
 use super::app::{App, find};
 #[cfg(test)]
 use super::live::Summary;
+use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::{NoSuchJob, Senseless};
+use super::refusal::described::{NoRecords, NoSuchJob, Senseless};
 
 /// How the coordinator itself stands.
 #[cfg_attr(test, utoipa::path(
@@ -65,6 +66,34 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
     };
     let events = Page { offset: 0, limit }.of(snapshot.events.iter().rev().filter(concerns));
     Ok(Json(Events { events: events.map(|event| Event::from(&**event)).collect() }))
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct DecisionQuery {
+    /// The number of a decision, for those before it; the latest if it is not given.
+    before: Option<u64>,
+}
+
+/// Some decisions, the latest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Decisions {
+    decisions: Vec<Decision>,
+}
+
+/// What was decided and by whom, the latest first, a thousand at most. For operators.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/decisions",
+    params(DecisionQuery),
+    responses((status = 200, description = "The answer.", body = Decisions), Senseless, NoRecords),
+))]
+pub(super) async fn decisions(State(app): State<App>, query: Queried<DecisionQuery>) -> Answer<Decisions> {
+    let Query(DecisionQuery { before }) = query?;
+    let decisions = app.admission.decisions(before).await.map_err(RequestRefusal::unavailable)?;
+    Ok(Json(Decisions { decisions: decisions.iter().map(Decision::from).collect() }))
 }
 
 /// A stream of server-sent events: one named summary twice a second, whose data is a Summary.

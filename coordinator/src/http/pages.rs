@@ -11,21 +11,25 @@ use super::app::{App, find, job_id};
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
+pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
     vec![
-        ("/", file(HTML, include_str!("../../web/jobs.html"))),
-        ("/workers", file(HTML, include_str!("../../web/workers.html"))),
-        ("/jobs/{job}", get(job)),
-        ("/jobs/{job}/crosses/{cross}", get(cross)),
-        ("/assets/style.css", file("text/css; charset=utf-8", include_str!("../../web/style.css"))),
-        ("/assets/queen.svg", file("image/svg+xml", include_str!("../../web/queen.svg"))),
-        ("/assets/page.js", file(SCRIPT, include_str!("../../web/page.js"))),
-        ("/assets/jobs.js", file(SCRIPT, include_str!("../../web/jobs.js"))),
-        ("/assets/job.js", file(SCRIPT, include_str!("../../web/job.js"))),
-        ("/assets/heat.js", file(SCRIPT, include_str!("../../web/heat.js"))),
-        ("/assets/chart.js", file(SCRIPT, include_str!("../../web/chart.js"))),
-        ("/assets/workers.js", file(SCRIPT, include_str!("../../web/workers.js"))),
-        ("/assets/cross.js", file(SCRIPT, include_str!("../../web/cross.js"))),
+        ("GET", "/", file(HTML, include_str!("../../web/jobs.html"))),
+        ("GET", "/workers", file(HTML, include_str!("../../web/workers.html"))),
+        ("GET", "/jobs/{job}", get(job)),
+        ("GET", "/jobs/{job}/crosses/{cross}", get(cross)),
+        ("GET", "/assets/style.css", file("text/css; charset=utf-8", include_str!("../../web/style.css"))),
+        ("GET", "/assets/queen.svg", file("image/svg+xml", include_str!("../../web/queen.svg"))),
+        ("GET", "/decisions", file(HTML, include_str!("../../web/decisions.html"))),
+        ("GET", "/assets/decisions.js", file(SCRIPT, include_str!("../../web/decisions.js"))),
+        ("GET", "/login", file(HTML, include_str!("../../web/login.html"))),
+        ("GET", "/assets/login.js", file(SCRIPT, include_str!("../../web/login.js"))),
+        ("GET", "/assets/page.js", file(SCRIPT, include_str!("../../web/page.js"))),
+        ("GET", "/assets/jobs.js", file(SCRIPT, include_str!("../../web/jobs.js"))),
+        ("GET", "/assets/job.js", file(SCRIPT, include_str!("../../web/job.js"))),
+        ("GET", "/assets/heat.js", file(SCRIPT, include_str!("../../web/heat.js"))),
+        ("GET", "/assets/chart.js", file(SCRIPT, include_str!("../../web/chart.js"))),
+        ("GET", "/assets/workers.js", file(SCRIPT, include_str!("../../web/workers.js"))),
+        ("GET", "/assets/cross.js", file(SCRIPT, include_str!("../../web/cross.js"))),
     ]
 }
 

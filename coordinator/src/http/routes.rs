@@ -3,36 +3,41 @@
 use axum::routing::{MethodRouter, get, post};
 
 use super::app::App;
-use super::{cells, crosses, document, explain, health, jobs, metrics, news, pages, workers};
+use super::{cells, crosses, document, explain, health, jobs, log_in, metrics, news, pages, workers};
 
-/// Each path with its methods.
-pub(super) fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
+/// Each method and path.
+pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
     let mut routes = vec![
-        ("/healthz", get(health::health)),
-        ("/readyz", get(health::readiness)),
-        ("/metrics", get(metrics::metrics)),
-        ("/api/v1/openapi.json", get(document::document)),
-        ("/api/v1/live", get(news::follow)),
-        ("/api/v1/coordinator", get(news::coordinator)),
-        ("/api/v1/jobs", get(jobs::list_jobs).post(jobs::submit)),
-        ("/api/v1/jobs/{job}", get(jobs::job)),
-        ("/api/v1/jobs/{job}/history", get(jobs::history)),
-        ("/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
-        ("/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
-        ("/api/v1/jobs/{job}/cells", get(cells::cells)),
-        ("/api/v1/jobs/{job}/crosses", get(crosses::list_crosses)),
-        ("/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),
-        ("/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(explain::draw)),
-        ("/api/v1/events", get(news::events)),
-        ("/api/v1/jobs/{job}/pause", post(jobs::pause)),
-        ("/api/v1/jobs/{job}/resume", post(jobs::resume)),
-        ("/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
-        ("/api/v1/jobs/{job}/priority", post(jobs::set_priority)),
-        ("/api/v1/jobs/{job}/verify-more", post(jobs::verify_more)),
-        ("/api/v1/workers", get(workers::list_workers)),
-        ("/api/v1/workers/drain", post(workers::drain)),
-        ("/api/v1/workers/block", post(workers::block)),
-        ("/api/v1/workers/unblock", post(workers::unblock)),
+        ("GET", "/healthz", get(health::health)),
+        ("GET", "/readyz", get(health::readiness)),
+        ("GET", "/metrics", get(metrics::metrics)),
+        ("GET", "/api/v1/openapi.json", get(document::document)),
+        ("GET", "/api/v1/live", get(news::follow)),
+        ("GET", "/api/v1/coordinator", get(news::coordinator)),
+        ("GET", "/api/v1/jobs", get(jobs::list_jobs)),
+        ("POST", "/api/v1/jobs", post(jobs::submit)),
+        ("GET", "/api/v1/jobs/{job}", get(jobs::job)),
+        ("GET", "/api/v1/jobs/{job}/history", get(jobs::history)),
+        ("GET", "/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
+        ("GET", "/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
+        ("GET", "/api/v1/jobs/{job}/cells", get(cells::cells)),
+        ("GET", "/api/v1/jobs/{job}/crosses", get(crosses::list_crosses)),
+        ("GET", "/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),
+        ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(explain::draw)),
+        ("GET", "/api/v1/events", get(news::events)),
+        ("POST", "/api/v1/jobs/{job}/pause", post(jobs::pause)),
+        ("POST", "/api/v1/jobs/{job}/resume", post(jobs::resume)),
+        ("POST", "/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
+        ("POST", "/api/v1/jobs/{job}/priority", post(jobs::set_priority)),
+        ("POST", "/api/v1/jobs/{job}/verify-more", post(jobs::verify_more)),
+        ("GET", "/api/v1/decisions", get(news::decisions)),
+        ("POST", "/api/v1/login", post(log_in::log_in)),
+        ("POST", "/api/v1/logout", post(log_in::log_out)),
+        ("GET", "/api/v1/me", get(log_in::me)),
+        ("GET", "/api/v1/workers", get(workers::list_workers)),
+        ("POST", "/api/v1/workers/drain", post(workers::drain)),
+        ("POST", "/api/v1/workers/block", post(workers::block)),
+        ("POST", "/api/v1/workers/unblock", post(workers::unblock)),
     ];
     routes.extend(pages::routes());
     routes
@@ -45,13 +50,34 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::access::requests;
+
+    #[test]
+    fn what_is_served_is_what_the_table_of_permits_has() {
+        let served: BTreeSet<_> = routes().into_iter().map(|(method, path, _)| (method, path)).collect();
+        let permitted =
+            requests().filter(|(_, path)| !path.starts_with("/queens.") && !path.starts_with("/grpc."));
+        assert_eq!(permitted.collect::<BTreeSet<_>>(), served);
+    }
+
+    /// Which method a router has, only its own answers tell: one that has two would be listed once.
+    #[test]
+    fn every_route_has_the_method_it_is_listed_with_and_no_other() {
+        for (method, path, router) in routes() {
+            let shown = format!("{router:?}");
+            let has = |method: &str| !shown.contains(&format!("{method}: None"));
+            let methods = ["get", "post", "put", "delete", "patch", "options", "trace", "connect", "head"];
+            let found: Vec<_> = methods.into_iter().filter(|method| has(method)).collect();
+            assert_eq!(found, [method.to_ascii_lowercase()], "{path}");
+        }
+    }
 
     #[test]
     fn the_document_names_all_paths_that_are_not_pages() {
         let document: Value = serde_json::from_str(document::OPENAPI).expect("JSON");
         let described = document["paths"].as_object().expect("paths").keys().cloned();
-        let pages: BTreeSet<_> = pages::routes().into_iter().map(|(path, _)| path).collect();
-        let served = routes().into_iter().map(|(path, _)| path).filter(|path| !pages.contains(path));
+        let pages: BTreeSet<_> = pages::routes().into_iter().map(|(_, path, _)| path).collect();
+        let served = routes().into_iter().map(|(_, path, _)| path).filter(|path| !pages.contains(path));
         let served: BTreeSet<String> = served.map(str::to_owned).collect();
         assert_eq!(described.collect::<BTreeSet<_>>(), served);
     }

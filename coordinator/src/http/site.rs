@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -13,18 +14,22 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::app::App;
+use super::gate;
 use super::guard::{self, Hosts};
 use super::live::Live;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
 use super::routes::routes;
+use crate::access::Admission;
 use crate::connections::{Caller, Limits, Port, TooLate, attend};
 use crate::handle::Handle;
+use crate::tls::Tls;
 
 /// A listener for the pages, which nobody is served on yet.
 #[derive(Debug)]
 pub struct Site {
     listener: TcpListener,
     hosts: Hosts,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Site {
@@ -32,13 +37,12 @@ impl Site {
     ///
     /// # Errors
     /// If that can't be listened on.
-    pub async fn bind(address: &ListenAddress) -> io::Result<Self> {
+    pub async fn bind(address: &ListenAddress, tls: Option<Arc<Tls>>) -> io::Result<Self> {
         let listener = TcpListener::bind(address.as_str()).await?;
-        info!(url = format!("http://{}/", listener.local_addr()?), "dashboard");
-        Ok(Self { listener, hosts: Hosts::reached_at(address) })
+        Ok(Self { listener, hosts: Hosts::reached_at(address), tls })
     }
 
-    /// What it listens on.
+    /// Where it listens.
     ///
     /// # Errors
     /// If the system does not say.
@@ -46,32 +50,50 @@ impl Site {
         self.listener.local_addr()
     }
 
-    /// Serves on so many connections until `stop` is cancelled.
+    /// Says in the log where it is.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn announce(&self) -> io::Result<()> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        info!(url = format!("{scheme}://{}/", self.listener.local_addr()?), "dashboard");
+        Ok(())
+    }
+
+    /// Serves those whom `admission` lets in on so many connections until `stop` is cancelled.
     ///
     /// # Errors
     /// If the server fails.
-    pub async fn serve(self, limits: Limits, handle: Handle, stop: CancellationToken) -> io::Result<()> {
+    pub async fn serve(
+        self,
+        limits: Limits,
+        handle: Handle,
+        admission: Admission,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
         // Half of all connections, so that the others are there for what is asked.
         let n_followers = limits.n_connections.div_ceil(2);
         let live = Live::start(handle.clone(), n_followers, stop.clone());
-        let router = router(App { handle, live }, self.hosts);
+        let router = router(App { handle, live, admission }, self.hosts);
         let too_late: TooLate = || RequestRefusal::too_late().into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
         let service = router.into_make_service_with_connect_info::<Caller>();
-        let port = Port::new("pages", self.listener, limits);
+        let port = Port::for_pages(self.listener, limits, self.tls);
         axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }
 
 fn router(app: App, hosts: Hosts) -> Router {
+    let admission = app.admission.clone();
     let mut router = Router::new();
-    for (path, methods) in routes() {
+    for (_, path, methods) in routes() {
         router = router.route(path, methods);
     }
     router
         .fallback(async || RequestRefusal::not_found("there is no such page"))
         .method_not_allowed_fallback(async || RequestRefusal::method())
         .with_state(app)
+        .layer(from_fn_with_state(admission, gate::let_in))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(from_fn_with_state(hosts, guard::admit))
         .layer(from_fn(guard::secure))

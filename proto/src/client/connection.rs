@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use queens_messages::{CoordinatorUrl, InvalidCoordinatorUrl};
 use tonic::body::Body;
-use tonic::codegen::http::header::{CONTENT_TYPE, HeaderMap};
+use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{Service, StdError};
 use tonic::transport::{Channel, Endpoint};
 
-use crate::client::error::{NotGrpc, Problem, Stranger};
+use crate::client::error::{NotGrpc, Stranger};
 
 /// How long to try to open a connection, and how long an operator waits for an answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -46,24 +46,19 @@ pub struct Connection {
     channel: Channel,
     /// Whether a server of gRPC has ever answered.
     is_known: Arc<AtomicBool>,
+    /// What every request shows, if something.
+    token: Option<HeaderValue>,
 }
 
 impl Connection {
-    /// Opens one.
-    ///
-    /// # Errors
-    /// If that fails, or takes too long.
-    pub async fn open(endpoint: &Endpoint) -> Result<Self, Problem> {
-        match tokio::time::timeout(PATIENCE, endpoint.connect()).await {
-            Ok(connected) => Ok(connected?.into()),
-            Err(_) => Err(Problem::Silent),
-        }
+    pub(super) fn new(channel: Channel, token: Option<HeaderValue>) -> Self {
+        Self { channel, is_known: Arc::default(), token }
     }
 }
 
 impl From<Channel> for Connection {
     fn from(channel: Channel) -> Self {
-        Self { channel, is_known: Arc::default() }
+        Self::new(channel, None)
     }
 }
 
@@ -76,7 +71,10 @@ impl Service<Request<Body>> for Connection {
         self.channel.poll_ready(context).map_err(Into::into)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
+        }
         let (answer, is_known) = (self.channel.call(request), self.is_known.clone());
         Box::pin(async move {
             match answer.await {

@@ -7,6 +7,7 @@ use std::iter::successors;
 
 use queens_messages::plain;
 use thiserror::Error;
+use tokio_rustls::rustls::Error as TlsError;
 use tonic::{Code, ConnectError, Status};
 
 use crate::convert::InvalidMessage;
@@ -34,6 +35,9 @@ pub enum Problem {
     /// Something was asked for that changes something, and no answer came, for this reason.
     #[error("{0}, but it may be done all the same")]
     Unconfirmed(String),
+    /// It can't show that it is the coordinator.
+    #[error("it is not known to be the coordinator: {0}")]
+    Untrusted(String),
     /// A server of HTTP has answered that is none of gRPC.
     #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
     SpeaksHttp,
@@ -64,6 +68,7 @@ impl Problem {
             | Self::Silent
             | Self::Unconfirmed(_)
             | Self::SpeaksOtherwise(_)
+            | Self::Untrusted(_)
             | Self::Unavailable(_) => false,
         }
     }
@@ -100,6 +105,7 @@ impl Problem {
             Self::Connection(_) | Self::Silent | Self::SpeaksOtherwise(_) | Self::Unimplemented => {
                 Some("is it running there? --coordinator says where to look")
             }
+            Self::Untrusted(_) => Some("--pin or --ca says whom to take for it"),
             Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),
             Self::Unconfirmed(_) | Self::Refused(_) | Self::Unavailable(_) | Self::Nonsense(_) => None,
         }
@@ -139,7 +145,10 @@ pub(super) struct Stranger(#[source] pub(super) tonic::transport::Error);
 
 impl From<tonic::transport::Error> for Problem {
     fn from(error: tonic::transport::Error) -> Self {
-        Self::Connection(innermost(&error))
+        match untrusted(&error) {
+            Some(reason) => Self::Untrusted(reason),
+            None => Self::Connection(innermost(&error)),
+        }
     }
 }
 
@@ -213,6 +222,17 @@ fn is_due_to<E: Error + 'static>(error: &(dyn Error + 'static), condition: impl 
 /// An error and what has caused it.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
+}
+
+/// Why a server is not taken for the coordinator, if that is the reason.
+fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
+    let wrapped = |cause: &(dyn Error + 'static)| -> Option<String> {
+        let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
+        let reason = inner.downcast_ref::<TlsError>()?;
+        let distrusts = matches!(reason, TlsError::InvalidCertificate(_) | TlsError::General(_));
+        distrusts.then(|| plain::line(&reason.to_string()).into_owned())
+    };
+    causes(error).find_map(wrapped)
 }
 
 /// The innermost reason of an error, which is the one that tells ("connection refused").

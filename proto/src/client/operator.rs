@@ -4,15 +4,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Event, JobId, JobStatus, Name, Priority, Share, Submission,
+    Contribution, CoordinatorStatus, Decision, Event, JobId, JobStatus, Name, Priority, Share, Submission,
     VerdictStatus, WorkerStatus,
 };
 use queens_solver::Method;
-use tonic::transport::Endpoint;
 use tonic::{Response, Status, Streaming};
 
 use crate::client::connection::{Connection, PATIENCE};
 use crate::client::error::{ClientError, Problem};
+use crate::client::route::Route;
 use crate::convert::{method as method_of, store_error_of};
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;
@@ -55,9 +55,9 @@ impl<T, F: Future<Output = Result<Response<T>, Status>>> Answer<T> for F {}
 #[expect(clippy::missing_errors_doc, reason = "said above, once for all calls")]
 impl Operator {
     /// Connects.
-    pub async fn connect(endpoint: &Endpoint) -> Result<Self, ClientError> {
-        let coordinator = endpoint.uri().to_string();
-        match Connection::open(endpoint).await {
+    pub async fn connect(route: &Route) -> Result<Self, ClientError> {
+        let coordinator = route.endpoint().uri().to_string();
+        match route.open().await {
             Ok(connection) => {
                 Ok(Self { jobs: JobsClient::new(connection), coordinator, store_error: Mutex::default() })
             }
@@ -217,6 +217,14 @@ impl Operator {
         let request = pb::ListVerdictsRequest { job: job.0, offset };
         let answer = self.answer(self.jobs.clone().list_verdicts(request)).await?;
         answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
+    }
+
+    /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there
+    /// are no more.
+    pub async fn decisions(&self, before: Option<u64>) -> Result<Vec<Decision>, ClientError> {
+        let request = pb::ListDecisionsRequest { before: before.unwrap_or_default() };
+        let answer = self.answer(self.jobs.clone().list_decisions(request)).await?;
+        Ok(answer.decisions.into_iter().map(Decision::from).collect())
     }
 
     /// A certificate of a job that is done.

@@ -695,6 +695,45 @@ pub struct ListEventsResponse {
     #[prost(message, repeated, tag = "1")]
     pub events: ::prost::alloc::vec::Vec<Event>,
 }
+/// Asks for decisions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListDecisionsRequest {
+    /// The number of a decision, for those before it; 0 for the latest.
+    #[prost(uint64, tag = "1")]
+    pub before: u64,
+}
+/// Some decisions.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListDecisionsResponse {
+    /// The latest first; none if there are no more.
+    #[prost(message, repeated, tag = "1")]
+    pub decisions: ::prost::alloc::vec::Vec<Decision>,
+}
+/// Something that somebody decided or tried to, or an attempt to get in that failed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Decision {
+    /// Numbers the decisions of a data directory upwards.
+    #[prost(uint64, tag = "1")]
+    pub number: u64,
+    /// When, in milliseconds since 1970.
+    #[prost(uint64, tag = "2")]
+    pub at_ms: u64,
+    /// Who: the invitation and what people call it by, or that nobody was asked.
+    #[prost(string, tag = "3")]
+    pub who: ::prost::alloc::string::String,
+    /// The role of who it was; empty where nobody is asked.
+    #[prost(string, tag = "4")]
+    pub role: ::prost::alloc::string::String,
+    /// The address it came from; empty if that is not known.
+    #[prost(string, tag = "5")]
+    pub peer: ::prost::alloc::string::String,
+    /// What was decided.
+    #[prost(string, tag = "6")]
+    pub what: ::prost::alloc::string::String,
+    /// What became of it.
+    #[prost(string, tag = "7")]
+    pub outcome: ::prost::alloc::string::String,
+}
 /// Asks for the coordinator itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetCoordinatorRequest {}
@@ -1721,6 +1760,31 @@ pub mod jobs_client {
             req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "ListEvents"));
             self.inner.unary(req, path, codec).await
         }
+        /// What was decided and by whom, the latest first, some at a time. For operators.
+        pub async fn list_decisions(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListDecisionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListDecisionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.Jobs/ListDecisions",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.Jobs", "ListDecisions"));
+            self.inner.unary(req, path, codec).await
+        }
         /// How the coordinator itself stands. A coordinator of an older version answers UNIMPLEMENTED.
         pub async fn get_coordinator(
             &mut self,
@@ -1884,6 +1948,14 @@ pub mod jobs_server {
             request: tonic::Request<super::ListEventsRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ListEventsResponse>,
+            tonic::Status,
+        >;
+        /// What was decided and by whom, the latest first, some at a time. For operators.
+        async fn list_decisions(
+            &self,
+            request: tonic::Request<super::ListDecisionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListDecisionsResponse>,
             tonic::Status,
         >;
         /// How the coordinator itself stands. A coordinator of an older version answers UNIMPLEMENTED.
@@ -2691,6 +2763,51 @@ pub mod jobs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListEventsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/ListDecisions" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListDecisionsSvc<T: Jobs>(pub Arc<T>);
+                    impl<
+                        T: Jobs,
+                    > tonic::server::UnaryService<super::ListDecisionsRequest>
+                    for ListDecisionsSvc<T> {
+                        type Response = super::ListDecisionsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListDecisionsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::list_decisions(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListDecisionsSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -1,5 +1,6 @@
 //! A coordinator that serves pages on this thread, and a client of it.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -8,6 +9,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use queens_coordinator::access::Admission;
 use queens_coordinator::connections::Limits;
 use queens_coordinator::http::Site;
 use queens_coordinator::store::Archive;
@@ -30,6 +32,7 @@ const FILES: u64 = 256;
 /// A coordinator and a connection to it.
 pub(super) struct FedCoordinator {
     runtime: Runtime,
+    address: SocketAddr,
     client: SendRequest<Body>,
     n_writes: Arc<AtomicUsize>,
 }
@@ -40,8 +43,11 @@ impl FedCoordinator {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let n_writes = Arc::new(AtomicUsize::new(0));
         let store = Counted { store: STORE.clone(), n_writes: n_writes.clone() };
-        let client = runtime.block_on(connect(store));
-        Self { runtime, client, n_writes }
+        let (address, client) = runtime.block_on(async {
+            let address = serve(store).await;
+            (address, connect(address).await)
+        });
+        Self { runtime, address, client, n_writes }
     }
 
     /// How much was written in all.
@@ -55,9 +61,12 @@ impl FedCoordinator {
         request: Request<Body>,
         read: impl AsyncFnOnce(Response<Body>) -> T,
     ) -> Option<T> {
-        let client = &mut self.client;
+        let (client, address) = (&mut self.client, self.address);
         self.runtime.block_on(async {
-            client.ready().await.expect("nobody closes the connection");
+            // It may close a connection when it has answered: of a refused request, it does not wait for the body.
+            if client.ready().await.is_err() {
+                *client = connect(address).await;
+            }
             match client.send_request(request).await {
                 Ok(response) => Some(read(response.map(Body::new)).await),
                 Err(error) if error.is_user() => None,
@@ -67,14 +76,20 @@ impl FedCoordinator {
     }
 }
 
-/// Serves for as long as the runtime is there.
-async fn connect(store: Counted) -> SendRequest<Body> {
+/// Serves for as long as the runtime is there; where.
+async fn serve(store: Counted) -> SocketAddr {
     let (handle, run) = unthreaded(Box::new(store), NonZeroUsize::MIN).expect("nothing is wrong");
     tokio::spawn(run);
-    let site = Site::bind(&"127.0.0.1:0".parse().expect("an address")).await.expect("there is a port");
+    let any_port = "127.0.0.1:0".parse().expect("an address");
+    let site = Site::bind(&any_port, None).await.expect("there is a port");
     let address = site.local_addr().expect("it listens");
     let limits = Limits::share(FILES, true).1;
-    tokio::spawn(site.serve(limits, handle, CancellationToken::new()));
+    let everybody = Admission::of_everybody(None);
+    tokio::spawn(site.serve(limits, handle, everybody, CancellationToken::new()));
+    address
+}
+
+async fn connect(address: SocketAddr) -> SendRequest<Body> {
     let stream = TcpStream::connect(address).await.expect("it listens");
     // Without this, all ports would soon be taken by connections that have ended.
     stream.set_zero_linger().expect("a setting");

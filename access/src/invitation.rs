@@ -1,0 +1,143 @@
+//! Invitations: whom a token lets in, until when, and as whom.
+
+use std::collections::BTreeSet;
+
+use queens_messages::Name;
+use thiserror::Error;
+
+use crate::role::Role;
+use crate::token::{Token, TokenHash};
+
+/// What is known of somebody who was invited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invitation {
+    /// What it is called by, and what its token names. From 1 on.
+    pub number: u64,
+    /// What its token is good for.
+    pub role: Role,
+    /// What people call it by.
+    pub label: Option<Name>,
+    /// When it was made, in milliseconds since 1970.
+    pub made_ms: u64,
+    /// When it ends, in milliseconds since 1970; `None` if by being revoked alone.
+    pub expires_ms: Option<u64>,
+    /// Whether an operator has ended it.
+    pub revoked: bool,
+    /// How many names workers may use that come with it.
+    pub n_names: u32,
+    /// Those they use. Nobody who comes with another invitation may use them.
+    pub names: BTreeSet<Name>,
+    /// What is kept of its token.
+    pub hash: TokenHash,
+}
+
+/// Why a token lets nobody in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NotAdmitted {
+    /// There is no such token. It is not told what of it is wrong.
+    #[error("this token is not known here")]
+    Unknown,
+    /// It was good once.
+    #[error("the invitation of this token was revoked")]
+    Revoked,
+    /// It was good once.
+    #[error("the invitation of this token has expired")]
+    Expired,
+}
+
+/// Whether a worker may use a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// It is one of those that are bound to its invitation.
+    Bound,
+    /// It may be bound to it, unless it is bound to another.
+    Free,
+    /// Its invitation has all the names that it may have.
+    Full,
+}
+
+impl Invitation {
+    /// Lets in whoever has its token, or says why not.
+    ///
+    /// # Errors
+    /// If it is another token, or this invitation has ended. Only who has the token learns that.
+    pub fn admit(&self, token: &Token, now_ms: u64) -> Result<(), NotAdmitted> {
+        if self.number != token.invitation() || !self.hash.is_of(token) {
+            return Err(NotAdmitted::Unknown);
+        }
+        self.is_open(now_ms)
+    }
+
+    /// Whether it has not ended.
+    ///
+    /// # Errors
+    /// If it has.
+    pub fn is_open(&self, now_ms: u64) -> Result<(), NotAdmitted> {
+        match self.expires_ms {
+            _ if self.revoked => Err(NotAdmitted::Revoked),
+            Some(expires_ms) if expires_ms <= now_ms => Err(NotAdmitted::Expired),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a worker that comes with it may use this name.
+    #[must_use]
+    pub fn binding(&self, name: &Name) -> Binding {
+        match self.names.len() {
+            _ if self.names.contains(name) => Binding::Bound,
+            n_names if n_names < self.n_names as usize => Binding::Free,
+            _ => Binding::Full,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_token_lets_in_and_only_as_long_as_it_lasts() {
+        let token = Token::random(3).expect("random");
+        let open = Invitation {
+            number: 3,
+            role: Role::Worker,
+            label: None,
+            made_ms: 0,
+            expires_ms: Some(1000),
+            revoked: false,
+            n_names: 1,
+            names: BTreeSet::new(),
+            hash: TokenHash::of(&token).expect("random"),
+        };
+        assert_eq!(open.admit(&token, 999), Ok(()));
+        assert_eq!(open.admit(&token, 1000), Err(NotAdmitted::Expired));
+        for other in [3, 4].map(|number| Token::random(number).expect("random")) {
+            assert_eq!(open.admit(&other, 1000), Err(NotAdmitted::Unknown), "strangers learn nothing");
+        }
+        let revoked = Invitation { revoked: true, ..open };
+        assert_eq!(revoked.admit(&token, 0), Err(NotAdmitted::Revoked));
+    }
+
+    #[test]
+    fn an_invitation_has_so_many_names() {
+        let name = |text: &str| text.parse::<Name>().expect("a name");
+        let token = Token::random(1).expect("random");
+        let invitation = Invitation {
+            number: 1,
+            role: Role::Worker,
+            label: None,
+            made_ms: 0,
+            expires_ms: None,
+            revoked: false,
+            n_names: 2,
+            names: [name("a")].into(),
+            hash: TokenHash::of(&token).expect("random"),
+        };
+        assert_eq!(
+            (invitation.binding(&name("a")), invitation.binding(&name("b"))),
+            (Binding::Bound, Binding::Free)
+        );
+        let full = Invitation { n_names: 1, ..invitation };
+        assert_eq!((full.binding(&name("a")), full.binding(&name("b"))), (Binding::Bound, Binding::Full));
+    }
+}

@@ -1,0 +1,121 @@
+//! Roles, and what each of them may do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// What somebody who was invited is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Reads.
+    Viewer,
+    /// Reads and decides.
+    Operator,
+    /// Opens sessions under its own names, and does nothing else.
+    Worker,
+}
+
+/// A text that is no role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected worker, operator or viewer")]
+pub struct InvalidRole;
+
+/// What a request takes of whoever sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Permit {
+    /// Nothing: it tells nothing of what is counted.
+    Nobodys,
+    /// It reads.
+    Read,
+    /// It changes something.
+    Decide,
+    /// It reads who decided what.
+    Audit,
+    /// It is a worker's session.
+    Count,
+}
+
+impl Role {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Viewer, Self::Operator, Self::Worker];
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Worker => "worker",
+        }
+    }
+
+    /// One who has it, in words.
+    #[must_use]
+    pub const fn one(self) -> &'static str {
+        match self {
+            Self::Viewer => "a viewer",
+            Self::Operator => "an operator",
+            Self::Worker => "a worker",
+        }
+    }
+
+    /// Whether this role is enough for a request.
+    #[must_use]
+    pub const fn may(self, permit: Permit) -> bool {
+        matches!(
+            (permit, self),
+            (Permit::Nobodys, _)
+                | (Permit::Read, Self::Viewer | Self::Operator)
+                | (Permit::Decide | Permit::Audit, Self::Operator)
+                | (Permit::Count, Self::Worker)
+        )
+    }
+}
+
+impl FromStr for Role {
+    type Err = InvalidRole;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRole> {
+        Self::ALL.into_iter().find(|role| role.name() == text).ok_or(InvalidRole)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Permit {
+    /// What who sends the request has to be, in words.
+    #[must_use]
+    pub const fn wants(self) -> &'static str {
+        match self {
+            Self::Nobodys => "anybody",
+            Self::Read => "a viewer or an operator",
+            Self::Decide | Self::Audit => "an operator",
+            Self::Count => "a worker",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(role: Role, may: [bool; 5]) {
+        let permits = [Permit::Nobodys, Permit::Read, Permit::Decide, Permit::Audit, Permit::Count];
+        assert_eq!(permits.map(|permit| role.may(permit)), may, "{role}");
+        assert_eq!(role.name().parse(), Ok(role));
+    }
+
+    #[test]
+    fn an_operator_is_a_viewer_and_a_worker_is_neither() {
+        check(Role::Viewer, [true, true, false, false, false]);
+        check(Role::Operator, [true, true, true, true, false]);
+        check(Role::Worker, [true, false, false, false, true]);
+        assert_eq!("Worker".parse::<Role>(), Err(InvalidRole));
+    }
+}

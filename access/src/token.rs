@@ -1,0 +1,151 @@
+//! Tokens: what somebody who was invited shows, and what is kept of it.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use thiserror::Error;
+
+use crate::hex::{from_hex, to_hex};
+
+/// What every token begins with, so that people and scanners for secrets know it for one.
+const PREFIX: &str = "queens_";
+
+/// The longest text that is looked at.
+const LONGEST: usize = PREFIX.len() + 20 + 1 + 64;
+
+/// A secret of 256 random bits, and the number of the invitation it belongs to. Shown by nothing but
+/// [`secret`](Self::secret).
+#[derive(Clone)]
+pub struct Token {
+    invitation: u64,
+    secret: String,
+}
+
+/// A text that is no token. It does not say which text: that may be a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "expected a token as 'queens-coordinator invite' prints it: queens_, a number, _ and 64 hexadecimal digits"
+)]
+pub struct InvalidToken;
+
+/// What is kept of a token: a salt, and the SHA-256 of the salt and the token. Of 256 random bits, nobody finds the
+/// token from that, however fast his machine hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenHash {
+    /// The salt.
+    pub salt: [u8; 16],
+    /// The hash.
+    pub hash: [u8; 32],
+}
+
+impl Token {
+    /// A new one for the invitation of this number.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn random(invitation: u64) -> io::Result<Self> {
+        let mut bits = [0; 32];
+        getrandom::fill(&mut bits).map_err(io::Error::other)?;
+        Ok(Self { invitation, secret: format!("{PREFIX}{invitation}_{}", to_hex(&bits)) })
+    }
+
+    /// The invitation it says it belongs to.
+    #[must_use]
+    pub fn invitation(&self) -> u64 {
+        self.invitation
+    }
+
+    /// The token itself, for whoever it is meant for.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+}
+
+impl FromStr for Token {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        let parts =
+            Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| text.strip_prefix(PREFIX));
+        let (number, digits) = parts.and_then(|parts| parts.split_once('_')).ok_or(InvalidToken)?;
+        from_hex(digits).ok_or(InvalidToken)?;
+        let invitation: u64 = number.parse().map_err(|_| InvalidToken)?;
+        // A number is written in one way only, and a token with it.
+        let secret = format!("{PREFIX}{invitation}_{}", digits.to_ascii_lowercase());
+        if secret == text { Ok(Self { invitation, secret }) } else { Err(InvalidToken) }
+    }
+}
+
+impl fmt::Debug for Token {
+    /// Nothing of the secret: what is shown may be logged.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token(of invitation {})", self.invitation)
+    }
+}
+
+impl TokenHash {
+    /// Of a token, with a random salt.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn of(token: &Token) -> io::Result<Self> {
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(io::Error::other)?;
+        Ok(Self { salt, hash: hash(&salt, token) })
+    }
+
+    /// Whether it was made of this token. How long that takes says nothing of how much of it is right.
+    #[must_use]
+    pub fn is_of(&self, token: &Token) -> bool {
+        self.hash.ct_eq(&hash(&self.salt, token)).into()
+    }
+}
+
+fn hash(salt: &[u8; 16], token: &Token) -> [u8; 32] {
+    Sha256::new().chain_update(salt).chain_update(&token.secret).finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_hash_and_shown_by_nothing_else() {
+        let (token, other) = (Token::random(12).expect("random"), Token::random(12).expect("random"));
+        let read: Token = token.secret().parse().expect("a token");
+        assert_eq!((read.invitation(), read.secret()), (12, token.secret()));
+        let hash = TokenHash::of(&token).expect("random");
+        assert!(hash.is_of(&read) && !hash.is_of(&other));
+        assert_ne!(hash, TokenHash::of(&token).expect("random"), "salted");
+        let digits = token.secret().rsplit('_').next().expect("digits");
+        assert!(!format!("{token:?} {hash:?}").contains(digits));
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused_and_not_repeated() {
+        let token = Token::random(7).expect("random");
+        let secret = token.secret();
+        let texts = [
+            String::new(),
+            "queens_".to_owned(),
+            "queens_7_".to_owned(),
+            secret.to_uppercase(),
+            secret.replace("queens_7", "queens_07"),
+            secret.replace("queens_7", "queens_+7"),
+            secret.replace("queens_7", "queens_99999999999999999999"),
+            format!("{secret}0"),
+            format!("{secret} "),
+            secret[..secret.len() - 1].to_owned(),
+            format!("{}é", &secret[..secret.len() - 2]),
+            "x".repeat(1 << 20),
+        ];
+        for text in texts {
+            let refused = text.parse::<Token>().expect_err("no token");
+            assert!(!refused.to_string().contains("queens_7"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `queens audit`: who has decided what.
+
+use std::process::ExitCode;
+
+use queens_json::Decision as Shown;
+use queens_messages::Decision;
+
+use crate::flags::RemoteArgs;
+use crate::present::numbers::date;
+use crate::present::output::{Output, json_of, print};
+use crate::present::table::table;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuditArgs {
+    /// How many to show, the latest first
+    #[arg(long, value_name = "K", default_value_t = 100)]
+    limit: usize,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let operator = args.remote.connect().await?;
+    let mut decisions: Vec<Decision> = Vec::new();
+    while decisions.len() < args.limit {
+        let more = operator.decisions(decisions.last().map(|last| last.number)).await?;
+        if more.is_empty() {
+            break;
+        }
+        decisions.extend(more);
+    }
+    decisions.truncate(args.limit);
+    print(&match args.remote.output() {
+        Output::Json => json_of(&decisions.iter().map(Shown::from).collect::<Vec<_>>())?,
+        Output::Text if decisions.is_empty() => "nothing was decided yet".to_owned(),
+        Output::Text => decisions_table(&decisions),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn decisions_table(decisions: &[Decision]) -> String {
+    let mut table = table(["WHEN", "WHO", "ROLE", "FROM", "WHAT", "OUTCOME"]);
+    for it in decisions {
+        let when = date(it.at_ms / 1000);
+        table.add_row([&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome]);
+    }
+    table.trim_fmt()
+}

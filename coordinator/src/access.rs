@@ -1,0 +1,28 @@
+//! Who is let in, and to what.
+//!
+//! The [`Book`] keeps invitations, the names bound to them, and decisions, in a database of its own; a thread, the
+//! `keeper`, reads and writes it for a running coordinator, also what `queens-coordinator invite` and `revoke` change
+//! beside it. [`Admission`] says of each request, by gRPC or HTTP, whether its sender may make it: `permits` is the one
+//! table of what each takes. What is decided, and what becomes of it, is recorded. Whoever is let in has a `Pass`, which ends with its invitation.
+
+mod admission;
+mod book;
+mod decisions;
+mod deed;
+mod failures;
+mod keeper;
+mod noting;
+mod pass;
+mod permits;
+mod schema;
+mod sessions;
+
+pub use self::admission::Admission;
+pub(crate) use self::admission::{COOKIE, NotLetIn};
+pub use self::book::{Book, Place, Wanted};
+pub(crate) use self::deed::decides;
+pub(crate) use self::keeper::NotBound;
+pub(crate) use self::pass::Pass;
+#[cfg(test)]
+pub(crate) use self::permits::requests;
+pub(crate) use self::sessions::LONGEST as SESSION;

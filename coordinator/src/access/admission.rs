@@ -1,0 +1,264 @@
+//! Whether a request may be made.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
+use queens_access::{NotAdmitted, Permit, Role, Secret, Token};
+use queens_messages::Decision;
+use thiserror::Error;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::book::Book;
+use super::failures::Failures;
+use super::keeper::{Guest, Keeper, StartFailure};
+use super::noting::{Noting, decision};
+use super::pass::Pass;
+use super::permits::permit;
+use super::sessions::Sessions;
+use crate::journal::unix_ms;
+use crate::seldom::Seldom;
+
+/// How often the book is looked at for what others have changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a browser shows that has logged in. By this name, it shows it to this host alone, and by TLS.
+pub(crate) const COOKIE: &str = "__Host-queens";
+
+/// Says of requests whether they may be made; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Whether only who is invited may do anything.
+    asks: bool,
+    /// `None` if nothing is recorded.
+    keeper: Option<Keeper>,
+    sessions: Arc<Sessions>,
+    failures: Arc<Failures>,
+    refusals: Arc<Seldom>,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum NotLetIn {
+    /// Nothing was shown.
+    #[error(
+        "only who was invited gets in: show a token ('queens-coordinator invite' makes one; programs take it by \
+         --token-file or from QUEENS_TOKEN)"
+    )]
+    NoToken,
+    /// What was shown is no token.
+    #[error("what was shown is no token")]
+    NoSuchThing,
+    /// The token lets nobody in.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
+    /// It lets in, but not to this.
+    #[error("this takes {}, and the token is that of {}", permit.wants(), role.one())]
+    NotPermitted {
+        /// What the token is good for.
+        role: Role,
+        /// What the request takes.
+        permit: Permit,
+    },
+    /// The session is over.
+    #[error("not logged in any more: log in again")]
+    LoggedOut,
+    /// The system fails.
+    #[error("the system has no random numbers")]
+    NoRandomNumbers,
+    /// Nobody may, as nobody has said who may.
+    #[error("nobody may do this")]
+    NotInTable,
+}
+
+impl Admission {
+    /// Lets everybody do everything. Decisions are recorded in the book of a data directory, if one is given.
+    #[must_use]
+    pub fn of_everybody(dir: Option<&Path>) -> Self {
+        let keeper = dir.map(|dir| Book::open(dir).map_err(StartFailure::from).and_then(Keeper::start));
+        let keeper = keeper.and_then(|started| {
+            let failed = |error: &StartFailure| warn!(%error, "who decides what is not recorded");
+            started.inspect_err(failed).ok()
+        });
+        Self::new(false, keeper)
+    }
+
+    /// Lets in who is invited in the book of a data directory. Has to be called in a runtime; looks at the book until
+    /// `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the book can't be used.
+    pub fn of_invited(dir: &Path, stop: CancellationToken) -> Result<Self, StartFailure> {
+        let keeper = Keeper::start(Book::open(dir)?)?;
+        let looking = keeper.clone();
+        tokio::spawn(stop.run_until_cancelled_owned(async move {
+            let mut look = tokio::time::interval(LOOK);
+            look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                look.tick().await;
+                looking.look().await;
+            }
+        }));
+        Ok(Self::new(true, Some(keeper)))
+    }
+
+    fn new(asks: bool, keeper: Option<Keeper>) -> Self {
+        let (sessions, failures) = (Arc::default(), Arc::new(Failures::new()));
+        Self { asks, keeper, sessions, failures, refusals: Arc::default() }
+    }
+
+    /// Lets a request in, or says why not. `path` is the path as the table of all requests has it.
+    pub(crate) async fn admit(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+    ) -> Result<Pass, NotLetIn> {
+        let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else { return Ok(Pass::unasked()) };
+        let permit = permit(method, path);
+        if permit == Some(Permit::Nobodys) {
+            return Ok(Pass::unasked());
+        }
+        let shown = match (token(headers), cookie(headers)) {
+            (Err(NotLetIn::NoToken), Some(secret)) => self.of_session(keeper, &secret),
+            (token, _) => guest(keeper, token).await,
+        };
+        let who = shown.as_ref().ok().cloned();
+        let admitted = shown.and_then(|guest| {
+            let permit = permit.ok_or(NotLetIn::NotInTable)?;
+            check(&guest, permit).map(|()| Pass::of(guest, keeper.clone()))
+        });
+        if let Err(refusal) = &admitted {
+            self.refused(refusal, who, path, peer).await;
+        }
+        admitted
+    }
+
+    /// Records what a request decides, if it is one that does.
+    pub(crate) fn noting(
+        &self,
+        pass: &Pass,
+        method: &str,
+        path: &str,
+        peer: Option<IpAddr>,
+    ) -> Option<Noting> {
+        let decides = permit(method, path) == Some(Permit::Decide);
+        self.keeper.as_ref().filter(|_| decides).map(|keeper| Noting::new(keeper.clone(), pass, peer, path))
+    }
+
+    /// The latest decisions, or the latest before one: some of them, the latest first.
+    ///
+    /// # Errors
+    /// If they can't be read, in words.
+    pub(crate) async fn decisions(&self, before: Option<u64>) -> Result<Vec<Decision>, String> {
+        match &self.keeper {
+            Some(keeper) => keeper.decisions(before).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Logs somebody in by the pages; what their browser shows from then on. `None` if nobody has to.
+    pub(crate) async fn log_in(
+        &self,
+        token: Result<Token, NotLetIn>,
+        peer: Option<IpAddr>,
+    ) -> Result<(Pass, Option<Secret>), NotLetIn> {
+        let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else {
+            return Ok((Pass::unasked(), None));
+        };
+        let shown = guest(keeper, token).await;
+        let who = shown.as_ref().ok().cloned();
+        let logged_in = match shown {
+            Ok(guest) => check(&guest, Permit::Read).and_then(|()| {
+                let secret = self.sessions.begin(guest.invitation.number);
+                let secret = secret.map_err(|_| NotLetIn::NoRandomNumbers)?;
+                Ok((Pass::of(guest, keeper.clone()), Some(secret)))
+            }),
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = &logged_in {
+            self.refused(refusal, who, "log in", peer).await;
+        }
+        logged_in
+    }
+
+    /// Logs the sender of a request out.
+    pub(crate) fn log_out(&self, headers: &HeaderMap) {
+        if let Some(secret) = cookie(headers) {
+            self.sessions.end(&secret);
+        }
+    }
+
+    /// Who has logged in.
+    fn of_session(&self, keeper: &Keeper, secret: &Secret) -> Result<Guest, NotLetIn> {
+        let guest = self.sessions.find(secret).and_then(|invitation| keeper.guest(invitation));
+        let guest = guest.ok_or(NotLetIn::LoggedOut)?;
+        guest.invitation.is_open(unix_ms())?;
+        Ok(guest)
+    }
+
+    /// Logs a refusal, and lets those wait who show what lets nobody in.
+    async fn refused(&self, refusal: &NotLetIn, who: Option<Guest>, path: &str, peer: Option<IpAddr>) {
+        if let Some(left_out) = self.refusals.allows() {
+            // Nobody who only asks without a token fills the records.
+            if let (false, Some(keeper)) = (*refusal == NotLetIn::NoToken, &self.keeper) {
+                let pass = who.map(|guest| Pass::of(guest, keeper.clone()));
+                let role = pass.as_ref().and_then(Pass::role).map(Role::name).unwrap_or_default();
+                let who = pass.map_or_else(|| "a stranger".to_owned(), |pass| pass.to_string());
+                let more = match left_out {
+                    0 => String::new(),
+                    n => format!(" ({n} refusals before it are not recorded)"),
+                };
+                let outcome = format!("refused: {refusal}{more}");
+                keeper.note_soon(Decision { outcome, ..decision(who, role, peer, path) }, true);
+            }
+            let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
+            warn!(peer, path, reason = %refusal, left_out, "not let in");
+        }
+        if let (NotLetIn::NoSuchThing | NotLetIn::NotAdmitted(_), Some(peer)) = (refusal, peer) {
+            self.failures.hold_back(peer).await;
+        }
+    }
+}
+
+/// Whose token it is.
+async fn guest(keeper: &Keeper, token: Result<Token, NotLetIn>) -> Result<Guest, NotLetIn> {
+    let token = token?;
+    let guest = match keeper.guest(token.invitation()) {
+        Some(guest) => Some(guest),
+        // Somebody may have been invited this very second. Others who wait for the same are served by the same look.
+        None => {
+            keeper.look().await;
+            keeper.guest(token.invitation())
+        }
+    };
+    let guest = guest.ok_or(NotAdmitted::Unknown)?;
+    guest.invitation.admit(&token, unix_ms())?;
+    Ok(guest)
+}
+
+fn check(guest: &Guest, permit: Permit) -> Result<(), NotLetIn> {
+    let role = guest.invitation.role;
+    if role.may(permit) { Ok(()) } else { Err(NotLetIn::NotPermitted { role, permit }) }
+}
+
+/// What a browser shows that has logged in.
+fn cookie(headers: &HeaderMap) -> Option<Secret> {
+    let all = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
+    let mut all = all.flat_map(|value| value.split(';'));
+    all.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('=')?.parse().ok())
+}
+
+/// The token that a request shows.
+fn token(headers: &HeaderMap) -> Result<Token, NotLetIn> {
+    let shown = headers.get(AUTHORIZATION).ok_or(NotLetIn::NoToken)?.to_str();
+    let shown = shown.ok().and_then(|text| text.split_once(' '));
+    let token = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token);
+    token.and_then(|token| token.trim().parse().ok()).ok_or(NotLetIn::NoSuchThing)
+}

@@ -1,0 +1,403 @@
+//! The book: invitations and names in a database beside that of the jobs.
+//!
+//! It is a file of its own, so that `queens-coordinator invite` and `revoke` can change it while a coordinator runs, and
+//! so that a backup of the jobs tells nobody who was invited.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use queens_access::{Invitation, Role, Token, TokenHash};
+use queens_messages::Name;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use thiserror::Error;
+
+use super::schema;
+
+/// The book in a data directory.
+const FILE: &str = "access.sqlite3";
+
+/// How long to wait for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many invitations there may be, ended or not.
+const MOST_INVITATIONS: i64 = 100_000;
+
+/// Names that people are told of.
+const MOST_TOLD: i64 = 10;
+
+/// The book of a data directory.
+#[derive(Debug)]
+pub struct Book {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// Why something is not in the book.
+#[derive(Debug, Error)]
+pub enum BookError {
+    /// It can't be read or written.
+    #[error("cannot use '{}': {reason}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Somebody else may use the name.
+    #[error("the name '{name}' belongs to invitation {invitation}: names are different people")]
+    Taken {
+        /// The name.
+        name: Name,
+        /// Whose it is.
+        invitation: u64,
+    },
+    /// The invitation has as many names as it may have.
+    #[error("invitation {invitation} is not for a worker named '{name}': its names are {names}")]
+    NoNameLeft {
+        /// The name.
+        name: Name,
+        /// Whose token was shown.
+        invitation: u64,
+        /// Those that are bound to it.
+        names: String,
+    },
+    /// There is no such invitation.
+    #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
+    Unknown(u64),
+    /// There is no room.
+    #[error("there are {MOST_INVITATIONS} invitations, and no more can be kept")]
+    Full,
+}
+
+/// Who is to be invited.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// As what.
+    pub role: Role,
+    /// What people call them by; a worker gets this name.
+    pub label: Option<Name>,
+    /// Until when, in milliseconds since 1970.
+    pub expires_ms: Option<u64>,
+    /// How many names workers may use that come with it.
+    pub n_names: u32,
+}
+
+/// Where a coordinator is reached, and what it is known by, for those who are invited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its URL.
+    pub url: Option<String>,
+    /// The pin of its key.
+    pub pin: Option<String>,
+}
+
+impl Book {
+    /// Opens the book of a directory; makes both if they are not there. Nobody but their owner may read the book.
+    ///
+    /// # Errors
+    /// If that can't be done.
+    pub fn open(dir: &Path) -> Result<Self, BookError> {
+        let path = dir.join(FILE);
+        let unusable = |reason: String| BookError::Unusable { path: path.clone(), reason };
+        fs::create_dir_all(dir)
+            .and_then(|()| make_file(&path))
+            .map_err(|error| unusable(error.to_string()))?;
+        match connect(&path) {
+            Ok((connection, (schema::APPLICATION_ID, schema::VERSION))) => Ok(Self { connection, path }),
+            Ok((_, (schema::APPLICATION_ID, version))) => Err(unusable(format!(
+                "it is of version {version}, and this program knows {}",
+                schema::VERSION
+            ))),
+            Ok(_) => Err(unusable("it is another program's".to_owned())),
+            Err(error) => Err(unusable(error.to_string())),
+        }
+    }
+
+    /// Invites somebody. The token is told now and never again.
+    ///
+    /// # Errors
+    /// If the name is somebody else's, or it can't be written.
+    pub fn invite(&mut self, wanted: &Wanted, now_ms: u64) -> Result<Token, BookError> {
+        let path = self.path.clone();
+        let transaction = self.begin()?;
+        let invited = || -> Result<Result<Token, BookError>, rusqlite::Error> {
+            let count = "SELECT count(*) FROM invitation";
+            if transaction.query_row(count, [], |row| row.get::<_, i64>(0))? >= MOST_INVITATIONS {
+                return Ok(Err(BookError::Full));
+            }
+            transaction.execute(
+                "INSERT INTO invitation (role, label, made_ms, expires_ms, revoked, n_names, salt, hash)
+                 VALUES (?1, ?2, ?3, ?4, 0, ?5, x'', x'')",
+                (
+                    wanted.role.name(),
+                    wanted.label.as_ref().map(Name::as_str),
+                    signed(now_ms),
+                    wanted.expires_ms.map(signed),
+                    wanted.n_names,
+                ),
+            )?;
+            let number = transaction.last_insert_rowid().unsigned_abs();
+            if let (Role::Worker, Some(name)) = (wanted.role, &wanted.label)
+                && let Err(taken) = take_over(&transaction, number, name, now_ms)?
+            {
+                return Ok(Err(taken));
+            }
+            let made =
+                Token::random(number).and_then(|token| TokenHash::of(&token).map(|hash| (token, hash)));
+            let (token, TokenHash { salt, hash }) = match made {
+                Ok(made) => made,
+                Err(error) => return Ok(Err(unusable(&path, error))),
+            };
+            let sql = "UPDATE invitation SET salt = ?2, hash = ?3 WHERE number = ?1";
+            transaction.execute(sql, (signed(number), salt, hash))?;
+            Ok(Ok(token))
+        };
+        let token = invited().map_err(|error| unusable(&path, error))??;
+        transaction.commit().map_err(|error| unusable(&path, error))?;
+        Ok(token)
+    }
+
+    /// Ends an invitation.
+    ///
+    /// # Errors
+    /// If there is none of this number, or it can't be written.
+    pub fn revoke(&mut self, number: u64) -> Result<(), BookError> {
+        let sql = "UPDATE invitation SET revoked = 1 WHERE number = ?1";
+        match self.connection.execute(sql, [signed(number)]) {
+            Ok(0) => Err(BookError::Unknown(number)),
+            Ok(_) => Ok(()),
+            Err(error) => Err(unusable(&self.path, error)),
+        }
+    }
+
+    /// All invitations, in the order of their numbers.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn invitations(&self) -> Result<Vec<Invitation>, BookError> {
+        let read = || -> rusqlite::Result<Vec<Invitation>> {
+            let mut names: HashMap<u64, BTreeSet<Name>> = HashMap::new();
+            let mut statement = self.connection.prepare_cached("SELECT invitation, name FROM name")?;
+            let rows = statement.query_map([], |row| Ok((number(row, 0)?, name(row, 1)?)))?;
+            for row in rows {
+                let (invitation, name) = row?;
+                names.entry(invitation).or_default().insert(name);
+            }
+            let sql = "SELECT number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash
+                       FROM invitation ORDER BY number";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([], |row| {
+                let invitation = invitation(row)?;
+                let names = names.remove(&invitation.number).unwrap_or_default();
+                Ok(Invitation { names, ..invitation })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| unusable(&self.path, error))
+    }
+
+    /// Binds a worker's name to an invitation for ever, if it may use it. Takes time with the names of that
+    /// invitation, 0.2 ms with a hundred and 1 ms with ten thousand, and not with all there are.
+    ///
+    /// # Errors
+    /// If it may not, or it can't be written.
+    pub fn bind(&mut self, number: u64, name: &Name) -> Result<(), BookError> {
+        let path = self.path.clone();
+        let transaction = self.begin()?;
+        let bound = bind(&transaction, number, name).map_err(|error| unusable(&path, error))?;
+        bound?;
+        transaction.commit().map_err(|error| unusable(&path, error))
+    }
+
+    /// Notes where the coordinator is reached.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn note_place(&mut self, place: &Place) -> Result<(), BookError> {
+        let sql = "INSERT OR REPLACE INTO place (only, url, pin) VALUES (1, ?1, ?2)";
+        let noted = self.connection.execute(sql, (&place.url, &place.pin));
+        noted.map(drop).map_err(|error| unusable(&self.path, error))
+    }
+
+    /// Where the coordinator is reached, as far as it has noted it.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn place(&self) -> Result<Place, BookError> {
+        let sql = "SELECT url, pin FROM place";
+        let read = |row: &Row<'_>| Ok(Place { url: row.get(0)?, pin: row.get(1)? });
+        let place = self.connection.query_row(sql, [], read).optional();
+        place.map(Option::unwrap_or_default).map_err(|error| unusable(&self.path, error))
+    }
+
+    /// A number that changes whenever another process has written.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub(super) fn version(&self) -> Result<i64, BookError> {
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        version.map_err(|error| unusable(&self.path, error))
+    }
+
+    pub(super) fn with<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, BookError> {
+        work(&mut self.connection).map_err(|error| unusable(&self.path, error))
+    }
+
+    fn begin(&mut self) -> Result<Transaction<'_>, BookError> {
+        let path = &self.path;
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        begun.map_err(|error| unusable(path, error))
+    }
+}
+
+/// Makes an empty file that nobody else may read, if there is none.
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<(Connection, (i64, i64))> {
+    // A relative path that begins with "file:" would be taken for a URI.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    let found = schema::make(&mut connection)?;
+    if found == (schema::APPLICATION_ID, schema::VERSION) {
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+    }
+    Ok((connection, found))
+}
+
+/// Gives a name to a new invitation: one that nobody has, or whose invitation has ended.
+fn take_over(
+    transaction: &Connection,
+    number: u64,
+    name: &Name,
+    now_ms: u64,
+) -> rusqlite::Result<Result<(), BookError>> {
+    if let Some(invitation) = owner(transaction, name)? {
+        let sql = "SELECT revoked <> 0 OR coalesce(expires_ms <= ?2, 0) FROM invitation WHERE number = ?1";
+        let ended: bool =
+            transaction.query_row(sql, (signed(invitation), signed(now_ms)), |row| row.get(0))?;
+        if !ended {
+            return Ok(Err(BookError::Taken { name: name.clone(), invitation }));
+        }
+    }
+    let sql = "INSERT OR REPLACE INTO name (name, invitation) VALUES (?1, ?2)";
+    transaction.execute(sql, (name.as_str(), signed(number)))?;
+    Ok(Ok(()))
+}
+
+fn bind(transaction: &Connection, number: u64, name: &Name) -> rusqlite::Result<Result<(), BookError>> {
+    match owner(transaction, name)? {
+        Some(owner) if owner == number => return Ok(Ok(())),
+        Some(invitation) => return Ok(Err(BookError::Taken { name: name.clone(), invitation })),
+        None => {}
+    }
+    let sql =
+        "SELECT n_names, (SELECT count(*) FROM name WHERE invitation = ?1) FROM invitation WHERE number = ?1";
+    let of_all = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+    let found = transaction.query_row(sql, [signed(number)], of_all).optional()?;
+    let Some((n_names, n_bound)) = found else { return Ok(Err(BookError::Unknown(number))) };
+    if n_bound >= n_names {
+        let mut statement = transaction.prepare("SELECT name FROM name WHERE invitation = ?1 LIMIT ?2")?;
+        let some = statement.query_map((signed(number), MOST_TOLD), |row| self::name(row, 0))?;
+        let some = some.map(|name| name.map(|name| format!("'{name}'"))).collect::<Result<Vec<_>, _>>()?;
+        let more =
+            if n_bound > MOST_TOLD { format!(" and {} more", n_bound - MOST_TOLD) } else { String::new() };
+        let names = format!("{}{more}", some.join(", "));
+        return Ok(Err(BookError::NoNameLeft { name: name.clone(), invitation: number, names }));
+    }
+    let sql = "INSERT INTO name (name, invitation) VALUES (?1, ?2)";
+    transaction.execute(sql, (name.as_str(), signed(number)))?;
+    Ok(Ok(()))
+}
+
+/// The invitation that a name is bound to.
+fn owner(transaction: &Connection, name: &Name) -> rusqlite::Result<Option<u64>> {
+    let sql = "SELECT invitation FROM name WHERE name = ?1";
+    transaction.query_row(sql, [name.as_str()], |row| number(row, 0)).optional()
+}
+
+fn invitation(row: &Row<'_>) -> rusqlite::Result<Invitation> {
+    let role: String = row.get(1)?;
+    Ok(Invitation {
+        number: number(row, 0)?,
+        role: role.parse().map_err(|error| senseless(1, error))?,
+        label: row.get::<_, Option<String>>(2)?.map(|label| Name::of_any(&label)),
+        made_ms: number(row, 3)?,
+        expires_ms: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
+        revoked: row.get(5)?,
+        n_names: row.get(6)?,
+        names: BTreeSet::new(),
+        hash: TokenHash { salt: row.get(7)?, hash: row.get(8)? },
+    })
+}
+
+fn name(row: &Row<'_>, column: usize) -> rusqlite::Result<Name> {
+    let text: String = row.get(column)?;
+    text.parse().map_err(|error| senseless(column, error))
+}
+
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::unsigned_abs)
+}
+
+fn senseless(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+}
+
+/// SQLite's integers are signed.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unusable(path: &Path, reason: impl ToString) -> BookError {
+    BookError::Unusable { path: path.to_owned(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: usize) -> Name {
+        format!("w{number}").parse().expect("a name")
+    }
+
+    #[test]
+    fn a_name_is_bound_to_one_invitation_and_an_invitation_has_so_many() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut book = Book::open(dir.path()).expect("a book");
+        let wanted = Wanted { role: Role::Worker, label: None, expires_ms: None, n_names: 12 };
+        let [one, other] = [(); 2].map(|()| book.invite(&wanted, 0).expect("invited").invitation());
+        for number in 0..12 {
+            book.bind(one, &name(number)).expect("free");
+        }
+        book.bind(one, &name(3)).expect("it is its own");
+        let refused = |book: &mut Book, invitation, number| {
+            book.bind(invitation, &name(number)).expect_err("refused").to_string()
+        };
+        let full = refused(&mut book, one, 12);
+        assert!(full.contains("not for a worker named 'w12'") && full.contains("'w0', "), "{full}");
+        assert!(full.ends_with(" and 2 more"), "{full}");
+        assert!(refused(&mut book, other, 3).contains("belongs to invitation 1"));
+        assert!(refused(&mut book, 77, 50).contains("there is no invitation 77"));
+        let names: Vec<usize> =
+            book.invitations().expect("readable").iter().map(|one| one.names.len()).collect();
+        assert_eq!(names, [12, 0]);
+    }
+}

@@ -1,0 +1,99 @@
+//! What somebody has who was let in.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use queens_access::{Binding, Role};
+use queens_messages::Name;
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::keeper::{Guest, Keeper, NotBound};
+
+/// What a request carries that was let in.
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    /// `None` where nobody is asked who they are.
+    guest: Option<(Guest, Keeper)>,
+}
+
+impl Pass {
+    /// Of a request whose sender was not asked.
+    pub(super) fn unasked() -> Self {
+        Self { guest: None }
+    }
+
+    pub(super) fn of(guest: Guest, keeper: Keeper) -> Self {
+        Self { guest: Some((guest, keeper)) }
+    }
+
+    /// What its holder may do; `None` if all.
+    pub(crate) fn role(&self) -> Option<Role> {
+        self.guest.as_ref().map(|(guest, _)| guest.invitation.role)
+    }
+
+    /// Sees to it that a worker may call itself so, now and later, and that nobody else may.
+    ///
+    /// # Errors
+    /// If it may not.
+    pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NotBound> {
+        let Some((guest, keeper)) = &self.guest else { return Ok(()) };
+        match guest.invitation.binding(name) {
+            Binding::Bound => Ok(()),
+            Binding::Free | Binding::Full => keeper.bind(guest.invitation.number, name.clone()).await,
+        }
+    }
+
+    /// Lets an answer end when the invitation does.
+    pub(crate) fn bound(&self, response: Response) -> Response {
+        let Some((guest, _)) = &self.guest else { return response };
+        let ended = Box::pin(guest.ended.clone().cancelled_owned());
+        response.map(|body| Body::new(Bounded { body, ended }))
+    }
+}
+
+impl fmt::Display for Pass {
+    /// Who it is, for logs and records.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.guest.as_ref().map(|(guest, _)| &guest.invitation) {
+            None => write!(f, "anybody"),
+            Some(invitation) => match &invitation.label {
+                Some(label) => write!(f, "invitation {} ({label})", invitation.number),
+                None => write!(f, "invitation {}", invitation.number),
+            },
+        }
+    }
+}
+
+/// The body of an answer, which ends with somebody's invitation.
+struct Bounded {
+    body: Body,
+    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl HttpBody for Bounded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.ended.as_mut().poll(context).is_ready() {
+            let error = std::io::Error::new(std::io::ErrorKind::PermissionDenied, "the invitation has ended");
+            return Poll::Ready(Some(Err(axum::Error::new(error))));
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,76 @@
+//! The tables of the book.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// What tells the book from other databases, and the version of its tables.
+pub(super) const APPLICATION_ID: i64 = 0x4e51_6163;
+pub(super) const VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE invitation (
+    -- What people call it by; never used again
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- viewer, operator or worker
+    role TEXT NOT NULL,
+    -- What people call whoever was invited by, if they do
+    label TEXT,
+    -- Milliseconds since 1970
+    made_ms INTEGER NOT NULL,
+    -- The same; NULL if it does not end by itself
+    expires_ms INTEGER,
+    revoked INTEGER NOT NULL,
+    -- How many names workers may use that come with it
+    n_names INTEGER NOT NULL,
+    -- SHA-256 of this salt and the token, which is kept nowhere
+    salt BLOB NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+CREATE TABLE name (
+    -- Of workers; nobody may use it that comes with another invitation
+    name TEXT PRIMARY KEY,
+    invitation INTEGER NOT NULL REFERENCES invitation
+) STRICT, WITHOUT ROWID;
+CREATE INDEX name_of_invitation ON name (invitation);
+CREATE TABLE place (
+    -- Where the coordinator is reached, and what its key is known by, as it was when it was started last
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    url TEXT,
+    pin TEXT
+) STRICT;
+CREATE TABLE audit (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- 0: a decision of somebody who was let in; 1: somebody was not
+    refusal INTEGER NOT NULL,
+    -- Milliseconds since 1970
+    at_ms INTEGER NOT NULL,
+    -- Invitation and label of who it was, or 'a stranger'
+    who TEXT NOT NULL,
+    role TEXT NOT NULL,
+    -- The address it came from
+    peer TEXT NOT NULL,
+    what TEXT NOT NULL,
+    outcome TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_kind ON audit (refusal, number);
+";
+
+/// Makes the tables if there are none.
+///
+/// # Errors
+/// If that fails. A database of another kind or version is told by its ids.
+pub(super) fn make(connection: &mut Connection) -> rusqlite::Result<(i64, i64)> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let ids = |transaction: &Connection| -> rusqlite::Result<(i64, i64)> {
+        let id = |name: &str| transaction.pragma_query_value(None, name, |row| row.get(0));
+        Ok((id("application_id")?, id("user_version")?))
+    };
+    let n_tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if ids(&transaction)? == (0, 0) && n_tables == 0 {
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    let found = ids(&transaction)?;
+    transaction.commit()?;
+    Ok(found)
+}

@@ -1,0 +1,82 @@
+//! Who is let in by a coordinator that is started.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use queens_access::ServerFiles;
+use queens_coordinator::access::Admission;
+use queens_coordinator::tls::Tls;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+#[derive(Debug, Args)]
+pub(crate) struct DoorArgs {
+    /// The coordinator's TLS certificate (PEM), with those of authorities between it and one that workers know; all
+    /// connections are encrypted then, and only who was invited gets in
+    ///
+    /// 'queens-coordinator certs' makes such files. They are read again when they change, and at SIGHUP.
+    #[arg(long, env = "QUEENS_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The private key of the TLS certificate (PEM)
+    #[arg(long, env = "QUEENS_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Let TLS 1.2 be spoken as well, and not only 1.3
+    #[arg(long = "tls-1.2", env = "QUEENS_TLS_1_2", requires = "tls_cert")]
+    older_tls: bool,
+
+    /// Let in only who was invited, though there is no TLS here: for a coordinator on this machine's own address behind
+    /// a proxy that encrypts
+    #[arg(long, env = "QUEENS_REQUIRE_TOKENS", conflicts_with = "insecure_no_auth")]
+    require_tokens: bool,
+
+    /// Let everybody do everything, unencrypted, also on an address that others reach: for networks that you trust
+    #[arg(long, env = "QUEENS_INSECURE_NO_AUTH", conflicts_with = "tls_cert")]
+    insecure_no_auth: bool,
+}
+
+impl DoorArgs {
+    /// What the ports encrypt with, if they do.
+    pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+        let Some((certificate, key)) = self.tls_cert.clone().zip(self.tls_key.clone()) else {
+            return Ok(None);
+        };
+        let files = ServerFiles { certificate, key, client_authorities: None, older_tls: self.older_tls };
+        Ok(Some(Tls::load(files).context("failed to set up TLS")?))
+    }
+
+    /// Fails if strangers could reach one of these addresses and nothing would keep them out, which nobody has said is
+    /// wanted.
+    pub(crate) fn check(&self, listening: &[SocketAddr]) -> anyhow::Result<()> {
+        let open = listening.iter().find(|address| !address.ip().to_canonical().is_loopback());
+        let Some(address) = open.filter(|_| self.tls_cert.is_none()) else { return Ok(()) };
+        if self.insecure_no_auth {
+            warn!(%address, "no TLS and no tokens: whoever reaches this address can do everything");
+            return Ok(());
+        }
+        if self.require_tokens {
+            bail!(
+                "others can reach {address}, where tokens would be sent unencrypted: encrypt them by --tls-cert and \
+                 --tls-key, or listen on 127.0.0.1 behind a proxy that does"
+            );
+        }
+        bail!(
+            "others can reach {address}, and nothing would keep strangers out. Choose one: encrypt and let in only who is \
+             invited, by --tls-cert and --tls-key ('queens-coordinator certs' makes such files, 'queens-coordinator \
+             invite' invites); or listen on 127.0.0.1 alone, behind a proxy or an SSH tunnel; or, on a network that you \
+             trust, let everybody do everything by --insecure-no-auth"
+        )
+    }
+
+    /// Who is let in.
+    pub(crate) fn admission(&self, data_dir: &Path, stop: CancellationToken) -> anyhow::Result<Admission> {
+        if self.tls_cert.is_none() && !self.require_tokens {
+            return Ok(Admission::of_everybody(Some(data_dir)));
+        }
+        Admission::of_invited(data_dir, stop).context("failed to read who is invited")
+    }
+}

@@ -1,0 +1,187 @@
+//! Inviting, listing who was invited, and ending that.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use queens_access::{Invitation, NotAdmitted, Role, Token};
+use queens_coordinator::access::{Book, Place, Wanted};
+use queens_messages::{CoordinatorUrl, Name};
+use queens_process::{print, say};
+
+/// The most names that workers may use with one token.
+const MOST_NAMES: u32 = 100_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct InviteArgs {
+    /// What the token is good for: 'worker' counts and does nothing else, 'viewer' reads, 'operator' reads and decides
+    #[arg(long, value_name = "ROLE")]
+    role: Role,
+
+    /// Who it is for; a worker has to call itself so, and nobody else may
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+
+    /// How long the invitation lasts, such as 30d, 12h or 90m [default: until it is revoked]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    expires: Option<Duration>,
+
+    /// How many workers, by name, may come with the token; each name that comes with it is bound to it for ever
+    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "name",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_NAMES)))]
+    uses: u32,
+
+    /// Where whoever is invited reaches the coordinator [default: what the coordinator has noted]
+    #[arg(long, value_name = "URL")]
+    url: Option<CoordinatorUrl>,
+
+    /// Write the token to a new file that only you can read, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// Invites somebody, and prints what they have to run.
+pub(crate) fn invite(args: &InviteArgs, data_dir: &Path) -> anyhow::Result<()> {
+    if args.role != Role::Worker && args.uses != 1 {
+        bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
+    }
+    let mut book = Book::open(data_dir)?;
+    let place = book.place()?;
+    let now_ms = now_ms();
+    let wanted = Wanted {
+        role: args.role,
+        label: args.name.clone(),
+        expires_ms: args.expires.map(|lasts| now_ms.saturating_add(milliseconds(lasts))),
+        n_names: args.uses,
+    };
+    // First, so that nobody is invited whose token can't be told.
+    let file = args.token_file.as_deref().map(|path| new_file(path).map(|file| (path, file))).transpose()?;
+    let token = book.invite(&wanted, now_ms)?;
+    let line = command_line(args, &token, &place, file.as_ref().map(|(path, _)| *path));
+    if let Some((path, mut file)) = file {
+        let written = writeln!(file, "{}", token.secret()).and_then(|()| file.sync_all());
+        written.with_context(|| format!("failed to write '{}'", path.display()))?;
+    }
+    let number = token.invitation();
+    say(&format!(
+        "invitation {number} is for {}; the token is not kept and not shown again:",
+        describe(args)
+    ));
+    print(&line).context("failed to print the token")
+}
+
+fn describe(args: &InviteArgs) -> String {
+    match (args.role, &args.name) {
+        (role, Some(name)) => format!("the {role} '{name}'"),
+        (Role::Worker, None) if args.uses > 1 => format!("{} workers", args.uses),
+        (role, None) => role.one().to_owned(),
+    }
+}
+
+/// What turns a fresh machine into one that is let in. Begins with a space: shells that are told to (HISTCONTROL)
+/// don't keep such lines.
+fn command_line(args: &InviteArgs, token: &Token, place: &Place, file: Option<&Path>) -> String {
+    let url = args.url.as_ref().map(|url| url.as_str().to_owned()).or_else(|| place.url.clone());
+    let url = url.unwrap_or_else(|| "https://HOST:50051".to_owned());
+    // Of a proxy that encrypts, nothing is known here.
+    let pin = place.pin.as_ref().filter(|_| url.starts_with("https://"));
+    let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
+    let (program, name) = match (args.role, &args.name) {
+        (Role::Worker, Some(name)) => {
+            ("queens-worker", format!(" --name '{}'", name.as_str().replace('\'', "'\\''")))
+        }
+        (Role::Worker, None) => ("queens-worker", String::new()),
+        (Role::Viewer | Role::Operator, _) => ("queens jobs", String::new()),
+    };
+    match file {
+        Some(path) => format!(" {program} --coordinator {url}{pin} --token-file '{}'{name}", path.display()),
+        None => format!(" QUEENS_TOKEN={} {program} --coordinator {url}{pin}{name}", token.secret()),
+    }
+}
+
+fn new_file(path: &Path) -> anyhow::Result<std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).with_context(|| format!("failed to make '{}'", path.display()))
+}
+
+/// Lists who was invited.
+pub(crate) fn invitations(data_dir: &Path) -> anyhow::Result<()> {
+    let all = Book::open(data_dir)?.invitations()?;
+    if all.is_empty() {
+        return print("nobody is invited").context("failed to write the answer");
+    }
+    let now_ms = now_ms();
+    all.iter().try_for_each(|one| print(&line_of(one, now_ms))).context("failed to write the answer")
+}
+
+fn line_of(invitation: &Invitation, now_ms: u64) -> String {
+    let Invitation { number, role, label, expires_ms, n_names, names, .. } = invitation;
+    let label = label.as_ref().map(|label| format!("  '{label}'")).unwrap_or_default();
+    let state = match (invitation.is_open(now_ms), expires_ms) {
+        (Err(NotAdmitted::Revoked), _) => "revoked".to_owned(),
+        (Err(_), _) => "expired".to_owned(),
+        (Ok(()), Some(end)) => format!("open for {} h", end.saturating_sub(now_ms).div_ceil(3_600_000)),
+        (Ok(()), None) => "open".to_owned(),
+    };
+    let names = match role {
+        Role::Worker if names.is_empty() => format!("  0 of {n_names} names"),
+        Role::Worker => {
+            let list: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+            format!("  {} of {n_names} names: {}", names.len(), list.join(", "))
+        }
+        Role::Viewer | Role::Operator => String::new(),
+    };
+    format!("{number}  {role}{label}  {state}{names}")
+}
+
+/// Ends an invitation.
+pub(crate) fn revoke(number: u64, data_dir: &Path) -> anyhow::Result<()> {
+    Book::open(data_dir)?.revoke(number)?;
+    print(&format!("invitation {number} is revoked: whoever came with it is put out within seconds"))
+        .context("failed to write the answer")
+}
+
+fn now_ms() -> u64 {
+    milliseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A time such as 30d.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.char_indices().next_back().and_then(|(at, unit)| {
+        let unit = match unit {
+            's' => 1,
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86400,
+            _ => return None,
+        };
+        text[..at].parse::<u32>().ok().map(|number| u64::from(number) * unit)
+    });
+    let time = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+    time.ok_or_else(|| "expected a number and s, m, h or d, such as 30d".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_number_and_a_unit() {
+        for (text, seconds) in [("30d", 2_592_000), ("12h", 43_200), ("90m", 5400), ("1s", 1)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in ["", "d", "0d", "-1d", "1", "1w", "1é", "99999999999d", "1 d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

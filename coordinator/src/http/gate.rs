@@ -1,0 +1,57 @@
+//! Lets requests in that their senders may make.
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::header::{ACCEPT, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use super::refusal::RequestRefusal;
+use crate::access::{Admission, NotLetIn};
+use crate::connections::Caller;
+
+pub(super) async fn let_in(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller.peer());
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    // What is not there, nobody has to ask for permission to be told that it is not.
+    let Some(path) = path else { return next.run(request).await };
+    match admission.admit(request.method().as_str(), path.as_str(), request.headers(), peer).await {
+        Ok(pass) => {
+            let noting = admission.noting(&pass, request.method().as_str(), path.as_str(), peer);
+            request.extensions_mut().insert(pass.clone());
+            let Some(noting) = noting else { return pass.bound(next.run(request).await) };
+            let deed = noting.deed().clone();
+            let response = deed.noted(next.run(request)).await;
+            match response.status() {
+                status if status.is_success() => noting.done("done").await,
+                status => noting.done(&format!("refused: {status}")).await,
+            }
+            response
+        }
+        Err(refusal) if is_of_a_person(&request, &refusal) => Redirect::to("/login").into_response(),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+/// Whether somebody is looking at a page who can log in.
+fn is_of_a_person(request: &Request, refusal: &NotLetIn) -> bool {
+    let wants = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    *request.method() == Method::GET
+        && wants.contains("text/html")
+        && !matches!(refusal, NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable)
+}
+
+pub(super) fn refused(refusal: NotLetIn) -> Response {
+    let reason = refusal.to_string();
+    match refusal {
+        NotLetIn::NoToken | NotLetIn::NoSuchThing | NotLetIn::LoggedOut | NotLetIn::NotAdmitted(_) => {
+            let mut response = RequestRefusal::new(StatusCode::UNAUTHORIZED, reason).into_response();
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+        }
+        NotLetIn::NoRandomNumbers => RequestRefusal::unavailable(reason).into_response(),
+        NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable => {
+            RequestRefusal::new(StatusCode::FORBIDDEN, reason).into_response()
+        }
+    }
+}

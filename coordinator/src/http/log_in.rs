@@ -1,0 +1,111 @@
+//! Logging in and out by the pages, and who one is.
+
+use axum::extract::{ConnectInfo, State};
+use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use queens_access::{Role, Token};
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, Body};
+use super::app::App;
+use super::gate;
+use super::jobs::EmptyBody;
+use super::object::Object;
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::NotDecided;
+use crate::access::{COOKIE, NotLetIn, Pass, SESSION};
+use crate::connections::Caller;
+
+/// Who one is.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Me {
+    /// How one appears in logs and records.
+    who: String,
+    /// viewer, operator or worker; null where nobody is asked who they are and everybody may do everything.
+    role: Option<&'static str>,
+}
+
+impl Me {
+    fn of(pass: &Pass) -> Self {
+        Self { who: pass.to_string(), role: pass.role().map(Role::name) }
+    }
+}
+
+/// A token.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogIn {
+    /// As 'queens-coordinator invite' prints it.
+    token: String,
+}
+
+/// Logs in with a token: a cookie is good for as much as the token for twelve hours, and for one without a request.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/login",
+    request_body = LogIn,
+    responses((status = 200, description = "The answer.", body = Me), NotDecided),
+))]
+pub(super) async fn log_in(
+    State(app): State<App>,
+    caller: Option<Extension<ConnectInfo<Caller>>>,
+    body: Body<LogIn>,
+) -> Result<Response, Response> {
+    let Json(Object(LogIn { token })) = body.map_err(|error| RequestRefusal::from(error).into_response())?;
+    let peer = caller.map(|Extension(ConnectInfo(caller))| caller.peer());
+    let token: Result<Token, _> = token.trim().parse();
+    let logged_in = app.admission.log_in(token.map_err(|_| NotLetIn::NoSuchThing), peer).await;
+    let (pass, secret) = logged_in.map_err(gate::refused)?;
+    let cookie = match secret {
+        Some(secret) => set_cookie(&secret.reveal(), SESSION.as_secs()),
+        // Nobody has to.
+        None => set_cookie("", 0),
+    };
+    Ok(with_cookie(cookie, Json(Me::of(&pass)).into_response()))
+}
+
+/// Logs out.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/logout",
+    request_body = EmptyBody,
+    responses((status = 204, description = "Done."), NotDecided),
+))]
+pub(super) async fn log_out(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body<EmptyBody>,
+) -> Result<Response, RequestRefusal> {
+    let Json(Object(EmptyBody {})) = body?;
+    app.admission.log_out(&headers);
+    Ok(with_cookie(set_cookie("", 0), StatusCode::NO_CONTENT.into_response()))
+}
+
+/// Who one is.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/me",
+    responses((status = 200, description = "The answer.", body = Me)),
+))]
+pub(super) async fn me(Extension(pass): Extension<Pass>) -> Answer<Me> {
+    Ok(Json(Me::of(&pass)))
+}
+
+fn set_cookie(value: &str, seconds: u64) -> String {
+    format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Strict")
+}
+
+fn with_cookie(cookie: String, mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    if let Ok(mut cookie) = HeaderValue::try_from(cookie) {
+        cookie.set_sensitive(true);
+        headers.insert(SET_COOKIE, cookie);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,30 @@
+//! Decisions.
+
+use serde::Serialize;
+
+/// Something that somebody decided or tried to, or an attempt to get in that failed.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Decision {
+    /// Numbers the decisions of a data directory upwards.
+    number: u64,
+    /// When, in milliseconds since 1970.
+    at_ms: u64,
+    /// Who: the invitation and what people call it by, or that nobody was asked.
+    who: String,
+    /// The role of who it was; empty where nobody is asked.
+    role: String,
+    /// The address it came from; empty if that is not known.
+    peer: String,
+    /// What was decided.
+    what: String,
+    /// What became of it.
+    outcome: String,
+}
+
+impl From<&queens_messages::Decision> for Decision {
+    fn from(decision: &queens_messages::Decision) -> Self {
+        let queens_messages::Decision { number, at_ms, who, role, peer, what, outcome } = decision.clone();
+        Self { number, at_ms, who, role, peer, what, outcome }
+    }
+}

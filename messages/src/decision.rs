@@ -1,0 +1,20 @@
+//! What was decided, by whom.
+
+/// Something that somebody decided or tried to, or an attempt to get in that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Numbers the decisions of a data directory upwards.
+    pub number: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Who: the invitation and what people call it by, or that nobody was asked.
+    pub who: String,
+    /// The role of who it was; empty where nobody is asked.
+    pub role: String,
+    /// The address it came from; empty if that is not known.
+    pub peer: String,
+    /// What was decided.
+    pub what: String,
+    /// What became of it.
+    pub outcome: String,
+}

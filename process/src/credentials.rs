@@ -1,0 +1,38 @@
+//! What programs show to a coordinator, and whom they take for it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use queens_access::{Credentials, CredentialsError, Pin, Trust};
+
+/// Whom to take for the coordinator, and what to show to be let in.
+#[derive(Clone, Debug, Args)]
+pub struct CredentialsArgs {
+    /// File with authorities (PEM) one of which vouches for the coordinator [default: those that browsers believe]
+    #[arg(long, env = "QUEENS_CA", value_name = "FILE", conflicts_with = "pin")]
+    ca: Option<PathBuf>,
+
+    /// The coordinator is whoever has this key, as 'queens-coordinator invite' prints it [default: whoever --ca says]
+    #[arg(long, env = "QUEENS_PIN", value_name = "sha256:…")]
+    pin: Option<Pin>,
+
+    /// File with the token that you were invited with [default: the environment variable QUEENS_TOKEN]
+    #[arg(long, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+impl CredentialsArgs {
+    /// All of that.
+    ///
+    /// # Errors
+    /// If there is no token where one should be.
+    pub fn credentials(&self) -> Result<Credentials, CredentialsError> {
+        let trust = match (&self.ca, self.pin) {
+            (_, Some(pin)) => Trust::Pinned(pin),
+            (Some(path), None) => Trust::Authorities(path.clone()),
+            (None, None) => Trust::Public,
+        };
+        let token = Credentials::take_token(self.token_file.as_deref())?;
+        Ok(Credentials { trust, token, certificate: None })
+    }
+}

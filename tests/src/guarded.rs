@@ -1,0 +1,136 @@
+//! Coordinators with TLS that let in only who was invited.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use queens_access::Token;
+
+use crate::binary;
+use crate::cluster::{Coordinator, coordinator_command};
+use crate::process::{Ended, Running, clean, queens, run};
+
+/// A running coordinator that encrypts.
+#[derive(Debug)]
+pub struct Guarded {
+    coordinator: Coordinator,
+    data_dir: PathBuf,
+    authority: PathBuf,
+}
+
+/// Somebody who was invited.
+#[derive(Clone, Debug)]
+pub struct Invited {
+    /// What they were given.
+    pub token: Token,
+    /// The whole line that was printed.
+    pub line: String,
+}
+
+impl Guarded {
+    /// Makes an authority beside the data directory, and starts a coordinator that serves by gRPC and HTTP.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn start(data_dir: &Path) -> Self {
+        let keys = data_dir.with_extension("keys");
+        let mut certs = clean(Command::new(binary("queens-coordinator")));
+        certs.arg("certs").arg(&keys);
+        let made = run(certs);
+        assert!(made.status.success(), "{made:?}");
+        let mut command = coordinator_command("127.0.0.1:0", data_dir);
+        command.args(["--http", "127.0.0.1:0", "--tls-cert"]).arg(keys.join("server.pem"));
+        command.arg("--tls-key").arg(keys.join("server.key"));
+        let coordinator = Coordinator::start_command(command, data_dir);
+        Self { coordinator, data_dir: data_dir.to_owned(), authority: keys.join("ca.pem") }
+    }
+
+    /// The coordinator itself. What it says of its URL is not so: see [`url`](Self::url).
+    #[must_use]
+    pub fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("https://{}", self.coordinator.address())
+    }
+
+    /// Its data directory.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The authority that vouches for it.
+    #[must_use]
+    pub fn authority(&self) -> &Path {
+        &self.authority
+    }
+
+    /// Runs `queens-coordinator` with these arguments on its data directory.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.args(args).arg("--data-dir").arg(&self.data_dir);
+        let ended = run(command);
+        assert!(ended.status.success(), "{ended:?}");
+        ended
+    }
+
+    /// Invites somebody.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn invite<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Invited {
+        let all = [OsStr::new("invite").to_owned()].into_iter();
+        let all = all.chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        let line = self.manage(all).stdout;
+        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+        let token = token.and_then(|token| token.parse().ok());
+        Invited { token: token.unwrap_or_else(|| panic!("no token: {line}")), line }
+    }
+
+    /// Runs `queens` with these arguments and a token, or without one.
+    #[track_caller]
+    pub fn queens<A: AsRef<OsStr>>(
+        &self,
+        invited: Option<&Invited>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Ended {
+        let mut command = queens(args);
+        command.args(["--coordinator", &self.url(), "--ca"]).arg(&self.authority);
+        if let Some(invited) = invited {
+            command.env("QUEENS_TOKEN", invited.token.secret());
+        }
+        run(command)
+    }
+
+    /// Starts a worker with one thread and the slowest kernel.
+    #[track_caller]
+    #[must_use]
+    pub fn worker(&self, invited: &Invited, name: &str) -> Running {
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args([
+            "--coordinator",
+            &self.url(),
+            "--name",
+            name,
+            "--threads",
+            "1",
+            "--kernel",
+            "portable",
+        ]);
+        command.arg("--ca").arg(&self.authority).env("QUEENS_TOKEN", invited.token.secret());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Running::start_redirected(&mut command)
+    }
+}
