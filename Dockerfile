@@ -1,4 +1,4 @@
-# One image for all three programs, with nothing else in it but an empty directory for data: no shell, no root.
+# One image for all three programs, with nothing else in it but empty directories for data and keys: no shell, no root.
 #
 #   docker build --tag queens --build-arg QUEENS_COMMIT=$(git rev-parse --short=12 HEAD) .
 #                                                 compiles in a Rust image, or
@@ -14,6 +14,7 @@
 # way to give a directory away where there is no chown.
 FROM scratch AS data
 WORKDIR /image/data
+WORKDIR /image/keys
 
 FROM scratch AS base
 COPY --from=data --chown=10001:10001 /image/ /

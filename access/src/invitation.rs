@@ -1,10 +1,11 @@
-//! Invitations: whom a token lets in, until when, and as whom.
+//! Invitations: who is let in, until when, and as whom.
 
 use std::collections::BTreeSet;
 
 use queens_messages::Name;
 use thiserror::Error;
 
+use crate::pin::Pin;
 use crate::role::Role;
 use crate::token::{Token, TokenHash};
 
@@ -13,7 +14,7 @@ use crate::token::{Token, TokenHash};
 pub struct Invitation {
     /// What it is called by, and what its token names. From 1 on.
     pub number: u64,
-    /// What its token is good for.
+    /// What it is good for.
     pub role: Role,
     /// What people call it by.
     pub label: Option<Name>,
@@ -27,21 +28,36 @@ pub struct Invitation {
     pub n_names: u32,
     /// Those they use. Nobody who comes with another invitation may use them.
     pub names: BTreeSet<Name>,
-    /// What is kept of its token.
-    pub hash: TokenHash,
+    /// What whoever was invited is known by.
+    pub proof: Proof,
 }
 
-/// Why a token lets nobody in.
+/// What somebody who was invited is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// By showing a token, of which this is kept.
+    Token(TokenHash),
+    /// By the key of a TLS certificate of their own, which never leaves them. Whoever signed it, and until when it is
+    /// good, does not count: the invitation says that.
+    Key(Pin),
+}
+
+/// Why what was shown lets nobody in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotAdmitted {
     /// There is no such token. It is not told what of it is wrong.
     #[error("this token is not known here")]
     Unknown,
+    /// Nobody has this key.
+    #[error(
+        "nobody is invited with the key {0} of this TLS certificate ('queens-coordinator invite --certificate' does that)"
+    )]
+    UnknownKey(Pin),
     /// It was good once.
-    #[error("the invitation of this token was revoked")]
+    #[error("the invitation was revoked")]
     Revoked,
     /// It was good once.
-    #[error("the invitation of this token has expired")]
+    #[error("the invitation has expired")]
     Expired,
 }
 
@@ -62,10 +78,12 @@ impl Invitation {
     /// # Errors
     /// If it is another token, or this invitation has ended. Only who has the token learns that.
     pub fn admit(&self, token: &Token, now_ms: u64) -> Result<(), NotAdmitted> {
-        if self.number != token.invitation() || !self.hash.is_of(token) {
-            return Err(NotAdmitted::Unknown);
+        match &self.proof {
+            Proof::Token(hash) if self.number == token.invitation() && hash.is_of(token) => {
+                self.is_open(now_ms)
+            }
+            _ => Err(NotAdmitted::Unknown),
         }
-        self.is_open(now_ms)
     }
 
     /// Whether it has not ended.
@@ -107,15 +125,18 @@ mod tests {
             revoked: false,
             n_names: 1,
             names: BTreeSet::new(),
-            hash: TokenHash::of(&token).expect("random"),
+            proof: Proof::Token(TokenHash::of(&token).expect("random")),
         };
         assert_eq!(open.admit(&token, 999), Ok(()));
         assert_eq!(open.admit(&token, 1000), Err(NotAdmitted::Expired));
         for other in [3, 4].map(|number| Token::random(number).expect("random")) {
             assert_eq!(open.admit(&other, 1000), Err(NotAdmitted::Unknown), "strangers learn nothing");
         }
-        let revoked = Invitation { revoked: true, ..open };
+        let revoked = Invitation { revoked: true, ..open.clone() };
         assert_eq!(revoked.admit(&token, 0), Err(NotAdmitted::Revoked));
+        let pin = format!("sha256:{}", "0".repeat(64)).parse().expect("a pin");
+        let known_by_key = Invitation { proof: Proof::Key(pin), ..open };
+        assert_eq!(known_by_key.admit(&token, 0), Err(NotAdmitted::Unknown), "a token is no key");
     }
 
     #[test]
@@ -131,7 +152,7 @@ mod tests {
             revoked: false,
             n_names: 2,
             names: [name("a")].into(),
-            hash: TokenHash::of(&token).expect("random"),
+            proof: Proof::Token(TokenHash::of(&token).expect("random")),
         };
         assert_eq!(
             (invitation.binding(&name("a")), invitation.binding(&name("b"))),

@@ -1,7 +1,7 @@
 //! Who may do what, and how the two ends of a connection know each other.
 //!
 //! A *role* says what somebody may do. Whoever is *invited* has a *token*, a secret of 256 random bits, of which the
-//! coordinator keeps a salted hash alone. Tokens travel by TLS; how a server shows who it is, and whom a client takes
+//! coordinator keeps a salted hash alone, or is known by the key of a TLS certificate. Tokens travel by TLS; how a server shows who it is, and whom a client takes
 //! for it, is here as well: a TLS certificate that an authority vouches for, or whose key is *pinned*. What is kept of
 //! all this, and where requests are let in or refused, is the coordinator's.
 
@@ -11,6 +11,7 @@ mod hex;
 mod invitation;
 mod pem;
 mod pin;
+mod private;
 mod role;
 mod secret;
 mod server;
@@ -18,9 +19,10 @@ mod token;
 
 pub use client::Trust;
 pub use credentials::{Credentials, CredentialsError};
-pub use invitation::{Binding, Invitation, NotAdmitted};
+pub use invitation::{Binding, Invitation, NotAdmitted, Proof};
 pub use pem::TlsError;
 pub use pin::{InvalidPin, Pin};
+pub use private::new_private_file;
 pub use role::{InvalidRole, Permit, Role};
 pub use secret::{InvalidSecret, Secret};
 pub use server::{Loaded, ServerFiles};

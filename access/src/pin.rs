@@ -1,6 +1,7 @@
-//! Pins: a server known by its key, whoever vouches for it or not.
+//! Pins: somebody known by their key, whoever vouches for it or not.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use rustls::pki_types::CertificateDer;
@@ -9,13 +10,14 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::hex::{from_hex, to_hex};
+use crate::pem::{self, TlsError, unusable};
 
 /// What a pin begins with.
 const PREFIX: &str = "sha256:";
 
-/// The SHA-256 of a server's public key, with its algorithm as TLS certificates have it (SubjectPublicKeyInfo). It
-/// stays when a TLS certificate is renewed with the same key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The SHA-256 of a public key, a server's or a client's, with its algorithm as TLS certificates have it
+/// (SubjectPublicKeyInfo). It stays when a TLS certificate is renewed with the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pin([u8; 32]);
 
 /// A text that is no pin.
@@ -24,6 +26,15 @@ pub struct Pin([u8; 32]);
 pub struct InvalidPin;
 
 impl Pin {
+    /// That of the key of the first TLS certificate in a file (PEM).
+    ///
+    /// # Errors
+    /// If there is none that can be read.
+    pub fn of_file(path: &Path) -> Result<Self, TlsError> {
+        let chain = pem::chain(path, &pem::read(path)?)?;
+        chain.first().and_then(Self::of).ok_or_else(|| unusable(path, "its TLS certificate can't be read"))
+    }
+
     /// That of the key in a TLS certificate; `None` if it can't be read.
     #[must_use]
     pub fn of(certificate: &CertificateDer<'_>) -> Option<Self> {

@@ -52,6 +52,16 @@ impl CoordinatorArgs {
         self.coordinator.uri().to_string()
     }
 
+    /// What to run where there is no worker.
+    pub(crate) fn how_to_add_a_worker(&self) -> String {
+        match self.coordinator.uri().scheme_str() {
+            Some("https") => {
+                "'queens-coordinator invite --role worker' prints a line that makes one".to_owned()
+            }
+            _ => format!("'queens-worker --coordinator {}' makes one", self.url()),
+        }
+    }
+
     pub(crate) async fn connect(&self) -> anyhow::Result<Operator> {
         let route = Route::new(self.coordinator.clone(), &self.credentials.credentials()?)?;
         Ok(Operator::connect(&route).await?)

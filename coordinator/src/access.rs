@@ -14,6 +14,8 @@ mod keeper;
 mod noting;
 mod pass;
 mod permits;
+mod portions;
+mod rows;
 mod schema;
 mod sessions;
 

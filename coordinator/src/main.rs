@@ -2,7 +2,6 @@
 
 mod commands;
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use queens_certificate::Key;
-use queens_coordinator::access::{Book, Place};
+use queens_coordinator::access::Book;
 use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::sqlite::{
     JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, check_database, export_to, note_exported,
@@ -299,7 +298,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         .with_context(|| format!("failed to listen on {}", args.listen))?;
     let tls = args.door.tls()?;
     let site = args.http.as_ref().map(|address| {
-        let bound = runtime.block_on(http::Site::bind(address, tls.clone()));
+        let bound = runtime.block_on(http::Site::bind(address, args.door.url.as_ref(), tls.clone()));
         bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
     });
     let site = site.transpose()?;
@@ -339,9 +338,10 @@ async fn serve(
     if let Some(tls) = &tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;
         info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
-        let url = format!("https://{}", reached_at(listener.local_addr()?));
-        Book::open(&args.data_dir)?
-            .note_place(&Place { url: Some(url), pin: Some(tls.pin().to_string()) })?;
+    }
+    if admission.asks() {
+        let place = args.door.place(listener.local_addr()?, tls.as_deref());
+        Book::open(&args.data_dir)?.note_place(&place)?;
     }
     info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let port = Port::for_workers(listener, for_workers, tls);
@@ -372,14 +372,4 @@ async fn serve(
         Some(reason) => anyhow::bail!(reason),
         None => Ok(()),
     }
-}
-
-/// Where others reach what listens there: by this machine's name, if on all its addresses.
-fn reached_at(address: SocketAddr) -> String {
-    if !address.ip().is_unspecified() {
-        return address.to_string();
-    }
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("localhost");
-    format!("{name}:{}", address.port())
 }

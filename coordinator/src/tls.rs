@@ -37,8 +37,9 @@ struct Now {
 
 impl Now {
     fn new(loaded: Loaded) -> Self {
-        let grpc = loaded.config(&[b"h2"]).into();
-        let pages = loaded.config(&[b"http/1.1"]).into();
+        // Browsers would have people choose a certificate of theirs, if they were asked for one.
+        let grpc = loaded.config(&[b"h2"], true).into();
+        let pages = loaded.config(&[b"http/1.1"], false).into();
         Self { loaded, grpc, pages }
     }
 }

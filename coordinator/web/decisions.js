@@ -1,6 +1,6 @@
 // The page of decisions.
 
-import { $, attempt, follow, get, h, repeat } from "./page.js";
+import { $, follow, get, h, repeat, say } from "./page.js";
 
 let before = null, last = null;
 
@@ -20,8 +20,16 @@ function show({ decisions }) {
   }));
 }
 
-// Whoever may not read it is told so.
-const load = repeat(5, () => attempt($("said"), async () => show(await get(`decisions${before === null ? "" : `?before=${before}`}`)), ""));
+// Whoever may not read them is told so, and has nothing to turn over.
+const load = repeat(5, async () => {
+  try {
+    show(await get(`decisions${before === null ? "" : `?before=${before}`}`));
+    say($("said"), "");
+  } catch (error) {
+    say($("said"), error.message);
+  }
+  $("turn").hidden = last === null;
+});
 $("older").addEventListener("click", () => { before = last; load(); });
 $("latest").addEventListener("click", () => { before = null; load(); });
 follow(() => {});

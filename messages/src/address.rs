@@ -67,6 +67,13 @@ impl CoordinatorUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name or address of the host; of IPv6 with its brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        let after = self.0.split_once("://").map_or(self.0.as_str(), |(_, after)| after);
+        after.rsplit_once(':').map_or(after, |(host, _)| host)
+    }
 }
 
 impl From<CoordinatorUrl> for InvalidCoordinatorUrl {

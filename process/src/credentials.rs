@@ -19,6 +19,14 @@ pub struct CredentialsArgs {
     /// File with the token that you were invited with [default: the environment variable QUEENS_TOKEN]
     #[arg(long, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// Your own TLS certificate (PEM), if you were invited by its key and not by a token [default: none]
+    #[arg(long, env = "QUEENS_CLIENT_CERT", value_name = "FILE", requires = "client_key")]
+    client_cert: Option<PathBuf>,
+
+    /// The private key of that [default: none]
+    #[arg(long, env = "QUEENS_CLIENT_KEY", value_name = "FILE", requires = "client_cert")]
+    client_key: Option<PathBuf>,
 }
 
 impl CredentialsArgs {
@@ -33,6 +41,7 @@ impl CredentialsArgs {
             (None, None) => Trust::Public,
         };
         let token = Credentials::take_token(self.token_file.as_deref())?;
-        Ok(Credentials { trust, token, certificate: None })
+        let certificate = self.client_cert.clone().zip(self.client_key.clone());
+        Ok(Credentials { trust, token, certificate })
     }
 }

@@ -76,20 +76,30 @@ pub struct Project {
     name: String,
     port: u16,
     http_port: u16,
+    file: &'static str,
 }
 
 impl Project {
-    /// Makes ready what its image takes. Nothing is started yet.
+    /// Makes ready what the image of `docker-compose.yml` takes. Nothing is started yet.
     ///
     /// # Panics
     /// If the programs can't be built.
     #[must_use]
     pub fn new(compose: Compose) -> Self {
+        Self::of_file(compose, "docker-compose.yml")
+    }
+
+    /// The same of another file beside that one.
+    ///
+    /// # Panics
+    /// If the programs can't be built.
+    #[must_use]
+    pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
         let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
         let any = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let [port, http_port] = any.each_ref().map(|any| any.local_addr().expect("bound").port());
-        Self { compose, name, port, http_port }
+        Self { compose, name, port, http_port, file }
     }
 
     /// Its name, and that of its image.
@@ -122,7 +132,7 @@ impl Project {
         command.env("QUEENS_KERNEL", "portable");
         command.env("QUEENS_PORT", self.port.to_string());
         command.env("QUEENS_HTTP_PORT", self.http_port.to_string()).current_dir(WORKSPACE);
-        command.args(["--file", "docker-compose.yml", "--project-name", &self.name]).args(args);
+        command.args(["--file", self.file, "--project-name", &self.name]).args(args);
         command
     }
 

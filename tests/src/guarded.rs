@@ -16,6 +16,7 @@ pub struct Guarded {
     coordinator: Coordinator,
     data_dir: PathBuf,
     authority: PathBuf,
+    keys: PathBuf,
 }
 
 /// Somebody who was invited.
@@ -35,22 +36,48 @@ impl Guarded {
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
+        Self::start_with(data_dir, &[])
+    }
+
+    /// The same with more arguments.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn start_with(data_dir: &Path, args: &[&str]) -> Self {
+        Self::start_as(data_dir, args, |command| command)
+    }
+
+    /// The same with a command that is made of the usual one.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn start_as(data_dir: &Path, args: &[&str], change: impl FnOnce(Command) -> Command) -> Self {
         let keys = data_dir.with_extension("keys");
-        let mut certs = clean(Command::new(binary("queens-coordinator")));
-        certs.arg("certs").arg(&keys);
-        let made = run(certs);
-        assert!(made.status.success(), "{made:?}");
+        certs(&keys, &[]);
         let mut command = coordinator_command("127.0.0.1:0", data_dir);
         command.args(["--http", "127.0.0.1:0", "--tls-cert"]).arg(keys.join("server.pem"));
-        command.arg("--tls-key").arg(keys.join("server.key"));
-        let coordinator = Coordinator::start_command(command, data_dir);
-        Self { coordinator, data_dir: data_dir.to_owned(), authority: keys.join("ca.pem") }
+        command.arg("--tls-key").arg(keys.join("server.key")).args(args);
+        let coordinator = Coordinator::start_command(change(command), data_dir);
+        Self { coordinator, data_dir: data_dir.to_owned(), authority: keys.join("ca.pem"), keys }
     }
 
     /// The coordinator itself. What it says of its URL is not so: see [`url`](Self::url).
     #[must_use]
     pub fn coordinator(&self) -> &Coordinator {
         &self.coordinator
+    }
+
+    /// Tells it to read the files of TLS again.
+    ///
+    /// # Panics
+    /// If it has ended.
+    #[track_caller]
+    pub fn hang_up(&mut self) {
+        self.coordinator.signal("HUP");
     }
 
     /// Where it is reached.
@@ -63,6 +90,12 @@ impl Guarded {
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// The directory of its authority's and its own keys and TLS certificates.
+    #[must_use]
+    pub fn keys(&self) -> &Path {
+        &self.keys
     }
 
     /// The authority that vouches for it.
@@ -133,4 +166,16 @@ impl Guarded {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Running::start_redirected(&mut command)
     }
+}
+
+/// Makes TLS certificates in a directory by `queens-coordinator certs`.
+///
+/// # Panics
+/// If that fails.
+#[track_caller]
+pub fn certs(dir: &Path, args: &[&str]) {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.arg("certs").arg(dir).args(args);
+    let made = run(command);
+    assert!(made.status.success(), "{made:?}");
 }

@@ -166,14 +166,37 @@ async fn session(
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
-    let incoming = client.session(outgoing).await.map_err(Problem::from)?.into_inner();
-    info!(coordinator = %endpoint.uri(), "connected");
     let metrics = worker.metrics();
+    let mut serving = pin!(worker.serve(worker_end, drain));
+    // The Hello goes out with the request: there are proxies that pass on the beginning of an answer only with what
+    // follows it, and nothing follows before the Hello.
+    let mut opening = pin!(client.session(outgoing));
+    let mut ended = None;
+    let opened = loop {
+        tokio::select! {
+            opened = &mut opening => break opened,
+            end = &mut serving, if ended.is_none() => ended = Some(end),
+            () = tokio::time::sleep(FAREWELL), if ended.is_some() => return Err(Lost::NoFarewell),
+        }
+    };
+    let incoming = match opened {
+        Ok(answer) => answer.into_inner(),
+        Err(status) => {
+            drop(coordinator_end.sender);
+            if ended.is_none() {
+                _ = serving.await;
+            }
+            return Err(Problem::from(status).into());
+        }
+    };
+    info!(coordinator = %endpoint.uri(), "connected");
     metrics.set_connected(true);
     let mut receiving = pin!(receive(incoming, coordinator_end.sender));
-    let mut serving = pin!(worker.serve(worker_end, drain));
     let mut received = None;
     let end = loop {
+        if let Some(end) = ended {
+            break end;
+        }
         tokio::select! {
             end = &mut serving => break end,
             lost = &mut receiving, if received.is_none() => received = Some(lost),

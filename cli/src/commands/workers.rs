@@ -82,7 +82,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
             json_of(&workers)?
         }
         Output::Text if workers.is_empty() && absent.is_empty() => {
-            format!("no workers; 'queens-worker --coordinator {}' makes one", args.coordinator.url())
+            format!("no workers; {}", args.coordinator.how_to_add_a_worker())
         }
         Output::Text => {
             let mut table = table([

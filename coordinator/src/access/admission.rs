@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
-use queens_access::{NotAdmitted, Permit, Role, Secret, Token};
+use queens_access::{Invitation, NotAdmitted, Permit, Pin, Role, Secret, Token};
 use queens_messages::Decision;
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;
@@ -19,8 +19,10 @@ use super::failures::Failures;
 use super::keeper::{Guest, Keeper, StartFailure};
 use super::noting::{Noting, decision};
 use super::pass::Pass;
-use super::permits::permit;
+use super::permits::{kind, permit};
+use super::portions::{Excess, Person, Portions};
 use super::sessions::Sessions;
+use crate::connections::Caller;
 use crate::journal::unix_ms;
 use crate::seldom::Seldom;
 
@@ -39,6 +41,7 @@ pub struct Admission {
     keeper: Option<Keeper>,
     sessions: Arc<Sessions>,
     failures: Arc<Failures>,
+    portions: Arc<Portions>,
     refusals: Arc<Seldom>,
 }
 
@@ -48,7 +51,7 @@ pub(crate) enum NotLetIn {
     /// Nothing was shown.
     #[error(
         "only who was invited gets in: show a token ('queens-coordinator invite' makes one; programs take it by \
-         --token-file or from QUEENS_TOKEN)"
+         --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
     )]
     NoToken,
     /// What was shown is no token.
@@ -58,7 +61,7 @@ pub(crate) enum NotLetIn {
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
     /// It lets in, but not to this.
-    #[error("this takes {}, and the token is that of {}", permit.wants(), role.one())]
+    #[error("this takes {}, and the invitation is that of {}", permit.wants(), role.one())]
     NotPermitted {
         /// What the token is good for.
         role: Role,
@@ -68,6 +71,9 @@ pub(crate) enum NotLetIn {
     /// The session is over.
     #[error("not logged in any more: log in again")]
     LoggedOut,
+    /// Too much of it goes on.
+    #[error(transparent)]
+    TooMuch(#[from] Excess),
     /// The system fails.
     #[error("the system has no random numbers")]
     NoRandomNumbers,
@@ -109,7 +115,13 @@ impl Admission {
 
     fn new(asks: bool, keeper: Option<Keeper>) -> Self {
         let (sessions, failures) = (Arc::default(), Arc::new(Failures::new()));
-        Self { asks, keeper, sessions, failures, refusals: Arc::default() }
+        Self { asks, keeper, sessions, failures, portions: Arc::default(), refusals: Arc::default() }
+    }
+
+    /// Whether only who is invited may do anything.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.asks
     }
 
     /// Lets a request in, or says why not. `path` is the path as the table of all requests has it.
@@ -118,21 +130,33 @@ impl Admission {
         method: &str,
         path: &str,
         headers: &HeaderMap,
-        peer: Option<IpAddr>,
+        caller: Option<&Caller>,
     ) -> Result<Pass, NotLetIn> {
         let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else { return Ok(Pass::unasked()) };
-        let permit = permit(method, path);
+        let (permit, kind) = (permit(method, path), kind(method, path));
+        let peer = caller.map(Caller::peer);
         if permit == Some(Permit::Nobodys) {
-            return Ok(Pass::unasked());
+            // Of a connection without an address, in a simulated network, nothing is counted.
+            let share = peer.map(|peer| self.portions.begin(Person::at(peer), kind, 0)).transpose();
+            let admitted = share.map(|share| Pass::unasked().with(share)).map_err(NotLetIn::from);
+            if let Err(refusal) = &admitted {
+                self.refused(refusal, None, path, peer).await;
+            }
+            return admitted;
         }
-        let shown = match (token(headers), cookie(headers)) {
-            (Err(NotLetIn::NoToken), Some(secret)) => self.of_session(keeper, &secret),
-            (token, _) => guest(keeper, token).await,
+        let key = caller.and_then(Caller::key);
+        let shown = match (token(headers), cookie(headers), key) {
+            (Err(NotLetIn::NoToken), Some(secret), _) => self.of_session(keeper, &secret),
+            (Err(NotLetIn::NoToken), None, Some(key)) => guest_with_key(keeper, key).await,
+            (token, ..) => guest(keeper, token).await,
         };
         let who = shown.as_ref().ok().cloned();
         let admitted = shown.and_then(|guest| {
             let permit = permit.ok_or(NotLetIn::NotInTable)?;
-            check(&guest, permit).map(|()| Pass::of(guest, keeper.clone()))
+            check(&guest, permit)?;
+            let Invitation { number, n_names, .. } = *guest.invitation;
+            let share = self.portions.begin(Person::Invited(number), kind, n_names as usize)?;
+            Ok(Pass::of(guest, keeper.clone()).with(Some(share)))
         });
         if let Err(refusal) = &admitted {
             self.refused(refusal, who, path, peer).await;
@@ -225,6 +249,22 @@ impl Admission {
             self.failures.hold_back(peer).await;
         }
     }
+}
+
+/// Whose key it is.
+async fn guest_with_key(keeper: &Keeper, key: Pin) -> Result<Guest, NotLetIn> {
+    let known = keeper.guest_with_key(&key).filter(|guest| guest.invitation.is_open(unix_ms()).is_ok());
+    let guest = match known {
+        Some(guest) => Some(guest),
+        // Invited, or invited again, this very second.
+        None => {
+            keeper.look().await;
+            keeper.guest_with_key(&key)
+        }
+    };
+    let guest = guest.ok_or(NotAdmitted::UnknownKey(key))?;
+    guest.invitation.is_open(unix_ms())?;
+    Ok(guest)
 }
 
 /// Whose token it is.

@@ -4,16 +4,17 @@
 //! so that a backup of the jobs tells nobody who was invited.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_access::{Invitation, Role, Token, TokenHash};
+use queens_access::{Invitation, Pin, Role, Token, TokenHash, new_private_file};
 use queens_messages::Name;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use thiserror::Error;
 
+use super::rows::{invitation, name, number, signed};
 use super::schema;
 
 /// The book in a data directory.
@@ -64,6 +65,9 @@ pub enum BookError {
         /// Those that are bound to it.
         names: String,
     },
+    /// Somebody is invited with this key.
+    #[error("the key of this TLS certificate is that of invitation {0}: revoke it first")]
+    KeyInUse(u64),
     /// There is no such invitation.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
@@ -122,42 +126,65 @@ impl Book {
     /// If the name is somebody else's, or it can't be written.
     pub fn invite(&mut self, wanted: &Wanted, now_ms: u64) -> Result<Token, BookError> {
         let path = self.path.clone();
-        let transaction = self.begin()?;
-        let invited = || -> Result<Result<Token, BookError>, rusqlite::Error> {
-            let count = "SELECT count(*) FROM invitation";
-            if transaction.query_row(count, [], |row| row.get::<_, i64>(0))? >= MOST_INVITATIONS {
-                return Ok(Err(BookError::Full));
-            }
-            transaction.execute(
-                "INSERT INTO invitation (role, label, made_ms, expires_ms, revoked, n_names, salt, hash)
-                 VALUES (?1, ?2, ?3, ?4, 0, ?5, x'', x'')",
-                (
-                    wanted.role.name(),
-                    wanted.label.as_ref().map(Name::as_str),
-                    signed(now_ms),
-                    wanted.expires_ms.map(signed),
-                    wanted.n_names,
-                ),
-            )?;
-            let number = transaction.last_insert_rowid().unsigned_abs();
-            if let (Role::Worker, Some(name)) = (wanted.role, &wanted.label)
-                && let Err(taken) = take_over(&transaction, number, name, now_ms)?
-            {
-                return Ok(Err(taken));
-            }
-            let made =
-                Token::random(number).and_then(|token| TokenHash::of(&token).map(|hash| (token, hash)));
-            let (token, TokenHash { salt, hash }) = match made {
-                Ok(made) => made,
-                Err(error) => return Ok(Err(unusable(&path, error))),
-            };
+        self.add(wanted, now_ms, None, |transaction, number| {
+            let made = Token::random(number).and_then(|token| Ok((TokenHash::of(&token)?, token)));
+            let (TokenHash { salt, hash }, token) = made.map_err(|error| unusable(&path, error))?;
             let sql = "UPDATE invitation SET salt = ?2, hash = ?3 WHERE number = ?1";
-            transaction.execute(sql, (signed(number), salt, hash))?;
-            Ok(Ok(token))
-        };
-        let token = invited().map_err(|error| unusable(&path, error))??;
-        transaction.commit().map_err(|error| unusable(&path, error))?;
-        Ok(token)
+            transaction.execute(sql, (signed(number), salt, hash)).map_err(|error| unusable(&path, error))?;
+            Ok(token)
+        })
+    }
+
+    /// Invites somebody who is known by the key of a TLS certificate; the invitation's number.
+    ///
+    /// # Errors
+    /// If the name or the key is somebody else's, or it can't be written.
+    pub fn invite_key(&mut self, wanted: &Wanted, key: Pin, now_ms: u64) -> Result<u64, BookError> {
+        self.add(wanted, now_ms, Some(key), |_, number| Ok(number))
+    }
+
+    /// Adds an invitation, and what `prove` makes of it.
+    fn add<T>(
+        &mut self,
+        wanted: &Wanted,
+        now_ms: u64,
+        key: Option<Pin>,
+        prove: impl FnOnce(&Transaction<'_>, u64) -> Result<T, BookError>,
+    ) -> Result<T, BookError> {
+        let path = self.path.clone();
+        let failed = |error| unusable(&path, error);
+        let transaction = self.begin()?;
+        let count = "SELECT count(*) FROM invitation";
+        if transaction.query_row(count, [], |row| row.get::<_, i64>(0)).map_err(failed)? >= MOST_INVITATIONS {
+            return Err(BookError::Full);
+        }
+        if let Some(number) =
+            key.map(|key| known_by(&transaction, key, now_ms)).transpose().map_err(failed)?.flatten()
+        {
+            return Err(BookError::KeyInUse(number));
+        }
+        // Of a token, nothing is known before its number is.
+        let nothing = key.is_none().then_some([0; 0]);
+        let row = (
+            wanted.role.name(),
+            wanted.label.as_ref().map(Name::as_str),
+            signed(now_ms),
+            wanted.expires_ms.map(signed),
+            wanted.n_names,
+            nothing,
+            key.map(|key| key.to_string()),
+        );
+        let sql =
+            "INSERT INTO invitation (role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key)
+                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7)";
+        transaction.execute(sql, row).map_err(failed)?;
+        let number = transaction.last_insert_rowid().unsigned_abs();
+        if let (Role::Worker, Some(name)) = (wanted.role, &wanted.label) {
+            take_over(&transaction, number, name, now_ms).map_err(failed)??;
+        }
+        let proved = prove(&transaction, number)?;
+        transaction.commit().map_err(failed)?;
+        Ok(proved)
     }
 
     /// Ends an invitation.
@@ -186,7 +213,7 @@ impl Book {
                 let (invitation, name) = row?;
                 names.entry(invitation).or_default().insert(name);
             }
-            let sql = "SELECT number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash
+            let sql = "SELECT number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
                        FROM invitation ORDER BY number";
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([], |row| {
@@ -258,11 +285,7 @@ impl Book {
 
 /// Makes an empty file that nobody else may read, if there is none.
 fn make_file(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match new_private_file(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
@@ -282,6 +305,15 @@ fn connect(path: &Path) -> rusqlite::Result<(Connection, (i64, i64))> {
     Ok((connection, found))
 }
 
+/// Whether a row's invitation has ended, by a number for the present.
+const ENDED: &str = "revoked <> 0 OR coalesce(expires_ms <= ?2, 0)";
+
+/// The invitation that goes on of somebody who is known by a key.
+fn known_by(transaction: &Connection, key: Pin, now_ms: u64) -> rusqlite::Result<Option<u64>> {
+    let sql = format!("SELECT number FROM invitation WHERE key = ?1 AND NOT ({ENDED}) ORDER BY number DESC");
+    transaction.query_row(&sql, (key.to_string(), signed(now_ms)), |row| number(row, 0)).optional()
+}
+
 /// Gives a name to a new invitation: one that nobody has, or whose invitation has ended.
 fn take_over(
     transaction: &Connection,
@@ -290,9 +322,9 @@ fn take_over(
     now_ms: u64,
 ) -> rusqlite::Result<Result<(), BookError>> {
     if let Some(invitation) = owner(transaction, name)? {
-        let sql = "SELECT revoked <> 0 OR coalesce(expires_ms <= ?2, 0) FROM invitation WHERE number = ?1";
+        let sql = format!("SELECT {ENDED} FROM invitation WHERE number = ?1");
         let ended: bool =
-            transaction.query_row(sql, (signed(invitation), signed(now_ms)), |row| row.get(0))?;
+            transaction.query_row(&sql, (signed(invitation), signed(now_ms)), |row| row.get(0))?;
         if !ended {
             return Ok(Err(BookError::Taken { name: name.clone(), invitation }));
         }
@@ -333,45 +365,14 @@ fn owner(transaction: &Connection, name: &Name) -> rusqlite::Result<Option<u64>>
     transaction.query_row(sql, [name.as_str()], |row| number(row, 0)).optional()
 }
 
-fn invitation(row: &Row<'_>) -> rusqlite::Result<Invitation> {
-    let role: String = row.get(1)?;
-    Ok(Invitation {
-        number: number(row, 0)?,
-        role: role.parse().map_err(|error| senseless(1, error))?,
-        label: row.get::<_, Option<String>>(2)?.map(|label| Name::of_any(&label)),
-        made_ms: number(row, 3)?,
-        expires_ms: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
-        revoked: row.get(5)?,
-        n_names: row.get(6)?,
-        names: BTreeSet::new(),
-        hash: TokenHash { salt: row.get(7)?, hash: row.get(8)? },
-    })
-}
-
-fn name(row: &Row<'_>, column: usize) -> rusqlite::Result<Name> {
-    let text: String = row.get(column)?;
-    text.parse().map_err(|error| senseless(column, error))
-}
-
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(i64::unsigned_abs)
-}
-
-fn senseless(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-}
-
-/// SQLite's integers are signed.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
 fn unusable(path: &Path, reason: impl ToString) -> BookError {
     BookError::Unusable { path: path.to_owned(), reason: reason.to_string() }
 }
 
 #[cfg(test)]
 mod tests {
+    use queens_access::Proof;
+
     use super::*;
 
     fn name(number: usize) -> Name {
@@ -399,5 +400,27 @@ mod tests {
         let names: Vec<usize> =
             book.invitations().expect("readable").iter().map(|one| one.names.len()).collect();
         assert_eq!(names, [12, 0]);
+    }
+
+    #[test]
+    fn a_key_is_one_person_at_a_time() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut book = Book::open(dir.path()).expect("a book");
+        let [key, other] = ["0", "1"].map(|digit| format!("sha256:{}", digit.repeat(64)));
+        let [key, other]: [Pin; 2] = [key, other].map(|text| text.parse().expect("a pin"));
+        let wanted = Wanted { role: Role::Viewer, label: None, expires_ms: Some(1000), n_names: 1 };
+        assert_eq!(book.invite_key(&wanted, key, 0).expect("invited"), 1);
+        assert_eq!(book.invite_key(&wanted, other, 0).expect("invited"), 2);
+        let refused = book.invite_key(&wanted, key, 999).expect_err("it goes on").to_string();
+        assert!(refused.contains("invitation 1"), "{refused}");
+        let later = Wanted { expires_ms: None, ..wanted };
+        assert_eq!(book.invite_key(&later, key, 1000).expect("it has expired"), 3);
+        book.revoke(3).expect("revoked");
+        assert_eq!(book.invite_key(&later, key, 1000).expect("it was revoked"), 4);
+        let all = book.invitations().expect("readable");
+        assert_eq!(
+            all.iter().map(|one| one.proof).collect::<Vec<_>>(),
+            [key, other, key, key].map(Proof::Key)
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
-use queens_access::Invitation;
+use queens_access::{Invitation, Pin, Proof};
 use queens_messages::{Decision, Name};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,15 @@ pub(crate) struct Keeper {
 }
 
 /// All invitations as they were when the book was read last.
-type Known = Arc<RwLock<HashMap<u64, Guest>>>;
+type Known = Arc<RwLock<Guests>>;
+
+/// All who were invited.
+#[derive(Debug, Default)]
+struct Guests {
+    by_number: HashMap<u64, Guest>,
+    /// Of those that are known by a key, the latest invitation.
+    by_key: HashMap<Pin, u64>,
+}
 
 /// Somebody who was invited, as long as that lasts.
 #[derive(Clone, Debug)]
@@ -76,7 +84,13 @@ impl Keeper {
 
     /// Somebody who was invited, open or not.
     pub(super) fn guest(&self, invitation: u64) -> Option<Guest> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(&invitation).cloned()
+        self.known.read().unwrap_or_else(PoisonError::into_inner).by_number.get(&invitation).cloned()
+    }
+
+    /// Whoever was invited last with this key.
+    pub(super) fn guest_with_key(&self, key: &Pin) -> Option<Guest> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.by_key.get(key).and_then(|invitation| known.by_number.get(invitation)).cloned()
     }
 
     /// Reads what other processes have changed in the book.
@@ -198,11 +212,15 @@ impl Keeping {
         }
         let all = self.book.invitations()?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let mut before = std::mem::take(&mut *known);
+        let mut before = std::mem::take(&mut *known).by_number;
+        // In the order of their numbers: the latest of a key stays.
         for invitation in all {
             let number = invitation.number;
+            if let Proof::Key(key) = invitation.proof {
+                known.by_key.insert(key, number);
+            }
             let ended = before.remove(&number).map(|guest| guest.ended).unwrap_or_default();
-            known.insert(number, Guest { invitation: Arc::new(invitation), ended });
+            known.by_number.insert(number, Guest { invitation: Arc::new(invitation), ended });
         }
         // Whoever is not in the book any more was put out by hand.
         before.values().for_each(|guest| guest.ended.cancel());
@@ -215,7 +233,7 @@ impl Keeping {
     /// A name is bound: nothing else has changed by that. Takes time with the names of that invitation.
     fn note_bound(&self, number: u64, name: Name) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(guest) = known.get_mut(&number) {
+        if let Some(guest) = known.by_number.get_mut(&number) {
             let mut invitation = (*guest.invitation).clone();
             invitation.names.insert(name);
             guest.invitation = Arc::new(invitation);
@@ -226,6 +244,10 @@ impl Keeping {
         let now_ms = unix_ms();
         let has_ended = |invitation: &Invitation| invitation.is_open(now_ms).is_err();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.values().filter(|guest| has_ended(&guest.invitation)).for_each(|guest| guest.ended.cancel());
+        known
+            .by_number
+            .values()
+            .filter(|guest| has_ended(&guest.invitation))
+            .for_each(|guest| guest.ended.cancel());
     }
 }

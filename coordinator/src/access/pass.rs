@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -12,22 +13,30 @@ use queens_messages::Name;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::keeper::{Guest, Keeper, NotBound};
+use super::portions::Share;
 
 /// What a request carries that was let in.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
     /// `None` where nobody is asked who they are.
     guest: Option<(Guest, Keeper)>,
+    /// What of their portion the request takes, until its answer ends.
+    share: Option<Arc<Share>>,
 }
 
 impl Pass {
     /// Of a request whose sender was not asked.
     pub(super) fn unasked() -> Self {
-        Self { guest: None }
+        Self { guest: None, share: None }
     }
 
     pub(super) fn of(guest: Guest, keeper: Keeper) -> Self {
-        Self { guest: Some((guest, keeper)) }
+        Self { guest: Some((guest, keeper)), share: None }
+    }
+
+    /// The same for a request that takes a share.
+    pub(super) fn with(self, share: Option<Share>) -> Self {
+        Self { share: share.map(Arc::new), ..self }
     }
 
     /// What its holder may do; `None` if all.
@@ -47,11 +56,14 @@ impl Pass {
         }
     }
 
-    /// Lets an answer end when the invitation does.
+    /// Lets an answer end when the invitation does, and its share be given back when it ends.
     pub(crate) fn bound(&self, response: Response) -> Response {
-        let Some((guest, _)) = &self.guest else { return response };
-        let ended = Box::pin(guest.ended.clone().cancelled_owned());
-        response.map(|body| Body::new(Bounded { body, ended }))
+        let ended = self.guest.as_ref().map(|(guest, _)| Box::pin(guest.ended.clone().cancelled_owned()));
+        let share = self.share.clone();
+        if ended.is_none() && share.is_none() {
+            return response;
+        }
+        response.map(|body| Body::new(Bounded { body, ended, _share: share }))
     }
 }
 
@@ -71,7 +83,8 @@ impl fmt::Display for Pass {
 /// The body of an answer, which ends with somebody's invitation.
 struct Bounded {
     body: Body,
-    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+    ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    _share: Option<Arc<Share>>,
 }
 
 impl HttpBody for Bounded {
@@ -82,7 +95,7 @@ impl HttpBody for Bounded {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.ended.as_mut().poll(context).is_ready() {
+        if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
             let error = std::io::Error::new(std::io::ErrorKind::PermissionDenied, "the invitation has ended");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         }

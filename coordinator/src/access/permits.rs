@@ -85,6 +85,25 @@ pub(super) fn permit(method: &str, path: &str) -> Option<Permit> {
     TABLE.iter().find(|(known, at, _)| (*known, *at) == (method, path)).map(|(_, _, permit)| *permit)
 }
 
+/// What kind of work a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A worker's session.
+    Session,
+    /// A new job.
+    Submission,
+    Other,
+}
+
+/// The kind of a request.
+pub(super) fn kind(method: &str, path: &str) -> Kind {
+    match (method, path) {
+        (_, "/queens.v1.Workers/Session") => Kind::Session,
+        (_, "/queens.v1.Jobs/Submit") | ("POST", "/api/v1/jobs") => Kind::Submission,
+        _ => Kind::Other,
+    }
+}
+
 /// Method and path of all requests that anybody may make.
 #[cfg(test)]
 pub(crate) fn requests() -> impl Iterator<Item = (&'static str, &'static str)> {

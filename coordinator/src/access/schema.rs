@@ -21,10 +21,14 @@ CREATE TABLE invitation (
     revoked INTEGER NOT NULL,
     -- How many names workers may use that come with it
     n_names INTEGER NOT NULL,
-    -- SHA-256 of this salt and the token, which is kept nowhere
-    salt BLOB NOT NULL,
-    hash BLOB NOT NULL
+    -- SHA-256 of this salt and the token, which is kept nowhere; NULL if there is none
+    salt BLOB,
+    hash BLOB,
+    -- Of whoever is known by a TLS certificate instead: the pin of its key
+    key TEXT,
+    CHECK ((hash IS NULL) <> (key IS NULL) AND (hash IS NULL) = (salt IS NULL))
 ) STRICT;
+CREATE INDEX invitation_of_key ON invitation (key) WHERE key IS NOT NULL;
 CREATE TABLE name (
     -- Of workers; nobody may use it that comes with another invitation
     name TEXT PRIMARY KEY,

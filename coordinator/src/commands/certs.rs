@@ -1,15 +1,15 @@
 //! A private authority, and the TLS certificates it makes.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::Pin;
+use queens_access::{Pin, new_private_file};
 use queens_process::print;
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
 
@@ -22,38 +22,72 @@ pub(crate) struct CertsArgs {
     /// Names and addresses that the coordinator is reached by; may be given several times
     #[arg(long = "host", value_name = "HOST", default_values_t = ["localhost".to_owned(), "127.0.0.1".to_owned()])]
     hosts: Vec<String>,
+
+    /// Make a TLS certificate for somebody who is to be invited, in files of this name, and none for the coordinator
+    #[arg(long, value_name = "NAME", value_parser = file_name, conflicts_with = "hosts")]
+    client: Option<String>,
 }
 
-/// Makes an authority if there is none, and a TLS certificate for the coordinator.
+/// A name that is a file's, in this directory.
+fn file_name(text: &str) -> Result<String, String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let is_ours = ["ca", "server"].contains(&text);
+    if text.is_empty() || text.len() > 64 || text.starts_with('.') || is_ours || !text.chars().all(is_plain) {
+        return Err(
+            "expected a name of letters, digits, '-', '_' and '.', other than 'ca' and 'server'".to_owned()
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// Makes an authority if there is none, and a TLS certificate for the coordinator or for a client.
 pub(crate) fn certs(args: &CertsArgs) -> anyhow::Result<()> {
     let dir = &args.dir;
     fs::create_dir_all(dir).with_context(|| format!("failed to make '{}'", dir.display()))?;
-    for name in ["server.pem", "server.key"] {
-        let path = dir.join(name);
+    let shown = dir.display();
+    let answer = match &args.client {
+        None => {
+            let params = CertificateParams::new(args.hosts.clone()).context("failed to take the hosts")?;
+            let pin = make(dir, "server", params, "queens-coordinator", ExtendedKeyUsagePurpose::ServerAuth)?;
+            format!(
+                "start:  queens-coordinator --tls-cert '{shown}/server.pem' --tls-key '{shown}/server.key'\n\
+                 clients: --pin {pin}, or --ca FILE with a copy of '{shown}/ca.pem'"
+            )
+        }
+        Some(name) => {
+            make(dir, name, CertificateParams::default(), name, ExtendedKeyUsagePurpose::ClientAuth)?;
+            format!(
+                "invite: queens-coordinator invite --role worker --certificate '{shown}/{name}.pem'\n\
+                 client: --client-cert FILE --client-key FILE with copies of '{shown}/{name}.pem' and '{shown}/{name}.key'"
+            )
+        }
+    };
+    print(&answer).context("failed to write the answer")
+}
+
+/// Makes a TLS certificate in new files, with its key; the pin of that.
+fn make(
+    dir: &Path,
+    name: &str,
+    mut params: CertificateParams,
+    common_name: &str,
+    usage: ExtendedKeyUsagePurpose,
+) -> anyhow::Result<Pin> {
+    let [certificate, own_key] = ["pem", "key"].map(|kind| dir.join(format!("{name}.{kind}")));
+    for path in [&certificate, &own_key] {
         if path.exists() {
             bail!("'{}' is there already: remove it first to make another", path.display());
         }
     }
     let authority = authority(dir)?;
     let key = KeyPair::generate().context("failed to make a key")?;
-    let mut params = CertificateParams::new(args.hosts.clone()).context("failed to take the hosts")?;
-    params.distinguished_name.push(DnType::CommonName, "queens-coordinator");
+    params.distinguished_name.push(DnType::CommonName, common_name);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let server = params.signed_by(&key, &authority).context("failed to sign")?;
-    write(&dir.join("server.pem"), &server.pem(), 0o644)?;
-    write(&dir.join("server.key"), &key.serialize_pem(), 0o600)?;
-    let pin = pin_of(&server)?;
-    let shown = dir.display();
-    print(&format!(
-        "start:  queens-coordinator --tls-cert '{shown}/server.pem' --tls-key '{shown}/server.key'\n\
-         clients: --pin {pin}, or --ca FILE with a copy of '{shown}/ca.pem'"
-    ))
-    .context("failed to write the answer")
-}
-
-fn pin_of(certificate: &Certificate) -> anyhow::Result<Pin> {
-    Pin::of(certificate.der()).context("failed to read what was made")
+    params.extended_key_usages = vec![usage];
+    let made = params.signed_by(&key, &authority).context("failed to sign")?;
+    write(File::create_new(&certificate), &certificate, &made.pem())?;
+    write(new_private_file(&own_key), &own_key, &key.serialize_pem())?;
+    Pin::of(made.der()).context("failed to read what was made")
 }
 
 /// The authority of a directory, which is made if there is none.
@@ -71,18 +105,14 @@ fn authority(dir: &Path) -> anyhow::Result<Issuer<'static, KeyPair>> {
     }
     let own_key = KeyPair::generate().context("failed to make a key")?;
     let made = params.self_signed(&own_key).context("failed to sign")?;
-    write(&certificate, &made.pem(), 0o644)?;
-    write(&key, &own_key.serialize_pem(), 0o600)?;
+    write(File::create_new(&certificate), &certificate, &made.pem())?;
+    write(new_private_file(&key), &key, &own_key.serialize_pem())?;
     Ok(Issuer::new(params, own_key))
 }
 
 /// Writes a file that was not there.
-fn write(path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    let written = options.open(path).and_then(|mut file| {
+fn write(made: io::Result<File>, path: &Path, text: &str) -> anyhow::Result<()> {
+    let written = made.and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });

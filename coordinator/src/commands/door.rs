@@ -7,13 +7,19 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::ServerFiles;
-use queens_coordinator::access::Admission;
+use queens_coordinator::access::{Admission, Place};
 use queens_coordinator::tls::Tls;
+use queens_messages::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoorArgs {
+    /// Where others reach this coordinator, by a name or through a proxy: what 'invite' prints, and a host that its
+    /// pages may be asked for by [default: where it listens]
+    #[arg(long, env = "QUEENS_URL", value_name = "URL")]
+    pub(crate) url: Option<CoordinatorUrl>,
+
     /// The coordinator's TLS certificate (PEM), with those of authorities between it and one that workers know; all
     /// connections are encrypted then, and only who was invited gets in
     ///
@@ -45,7 +51,7 @@ impl DoorArgs {
         let Some((certificate, key)) = self.tls_cert.clone().zip(self.tls_key.clone()) else {
             return Ok(None);
         };
-        let files = ServerFiles { certificate, key, client_authorities: None, older_tls: self.older_tls };
+        let files = ServerFiles { certificate, key, older_tls: self.older_tls };
         Ok(Some(Tls::load(files).context("failed to set up TLS")?))
     }
 
@@ -72,6 +78,13 @@ impl DoorArgs {
         )
     }
 
+    /// Where it is reached that listens at this address, for those who are invited. Of a proxy, only `--url` tells.
+    pub(crate) fn place(&self, listening: SocketAddr, tls: Option<&Tls>) -> Place {
+        let told = self.url.as_ref().map(|url| url.as_str().to_owned());
+        let url = told.or_else(|| tls.map(|_| format!("https://{}", reached_at(listening))));
+        Place { url, pin: tls.map(|tls| tls.pin().to_string()) }
+    }
+
     /// Who is let in.
     pub(crate) fn admission(&self, data_dir: &Path, stop: CancellationToken) -> anyhow::Result<Admission> {
         if self.tls_cert.is_none() && !self.require_tokens {
@@ -79,4 +92,14 @@ impl DoorArgs {
         }
         Admission::of_invited(data_dir, stop).context("failed to read who is invited")
     }
+}
+
+/// How others may reach a listener: by its address, or by this machine's name if it listens on all addresses.
+fn reached_at(address: SocketAddr) -> String {
+    if !address.ip().is_unspecified() {
+        return address.to_string();
+    }
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("localhost");
+    format!("{name}:{}", address.port())
 }

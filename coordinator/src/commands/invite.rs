@@ -1,13 +1,12 @@
 //! Inviting, listing who was invited, and ending that.
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::{Invitation, NotAdmitted, Role, Token};
+use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, new_private_file};
 use queens_coordinator::access::{Book, Place, Wanted};
 use queens_messages::{CoordinatorUrl, Name};
 use queens_process::{print, say};
@@ -41,6 +40,12 @@ pub(crate) struct InviteArgs {
     /// Write the token to a new file that only you can read, instead of printing it
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// The TLS certificate (PEM) of whoever is invited: they are known by its key, and there is no token
+    ///
+    /// Who signed it, and until when it is good, does not count: the invitation says that. Pages take tokens only.
+    #[arg(long, value_name = "FILE", conflicts_with = "token_file")]
+    certificate: Option<PathBuf>,
 }
 
 /// Invites somebody, and prints what they have to run.
@@ -57,10 +62,28 @@ pub(crate) fn invite(args: &InviteArgs, data_dir: &Path) -> anyhow::Result<()> {
         expires_ms: args.expires.map(|lasts| now_ms.saturating_add(milliseconds(lasts))),
         n_names: args.uses,
     };
+    if let Some(path) = &args.certificate {
+        let number = book.invite_key(&wanted, Pin::of_file(path)?, now_ms)?;
+        say(&format!(
+            "invitation {number} is for {}, who has the key of '{}':",
+            describe(args),
+            path.display()
+        ));
+        let key = path.with_extension("key");
+        let shown = format!(" --client-cert '{}' --client-key '{}'", path.display(), key.display());
+        return print(command_line(args, &place, &shown).trim_start()).context("failed to print the line");
+    }
     // First, so that nobody is invited whose token can't be told.
-    let file = args.token_file.as_deref().map(|path| new_file(path).map(|file| (path, file))).transpose()?;
+    let file = args.token_file.as_deref().map(|path| {
+        let made = new_private_file(path).with_context(|| format!("failed to make '{}'", path.display()));
+        made.map(|file| (path, file))
+    });
+    let file = file.transpose()?;
     let token = book.invite(&wanted, now_ms)?;
-    let line = command_line(args, &token, &place, file.as_ref().map(|(path, _)| *path));
+    let line = match &file {
+        Some((path, _)) => command_line(args, &place, &format!(" --token-file '{}'", path.display())),
+        None => format!(" QUEENS_TOKEN={}{}", token.secret(), command_line(args, &place, "")),
+    };
     if let Some((path, mut file)) = file {
         let written = writeln!(file, "{}", token.secret()).and_then(|()| file.sync_all());
         written.with_context(|| format!("failed to write '{}'", path.display()))?;
@@ -83,7 +106,7 @@ fn describe(args: &InviteArgs) -> String {
 
 /// What turns a fresh machine into one that is let in. Begins with a space: shells that are told to (HISTCONTROL)
 /// don't keep such lines.
-fn command_line(args: &InviteArgs, token: &Token, place: &Place, file: Option<&Path>) -> String {
+fn command_line(args: &InviteArgs, place: &Place, shown: &str) -> String {
     let url = args.url.as_ref().map(|url| url.as_str().to_owned()).or_else(|| place.url.clone());
     let url = url.unwrap_or_else(|| "https://HOST:50051".to_owned());
     // Of a proxy that encrypts, nothing is known here.
@@ -96,18 +119,7 @@ fn command_line(args: &InviteArgs, token: &Token, place: &Place, file: Option<&P
         (Role::Worker, None) => ("queens-worker", String::new()),
         (Role::Viewer | Role::Operator, _) => ("queens jobs", String::new()),
     };
-    match file {
-        Some(path) => format!(" {program} --coordinator {url}{pin} --token-file '{}'{name}", path.display()),
-        None => format!(" QUEENS_TOKEN={} {program} --coordinator {url}{pin}{name}", token.secret()),
-    }
-}
-
-fn new_file(path: &Path) -> anyhow::Result<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).with_context(|| format!("failed to make '{}'", path.display()))
+    format!(" {program} --coordinator {url}{pin}{shown}{name}")
 }
 
 /// Lists who was invited.
@@ -121,7 +133,11 @@ pub(crate) fn invitations(data_dir: &Path) -> anyhow::Result<()> {
 }
 
 fn line_of(invitation: &Invitation, now_ms: u64) -> String {
-    let Invitation { number, role, label, expires_ms, n_names, names, .. } = invitation;
+    let Invitation { number, role, label, expires_ms, n_names, names, proof, .. } = invitation;
+    let key = match proof {
+        Proof::Key(pin) => format!("  key {pin}"),
+        Proof::Token(_) => String::new(),
+    };
     let label = label.as_ref().map(|label| format!("  '{label}'")).unwrap_or_default();
     let state = match (invitation.is_open(now_ms), expires_ms) {
         (Err(NotAdmitted::Revoked), _) => "revoked".to_owned(),
@@ -137,7 +153,7 @@ fn line_of(invitation: &Invitation, now_ms: u64) -> String {
         }
         Role::Viewer | Role::Operator => String::new(),
     };
-    format!("{number}  {role}{label}  {state}{names}")
+    format!("{number}  {role}{label}  {state}{key}{names}")
 }
 
 /// Ends an invitation.

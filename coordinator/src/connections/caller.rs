@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use queens_access::Pin;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::warn;
@@ -57,16 +58,23 @@ pub struct Caller {
     shared: Arc<Shared>,
     number: u64,
     peer: IpAddr,
+    /// That of its TLS certificate, if it has shown one.
+    key: Option<Pin>,
 }
 
 impl Caller {
     pub(super) fn new(shared: Arc<Shared>, number: u64, peer: IpAddr) -> Self {
-        Self { shared, number, peer }
+        Self { shared, number, peer, key: None }
     }
 
     /// Its address.
     pub(crate) fn peer(&self) -> IpAddr {
         self.peer
+    }
+
+    /// The key that it has proved to have, if it has.
+    pub(crate) fn key(&self) -> Option<Pin> {
+        self.key
     }
 
     /// The connection is encrypted now; `false` if it has to go.
@@ -114,6 +122,11 @@ impl Place {
 
     pub(super) fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// Its other end has proved to have this key, or has shown none.
+    pub(super) fn know(&mut self, key: Option<Pin>) {
+        self.caller.key = key;
     }
 }
 

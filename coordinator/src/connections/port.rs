@@ -197,7 +197,7 @@ impl Port {
         if instead {
             self.shared.say_closed(1, &format!("{what}, and it has waited longest"));
         }
-        let place = Place::new(Caller::new(self.shared.clone(), number, peer), place);
+        let mut place = Place::new(Caller::new(self.shared.clone(), number, peer), place);
         let Some((tls, above)) = &self.tls else {
             return Some(Connection::new(Carrier::Plain(stream), close, place));
         };
@@ -205,6 +205,8 @@ impl Port {
         self.shaking.spawn(async move {
             match close.run_until_cancelled(acceptor.accept(stream)).await? {
                 Ok(stream) if place.caller().end_handshake() => {
+                    let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+                    place.know(shown.and_then(queens_access::Pin::of));
                     Some(Connection::new(Carrier::Encrypted(Box::new(stream)), close, place))
                 }
                 Ok(_) => None,

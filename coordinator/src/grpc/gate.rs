@@ -3,16 +3,16 @@
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use queens_access::NotAdmitted;
 use tonic::{Code, Status};
 
 use crate::access::{Admission, NotLetIn};
 use crate::connections::Caller;
 
 pub(super) async fn let_in(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
-    let peer = request.extensions().get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller.peer());
+    let caller = request.extensions().get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller.clone());
+    let peer = caller.as_ref().map(Caller::peer);
     let (method, path) = (request.method().as_str(), request.uri().path());
-    match admission.admit(method, path, request.headers(), peer).await {
+    match admission.admit(method, path, request.headers(), caller.as_ref()).await {
         Ok(pass) => {
             let noting = admission.noting(&pass, method, path, peer);
             request.extensions_mut().insert(pass.clone());
@@ -34,12 +34,10 @@ pub(super) async fn let_in(State(admission): State<Admission>, mut request: Requ
 fn refused(refusal: NotLetIn) -> Status {
     let reason = refusal.to_string();
     match refusal {
-        NotLetIn::NoToken
-        | NotLetIn::NoSuchThing
-        | NotLetIn::LoggedOut
-        | NotLetIn::NotAdmitted(NotAdmitted::Unknown | NotAdmitted::Revoked | NotAdmitted::Expired) => {
+        NotLetIn::NoToken | NotLetIn::NoSuchThing | NotLetIn::LoggedOut | NotLetIn::NotAdmitted(_) => {
             Status::unauthenticated(reason)
         }
+        NotLetIn::TooMuch(_) => Status::resource_exhausted(reason),
         NotLetIn::NoRandomNumbers => Status::unavailable(reason),
         NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable => Status::permission_denied(reason),
     }

@@ -35,6 +35,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// The largest message accepted: a worker with many threads that connects again names all spans it holds.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
+/// Requests that go on at the same time on one connection.
+const STREAMS: u32 = 128;
+
 /// Serves everybody on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
 /// # Errors
@@ -96,6 +99,7 @@ where
         .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)))
         .layer(from_fn_with_state(too_late, attend));
     Server::builder()
+        .max_concurrent_streams(Some(STREAMS))
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
         .add_routes(Routes::from(router))

@@ -21,9 +21,11 @@ pub(super) async fn document() -> impl IntoResponse {
 mod tests {
     use std::{env, fs};
 
-    use utoipa::OpenApi;
+    use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+    use utoipa::{Modify, OpenApi};
 
     use super::super::{cells, crosses, explain, health, jobs, log_in, metrics, news, workers};
+    use crate::access::COOKIE;
 
     const DESCRIPTION: &str = "What the pages of a coordinator are made of. Where only who is \
         invited gets in, requests show a token (`Authorization: Bearer …`) or the cookie of a log in, others are \
@@ -40,6 +42,9 @@ mod tests {
             description = DESCRIPTION,
             license(name = "MIT OR Apache-2.0")
         ),
+        modifiers(&Shown),
+        // Any of these, or none, where nobody is asked.
+        security((), ("token" = []), ("cookie" = [])),
         paths(
             super::document,
             health::health,
@@ -74,6 +79,20 @@ mod tests {
         )
     )]
     struct Document;
+
+    /// What requests show.
+    struct Shown;
+
+    impl Modify for Shown {
+        fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+            let components = document.components.get_or_insert_default();
+            let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
+            let token = token.description(Some("As 'queens-coordinator invite' prints it."));
+            components.add_security_scheme("token", SecurityScheme::Http(token.build()));
+            let cookie = ApiKeyValue::with_description(COOKIE, "What logging in answers with.");
+            components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
+        }
+    }
 
     #[test]
     fn what_is_checked_in_is_made_from_what_is_served() {

@@ -1,7 +1,7 @@
 //! Lets requests in that their senders may make.
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::header::{ACCEPT, WWW_AUTHENTICATE};
+use axum::http::header::{ACCEPT, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -11,11 +11,13 @@ use crate::access::{Admission, NotLetIn};
 use crate::connections::Caller;
 
 pub(super) async fn let_in(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
-    let peer = request.extensions().get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller.peer());
+    let caller = request.extensions().get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller.clone());
+    let peer = caller.as_ref().map(Caller::peer);
     let path = request.extensions().get::<MatchedPath>().cloned();
     // What is not there, nobody has to ask for permission to be told that it is not.
     let Some(path) = path else { return next.run(request).await };
-    match admission.admit(request.method().as_str(), path.as_str(), request.headers(), peer).await {
+    match admission.admit(request.method().as_str(), path.as_str(), request.headers(), caller.as_ref()).await
+    {
         Ok(pass) => {
             let noting = admission.noting(&pass, request.method().as_str(), path.as_str(), peer);
             request.extensions_mut().insert(pass.clone());
@@ -38,7 +40,7 @@ fn is_of_a_person(request: &Request, refusal: &NotLetIn) -> bool {
     let wants = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     *request.method() == Method::GET
         && wants.contains("text/html")
-        && !matches!(refusal, NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable)
+        && !matches!(refusal, NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable | NotLetIn::TooMuch(_))
 }
 
 pub(super) fn refused(refusal: NotLetIn) -> Response {
@@ -47,6 +49,11 @@ pub(super) fn refused(refusal: NotLetIn) -> Response {
         NotLetIn::NoToken | NotLetIn::NoSuchThing | NotLetIn::LoggedOut | NotLetIn::NotAdmitted(_) => {
             let mut response = RequestRefusal::new(StatusCode::UNAUTHORIZED, reason).into_response();
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+        }
+        NotLetIn::TooMuch(_) => {
+            let mut response = RequestRefusal::new(StatusCode::TOO_MANY_REQUESTS, reason).into_response();
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
             response
         }
         NotLetIn::NoRandomNumbers => RequestRefusal::unavailable(reason).into_response(),

@@ -11,6 +11,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::refusal::RequestRefusal;
 use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -19,9 +20,6 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use queens_messages::ListenAddress;
-
-use super::refusal::RequestRefusal;
 
 /// All that a page needs comes from here, none of it is written in the page itself, and no other site may show it in
 /// a frame.
@@ -33,24 +31,24 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Names that this host may be called by, beside its addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
-    named: Arc<str>,
+    named: Arc<[String]>,
 }
 
 impl Hosts {
-    /// Those of a site that listens on this address.
-    pub(super) fn reached_at(address: &ListenAddress) -> Self {
-        Self { named: address.host().into() }
+    /// Those of a site that is known by these names.
+    pub(super) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
+        Self { named: names.into_iter().flatten().map(str::to_owned).collect() }
     }
 
     /// Whether no stranger can have a name lead here: addresses, names without dots, which the public DNS does not
-    /// have, names that are reserved for the local network, and the name that was listened on.
+    /// have, names that are reserved for the local network, and those that it was told.
     fn include(&self, host: &str) -> bool {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']');
         address.parse::<IpAddr>().is_ok()
             || !name.contains('.')
             || [".localhost", ".local", ".internal", ".home.arpa"].iter().any(|end| name.ends_with(end))
-            || name.eq_ignore_ascii_case(&self.named)
+            || self.named.iter().any(|known| name.eq_ignore_ascii_case(known))
     }
 }
 
@@ -79,7 +77,7 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
             StatusCode::MISDIRECTED_REQUEST,
             format!(
                 "this coordinator does not know itself as '{}': use its address or the name of its machine, or \
-                 start it with that name in --http",
+                 start it with that name in --http or --url",
                 host.host()
             ),
         ));
@@ -144,7 +142,7 @@ mod tests {
 
     #[track_caller]
     fn check_host(host: &str, expected: bool) {
-        let hosts = Hosts::reached_at(&"queens.example.org:8080".parse().expect("an address"));
+        let hosts = Hosts::named([Some("127.0.0.1"), Some("queens.example.org")]);
         assert_eq!(hosts.include(host), expected, "{host}");
     }
 

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
-use queens_messages::ListenAddress;
+use queens_messages::{CoordinatorUrl, ListenAddress};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -33,13 +33,18 @@ pub struct Site {
 }
 
 impl Site {
-    /// Listens on an address and a port.
+    /// Listens on an address and a port; others may reach it by the host of another URL.
     ///
     /// # Errors
     /// If that can't be listened on.
-    pub async fn bind(address: &ListenAddress, tls: Option<Arc<Tls>>) -> io::Result<Self> {
+    pub async fn bind(
+        address: &ListenAddress,
+        elsewhere: Option<&CoordinatorUrl>,
+        tls: Option<Arc<Tls>>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(address.as_str()).await?;
-        Ok(Self { listener, hosts: Hosts::reached_at(address), tls })
+        let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
+        Ok(Self { listener, hosts, tls })
     }
 
     /// Where it listens.

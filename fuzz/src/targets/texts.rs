@@ -1,15 +1,21 @@
-//! What stands on command lines and in names: everything that is read from a text.
+//! What stands on command lines, in names and in files of keys: everything that is read from a text.
 
 use std::fmt::{Debug, Display};
+use std::fs::File;
+use std::io::Write;
 use std::num::NonZeroUsize;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
+use queens_access::{Pin, Role, Secret, ServerFiles, Token, Trust};
 use queens_boards::{Completion, Given, Notation, Placement, Queen, SearchEnd, completions};
 use queens_messages::{CoordinatorUrl, Crosses, JobId, ListenAddress, Name, Priority, Share, plain};
 use queens_proto::client::endpoint;
 use queens_proto::page::{JobsPage, WorkersPage};
 use queens_solver::{BoardSize, Kernel, Method};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::outcome::Outcome;
 
@@ -25,6 +31,10 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
         placement(&text),
         share(&text),
         url(&text),
+        token(&text),
+        pem(input),
+        is_written_as_it_was_read::<Pin>(&text),
+        is_written_as_it_was_read::<Role>(&text),
         is_written_as_it_was_read::<BoardSize>(&text),
         is_written_as_it_was_read::<Crosses>(&text),
         is_written_as_it_was_read::<JobId>(&text),
@@ -103,6 +113,35 @@ fn url(text: &str) -> bool {
     assert_eq!(url.as_str().parse(), Ok(url.clone()));
     _ = endpoint(text);
     true
+}
+
+/// A token, or what a browser shows that has logged in. Neither is shown by accident.
+fn token(text: &str) -> bool {
+    if let Ok(token) = text.parse::<Token>() {
+        assert_eq!(token.secret(), text);
+        assert!(!format!("{token:?}").contains(&text[text.len() - 64..]));
+        return true;
+    }
+    let Ok(secret) = text.parse::<Secret>() else { return false };
+    assert!(secret.reveal().eq_ignore_ascii_case(text));
+    true
+}
+
+/// Keys and TLS certificates, as a server, a client and whoever invites read them from files.
+fn pem(input: &[u8]) -> bool {
+    if !input.starts_with(b"-----BEGIN ") {
+        return false;
+    }
+    let file = memfd_create("pem", MemfdFlags::CLOEXEC).expect("memory");
+    File::from(file.try_clone().expect("a file")).write_all(input).expect("written");
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let pin = Pin::of_file(&path);
+    let files = ServerFiles { certificate: path.clone(), key: path.clone(), older_tls: true };
+    if let Ok(loaded) = files.load() {
+        assert_eq!(Some(loaded.pin()), pin.as_ref().ok().copied());
+    }
+    _ = Trust::Authorities(path.clone()).config(&[b"h2"], Some((&path, &path)));
+    pin.is_ok()
 }
 
 /// A share, which is shown with a sign that nobody has to write.

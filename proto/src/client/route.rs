@@ -37,6 +37,9 @@ pub enum RouteError {
     /// Whoever listens could read the token.
     #[error("a token is sent over https only, or to this machine itself, and {0} is neither")]
     Unencrypted(Uri),
+    /// Without TLS, there is nobody to show it to.
+    #[error("a TLS certificate is shown over https only, and {0} is not")]
+    NoTls(Uri),
     /// A file can't be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -56,6 +59,9 @@ impl Route {
         let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         if credentials.token.is_some() && !is_encrypted && !is_this_machine(host) {
             return Err(RouteError::Unencrypted(uri.clone()));
+        }
+        if credentials.certificate.is_some() && !is_encrypted {
+            return Err(RouteError::NoTls(uri.clone()));
         }
         let tls = if is_encrypted {
             let name = ServerName::try_from(host.to_owned());

@@ -81,7 +81,7 @@ async fn serve(store: Counted) -> SocketAddr {
     let (handle, run) = unthreaded(Box::new(store), NonZeroUsize::MIN).expect("nothing is wrong");
     tokio::spawn(run);
     let any_port = "127.0.0.1:0".parse().expect("an address");
-    let site = Site::bind(&any_port, None).await.expect("there is a port");
+    let site = Site::bind(&any_port, None, None).await.expect("there is a port");
     let address = site.local_addr().expect("it listens");
     let limits = Limits::share(FILES, true).1;
     let everybody = Admission::of_everybody(None);

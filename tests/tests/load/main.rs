@@ -3,25 +3,25 @@
 //!
 //! Plays small clusters, unless the environment variable `QUEENS_LOAD` is `full`: then ten thousand workers report a
 //! thousand times a second to a coordinator on one core while they share another, and what that may take is checked;
-//! then forty workers of 256 threads, and ten of 1024.
+//! then forty workers of 256 threads, and ten of 1024. The first of these is also played with TLS and without, and what
+//! encryption adds is checked.
 
-use std::collections::{BTreeMap, VecDeque};
+mod tls;
+mod worker;
+
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::audit;
 use queens_ledger::intervals::Intervals;
-use queens_messages::{Delta, Hello, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId};
 use queens_process::allow_many_files;
-use queens_proto::client::endpoint;
-use queens_proto::pb;
-use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
+use queens_solver::Span;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
 use queens_tests::process::{processor_time, wait_at_most};
@@ -29,13 +29,11 @@ use queens_tests::say;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::{Barrier, Semaphore, mpsc};
+use tokio::sync::{Barrier, Semaphore};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::ReceiverStream;
 
-/// Subproblems that a pretended worker counts in a second: of large boards a fast core counts about as many.
-const SUBPROBLEMS_PER_SECOND: u64 = 10;
+use crate::worker::Worker;
 
 /// Connections that are opened at the same time.
 const OPENING: usize = 32;
@@ -189,26 +187,10 @@ struct Played {
 }
 
 async fn play(load: Load, coordinator: &Coordinator, job: &str) -> Played {
-    let opening = Arc::new(Semaphore::new(OPENING));
-    let everybody = Arc::new(Barrier::new(usize::try_from(load.n_workers).expect("few") + 1));
-    let workers: Vec<_> = (0..load.n_workers)
-        .map(|number| {
-            let (url, opening, everybody) = (coordinator.url(), opening.clone(), everybody.clone());
-            tokio::spawn(async move {
-                let permit = opening.acquire().await.expect("it is not closed");
-                let worker = Worker::connect(number, load.n_threads, &url).await;
-                drop(permit);
-                everybody.wait().await;
-                let start = Instant::now();
-                // One after the other, so that reports come evenly.
-                let first = load.period.mul_f64(number as f64 / load.n_workers as f64);
-                let measured = start + load.period * 2;
-                worker.work(start + first, load.period, measured, measured + load.measured).await
-            })
-        })
-        .collect();
-    everybody.wait().await;
-    tokio::time::sleep(load.period * 2).await;
+    let url = coordinator.url();
+    let workers =
+        begin(load, move |number| Box::pin(Worker::connect_plainly(number, load.n_threads, url.clone())))
+            .await;
     let (before, publishing_before) =
         (processor_time(coordinator.id()), publishing_seconds(coordinator).await);
     let updates = follow(&coordinator.http(), job, load.measured).await;
@@ -223,6 +205,37 @@ async fn play(load: Load, coordinator: &Coordinator, job: &str) -> Played {
         played.acknowledged.append(&mut worker.acknowledged);
     }
     played
+}
+
+/// A worker that is about to be connected.
+type Connecting = Pin<Box<dyn Future<Output = Worker> + Send>>;
+
+/// Connects all workers and has them work; returns when what they do is to be measured.
+async fn begin<C>(load: Load, connect: C) -> Vec<JoinHandle<Worker>>
+where
+    C: Fn(u64) -> Connecting + Send + Sync + 'static,
+{
+    let (connect, opening) = (Arc::new(connect), Arc::new(Semaphore::new(OPENING)));
+    let everybody = Arc::new(Barrier::new(usize::try_from(load.n_workers).expect("few") + 1));
+    let workers = (0..load.n_workers)
+        .map(|number| {
+            let (connect, opening, everybody) = (connect.clone(), opening.clone(), everybody.clone());
+            tokio::spawn(async move {
+                let permit = opening.acquire().await.expect("it is not closed");
+                let worker = connect(number).await;
+                drop(permit);
+                everybody.wait().await;
+                let start = Instant::now();
+                // One after the other, so that reports come evenly.
+                let first = load.period.mul_f64(number as f64 / load.n_workers as f64);
+                let measured = start + load.period * 2;
+                worker.work(start + first, load.period, measured, measured + load.measured).await
+            })
+        })
+        .collect();
+    everybody.wait().await;
+    tokio::time::sleep(load.period * 2).await;
+    workers
 }
 
 /// What the coordinator says it has spent on snapshots and what pages are told.
@@ -272,126 +285,6 @@ async fn begin_to_ask(address: &str, path: &str) -> TcpStream {
     let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("sent");
     stream
-}
-
-/// A worker that has all subproblems of a lease count one solution and three nodes.
-#[derive(Debug)]
-struct Worker {
-    n_threads: u32,
-    to_coordinator: mpsc::Sender<pb::WorkerMessage>,
-    from_coordinator: tonic::Streaming<pb::CoordinatorMessage>,
-    leases: VecDeque<queens_messages::Lease>,
-    next_sequence: u64,
-    /// Sent and not acknowledged, with the time.
-    pending: VecDeque<(Instant, Report)>,
-    acknowledged: Vec<Span>,
-    times: Vec<Duration>,
-}
-
-impl Worker {
-    async fn connect(number: u64, n_threads: u32, url: &str) -> Self {
-        // One address has only so many ports.
-        let address = Ipv4Addr::new(127, 0, 1, u8::try_from(number % 8).expect("small"));
-        let endpoint = endpoint(url).expect("a URL").local_address(Some(IpAddr::V4(address)));
-        let mut client = WorkersClient::new(endpoint.connect().await.expect("connected"));
-        let (to_coordinator, messages) = mpsc::channel(16);
-        let hello = Hello {
-            worker: WorkerId(number),
-            name: Name::of_any(&format!("load-{number}")),
-            build: Name::of_any("0"),
-            kernel: Name::of_any("none"),
-            n_threads,
-            speed: Speed::try_from(1e9).expect("a speed"),
-            decomposition: DECOMPOSITION_VERSION,
-            halves: None,
-            machine: Some(1),
-            held: Vec::new(),
-        };
-        to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
-        let answers = client.session(ReceiverStream::new(messages)).await.expect("a session");
-        Self {
-            n_threads,
-            to_coordinator,
-            from_coordinator: answers.into_inner(),
-            leases: VecDeque::new(),
-            next_sequence: 1,
-            pending: VecDeque::new(),
-            acknowledged: Vec::new(),
-            times: Vec::new(),
-        }
-    }
-
-    /// Reports once a period until the end, and returns what came of it.
-    async fn work(mut self, first: Instant, period: Duration, measured: Instant, end: Instant) -> Self {
-        let mut reports = tokio::time::interval_at(first, period);
-        loop {
-            tokio::select! {
-                _ = reports.tick() => self.report(period).await,
-                message = self.from_coordinator.next() => {
-                    let message = message.expect("the session goes on").expect("the session goes on");
-                    self.hear(ToWorker::try_from(message).expect("it makes sense"), measured, end);
-                }
-                () = tokio::time::sleep_until(end) => return self,
-            }
-        }
-    }
-
-    fn hear(&mut self, message: ToWorker, measured: Instant, end: Instant) {
-        match message {
-            ToWorker::Lease(lease) => self.leases.push_back(lease),
-            ToWorker::Acknowledge { sequence } => {
-                let now = Instant::now();
-                while let Some((sent, report)) = self.pending.pop_front_if(|sent| sent.1.sequence <= sequence)
-                {
-                    self.acknowledged.extend(report.deltas.iter().map(|delta| delta.span));
-                    if (measured..end).contains(&sent) {
-                        self.times.push(now - sent);
-                    }
-                }
-            }
-            other => panic!("with work for all, nobody is told {other:?}"),
-        }
-    }
-
-    /// Reports what was counted in a period.
-    async fn report(&mut self, period: Duration) {
-        let (mut deltas, mut finished) = (Vec::new(), Vec::new());
-        let mut goes_on = Vec::new();
-        for _ in 0..self.n_threads {
-            let mut n_left = SUBPROBLEMS_PER_SECOND * period.as_secs();
-            let mut in_hand = self.leases.pop_front();
-            while let Some(lease) = in_hand.as_mut().filter(|_| n_left > 0) {
-                let Some(part) = lease.spans.first().copied() else {
-                    finished.push(lease.id);
-                    in_hand = self.leases.pop_front();
-                    continue;
-                };
-                let (counted, rest) = part.span.split_at(part.span.from() + n_left);
-                match rest {
-                    Some(rest) => lease.spans[0].span = rest,
-                    None => _ = lease.spans.remove(0),
-                }
-                let span = counted.expect("some of it is counted");
-                n_left -= span.n_subproblems();
-                deltas.push(delta(lease.job, lease.id, span));
-            }
-            goes_on.extend(in_hand);
-        }
-        goes_on.into_iter().rev().for_each(|lease| self.leases.push_front(lease));
-        let report = Report { sequence: self.next_sequence, deltas, finished };
-        self.next_sequence += 1;
-        if !report.is_empty() {
-            self.pending.push_back((Instant::now(), report.clone()));
-        }
-        self.to_coordinator.send(ToCoordinator::Report(report).into()).await.expect("the session goes on");
-    }
-}
-
-fn delta(job: queens_messages::JobId, lease: LeaseId, span: Span) -> Delta {
-    let n = span.n_subproblems();
-    let count = Count { solutions: n, nodes: 3 * n };
-    let duration = Duration::from_millis(n * 1000 / SUBPROBLEMS_PER_SECOND);
-    Delta { job, lease, span, count, duration }
 }
 
 /// Nothing that was acknowledged is missing, and nothing is recorded twice.

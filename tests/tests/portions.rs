@@ -1,0 +1,137 @@
+//! How much one person may take who was invited, and that nobody else has less of it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use queens_access::{Credentials, Token, Trust};
+use queens_proto::client::{Route, endpoint};
+use queens_proto::pb;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::http;
+use queens_tests::process::{clean, run, wait_until};
+use queens_tests::{binary, say};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Code;
+
+/// A coordinator as it stands behind a proxy that encrypts.
+struct Behind {
+    scratch: TempDir,
+    coordinator: Coordinator,
+}
+
+impl Behind {
+    fn start() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let data_dir = scratch.path().join("data");
+        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+        command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
+        let coordinator = Coordinator::start_command(command, &data_dir);
+        Self { scratch, coordinator }
+    }
+
+    fn token(&self, role: &str) -> String {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.args(["invite", "--role", role, "--data-dir"]).arg(self.scratch.path().join("data"));
+        let line = run(command).stdout;
+        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+        token.expect("a token").to_owned()
+    }
+
+    fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> http::Answer {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        http::request(&self.coordinator.http(), method, path, &headers, body)
+    }
+
+    /// Begins to follow the news; the connection, and the beginning of the answer.
+    fn follow(&self, token: &str) -> (TcpStream, String) {
+        let address = self.coordinator.http();
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let head = format!(
+            "GET /api/v1/live HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).expect("an answer");
+        (stream, String::from_utf8_lossy(&answer).into_owned())
+    }
+}
+
+#[test]
+fn one_person_has_so_many_requests_at_a_time() {
+    let behind = Behind::start();
+    let [greedy, other] = [(); 2].map(|()| behind.token("viewer"));
+    let mut open = Vec::new();
+    let refused = loop {
+        let (stream, answer) = behind.follow(&greedy);
+        if answer.ends_with("200") {
+            open.push(stream);
+        } else {
+            break answer;
+        }
+        assert!(open.len() < 1000, "there is no limit");
+    };
+    say(&format!("{} requests of one token at a time, then {refused}", open.len()));
+    assert_eq!((open.len(), refused.as_str()), (128, "HTTP/1.1 429"));
+    let answer = behind.ask(&greedy, "GET", "/api/v1/jobs", "");
+    assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")), "{answer:?}");
+    assert!(answer.json()["error"].to_string().contains("requests of yours"), "{answer:?}");
+    assert_eq!(behind.ask(&other, "GET", "/api/v1/jobs", "").status, 200);
+    drop(open);
+    wait_until("its portion is given back", || {
+        (behind.ask(&greedy, "GET", "/api/v1/jobs", "").status == 200).then_some(())
+    });
+}
+
+#[test]
+fn one_person_submits_so_many_jobs() {
+    let behind = Behind::start();
+    let [greedy, other] = [(); 2].map(|()| behind.token("operator"));
+    let statuses: Vec<u16> =
+        (0..200).map(|_| behind.ask(&greedy, "POST", "/api/v1/jobs", "{\"n\":4}").status).collect();
+    let n_taken = statuses.iter().filter(|status| **status == 201).count();
+    say(&format!("of 200 submissions with one token {n_taken} were taken"));
+    assert!((60..200).contains(&n_taken), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [201, 429].contains(status)), "{statuses:?}");
+    // By the other protocol it is the same person, who can still read.
+    let queens = |args: &[&str]| {
+        let mut command = behind.coordinator.queens_command(args);
+        command.env("QUEENS_TOKEN", &greedy);
+        run(command)
+    };
+    let mut submitted = (0..20).map(|_| queens(&["submit", "5"]));
+    let refused = submitted.find(|ended| !ended.status.success()).expect("faster than one a second");
+    assert!(refused.complaint(1).contains("one more is taken every second"));
+    assert!(queens(&["jobs"]).status.success());
+    assert_eq!(behind.ask(&other, "POST", "/api/v1/jobs", "{\"n\":4}").status, 201);
+}
+
+#[test]
+fn one_person_has_so_many_sessions() {
+    let behind = Behind::start();
+    let token: Token = behind.token("worker").parse().expect("a token");
+    let credentials = Credentials { trust: Trust::Public, token: Some(token), certificate: None };
+    let route = Route::new(endpoint(&behind.coordinator.url()).expect("a URL"), &credentials);
+    let route = route.expect("a route");
+    Runtime::new().expect("a runtime").block_on(async {
+        let mut open = Vec::new();
+        let status = loop {
+            let mut client = WorkersClient::new(route.open().await.expect("connected"));
+            let (sender, messages) = mpsc::channel::<pb::WorkerMessage>(1);
+            match client.session(ReceiverStream::new(messages)).await {
+                Ok(session) => open.push((sender, session)),
+                Err(status) => break status,
+            }
+            assert!(open.len() < 1000, "there is no limit");
+        };
+        say(&format!("{} sessions of a token for one name, then: {}", open.len(), status.message()));
+        assert_eq!((open.len(), status.code()), (6, Code::ResourceExhausted), "{status:?}");
+    });
+}
