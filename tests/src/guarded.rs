@@ -151,20 +151,18 @@ impl Guarded {
     #[track_caller]
     #[must_use]
     pub fn worker(&self, invited: &Invited, name: &str) -> Running {
+        Running::start_redirected(&mut self.worker_command(invited, name))
+    }
+
+    /// What starts such a worker, unless more is said.
+    #[must_use]
+    pub fn worker_command(&self, invited: &Invited, name: &str) -> Command {
         let mut command = clean(Command::new(binary("queens-worker")));
-        command.args([
-            "--coordinator",
-            &self.url(),
-            "--name",
-            name,
-            "--threads",
-            "1",
-            "--kernel",
-            "portable",
-        ]);
-        command.arg("--ca").arg(&self.authority).env("QUEENS_TOKEN", invited.token.secret());
+        command.args(["--coordinator", &self.url(), "--name", name, "--ca"]).arg(&self.authority);
+        command.env("QUEENS_TOKEN", invited.token.secret());
+        command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Running::start_redirected(&mut command)
+        command
     }
 }
 

@@ -53,9 +53,8 @@ impl Behind {
     fn follow(&self, token: &str) -> (TcpStream, String) {
         let address = self.coordinator.http();
         let mut stream = TcpStream::connect(&address).expect("it listens");
-        let head = format!(
-            "GET /api/v1/live HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
-        );
+        let head =
+            format!("GET /api/v1/live HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
         stream.write_all(head.as_bytes()).expect("sent");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
         let mut answer = [0; 12];
