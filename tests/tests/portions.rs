@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queens_access::{Credentials, Token, Trust};
 use queens_proto::client::{Route, endpoint};
@@ -132,5 +132,18 @@ fn one_person_has_so_many_sessions() {
         };
         say(&format!("{} sessions of a token for one name, then: {}", open.len(), status.message()));
         assert_eq!((open.len(), status.code()), (6, Code::ResourceExhausted), "{status:?}");
+        // What is given up is given back, all of it.
+        drop(open);
+        let mut again = Vec::new();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while again.len() < 6 {
+            assert!(Instant::now() < deadline, "only {} came back", again.len());
+            let mut client = WorkersClient::new(route.open().await.expect("connected"));
+            let (sender, messages) = mpsc::channel::<pb::WorkerMessage>(1);
+            match client.session(ReceiverStream::new(messages)).await {
+                Ok(session) => again.push((sender, session)),
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
     });
 }
