@@ -118,7 +118,7 @@ enum Command {
         data: DataArgs,
     },
 
-    /// Invite a worker, an operator or a viewer, and print a line for them with a token, which is told only once
+    /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
     ///
     /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once.
     Invite(Box<Inviting>),

@@ -16,7 +16,8 @@ const MOST_NAMES: u32 = 100_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct InviteArgs {
-    /// What the token is good for: 'worker' counts and does nothing else, 'viewer' reads, 'operator' reads and decides
+    /// What the invitation is good for: 'worker' counts and does nothing else, 'viewer' reads, 'operator' reads and
+    /// decides
     #[arg(long, value_name = "ROLE")]
     role: Role,
 
