@@ -15,6 +15,7 @@ mod noting;
 mod pass;
 mod permits;
 mod portions;
+mod ration;
 mod rows;
 mod schema;
 mod sessions;
@@ -27,4 +28,5 @@ pub(crate) use self::keeper::NotBound;
 pub(crate) use self::pass::Pass;
 #[cfg(test)]
 pub(crate) use self::permits::requests;
+pub use self::portions::Quota;
 pub(crate) use self::sessions::LONGEST as SESSION;

@@ -3,3 +3,4 @@
 pub(crate) mod certs;
 pub(crate) mod door;
 pub(crate) mod invite;
+pub(crate) mod limits;

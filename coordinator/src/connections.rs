@@ -17,5 +17,5 @@ mod stream;
 pub(crate) use self::attend::{NotYetAtWork, REQUEST, TooLate, Visit, attend};
 pub use self::caller::Caller;
 pub use self::connection::Connection;
-pub use self::port::{Limits, Port};
+pub use self::port::{Limits, Most, Port};
 pub(crate) use self::register::neighbourhood;

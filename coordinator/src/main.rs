@@ -29,6 +29,7 @@ use tracing::{info, warn};
 use crate::commands::certs::{CertsArgs, certs};
 use crate::commands::door::DoorArgs;
 use crate::commands::invite::{InviteArgs, invitations, invite, revoke};
+use crate::commands::limits::LimitArgs;
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
@@ -61,6 +62,9 @@ struct Args {
 
     #[command(flatten)]
     log: LogArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -331,10 +335,17 @@ async fn serve(
         warn!(%error, "the limit of open files stays as it is");
         USUAL_FILES
     });
-    let (for_workers, for_pages) = Limits::share(n_files, site.is_some());
+    let most = args.limits.connections();
+    let (for_workers, for_pages) = Limits::share(n_files, site.is_some(), most);
+    if let Some(allowed) = most.too_many(n_files) {
+        warn!(
+            allowed,
+            "fewer connections than --max-connections says: the limit of open files allows no more"
+        );
+    }
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
-    let admission = args.door.admission(&args.data_dir, stop.clone())?;
+    let admission = args.door.admission(&args.data_dir, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;
         info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");

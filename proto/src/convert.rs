@@ -15,4 +15,5 @@ mod worker;
 
 pub use check::{InvalidMessage, method, worker_name};
 pub(crate) use job::store_error_of;
+pub(crate) use session::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};
 pub use terms::{told_terms, verify_more};

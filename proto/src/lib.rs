@@ -5,6 +5,7 @@
 
 pub mod checksum;
 pub mod client;
+pub mod codec;
 pub mod convert;
 mod link;
 pub mod page;

@@ -73,8 +73,9 @@ impl Coordinator {
     #[must_use]
     pub fn http(&self) -> String {
         let log = self.log();
-        let url = log.split_once("dashboard url=\"http://").and_then(|(_, rest)| rest.split_once('/'));
-        url.expect("it was started with --http").0.to_owned()
+        let url = log.split_once("dashboard url=\"http").and_then(|(_, rest)| rest.split_once("://"));
+        let address = url.and_then(|(_, rest)| rest.split_once('/'));
+        address.expect("it was started with --http").0.to_owned()
     }
 
     /// Where it is reached.

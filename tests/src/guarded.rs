@@ -1,4 +1,4 @@
-//! Coordinators with TLS that let in only who was invited.
+//! Coordinators that let in only who was invited.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,72 @@ use queens_access::Token;
 use crate::binary;
 use crate::cluster::{Coordinator, coordinator_command};
 use crate::process::{Ended, Running, clean, queens, run};
+
+/// A running coordinator as it stands behind a proxy that encrypts: it asks for tokens though it does not encrypt itself.
+#[derive(Debug)]
+pub struct Behind {
+    data_dir: PathBuf,
+    coordinator: Coordinator,
+}
+
+impl Behind {
+    /// Starts one that serves by gRPC and HTTP, with more arguments.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn start(data_dir: &Path, args: &[&str]) -> Self {
+        let mut command = coordinator_command("127.0.0.1:0", data_dir);
+        command.args(["--http", "127.0.0.1:0", "--require-tokens"]).args(args);
+        Self { coordinator: Coordinator::start_command(command, data_dir), data_dir: data_dir.to_owned() }
+    }
+
+    /// The coordinator itself.
+    #[must_use]
+    pub fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
+    }
+
+    /// Its data directory.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// Runs `queens-coordinator` with these arguments on its data directory.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
+        manage(&self.data_dir, args)
+    }
+
+    /// The token of somebody who is invited for it.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[track_caller]
+    #[must_use]
+    pub fn token(&self, role: &str) -> String {
+        let line = self.manage(["invite", "--role", role]).stdout;
+        token_in(&line).expect("a token").secret().to_owned()
+    }
+}
+
+fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args).arg("--data-dir").arg(data_dir);
+    let ended = run(command);
+    assert!(ended.status.success(), "{ended:?}");
+    ended
+}
+
+/// The token in a line that `invite` has printed.
+fn token_in(line: &str) -> Option<Token> {
+    line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="))?.parse().ok()
+}
 
 /// A running coordinator that encrypts.
 #[derive(Debug)]
@@ -110,11 +176,7 @@ impl Guarded {
     /// If that fails.
     #[track_caller]
     pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.args(args).arg("--data-dir").arg(&self.data_dir);
-        let ended = run(command);
-        assert!(ended.status.success(), "{ended:?}");
-        ended
+        manage(&self.data_dir, args)
     }
 
     /// Invites somebody.
@@ -127,9 +189,7 @@ impl Guarded {
         let all = [OsStr::new("invite").to_owned()].into_iter();
         let all = all.chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         let line = self.manage(all).stdout;
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        let token = token.and_then(|token| token.parse().ok());
-        Invited { token: token.unwrap_or_else(|| panic!("no token: {line}")), line }
+        Invited { token: token_in(&line).unwrap_or_else(|| panic!("no token: {line}")), line }
     }
 
     /// Runs `queens` with these arguments and a token, or without one.

@@ -69,7 +69,7 @@ fn half_open_handshakes_keep_nobody_out_and_do_not_last() {
 fn what_is_not_encrypted_gets_no_answer() {
     let scratch = TempDir::new().expect("a temporary directory");
     let guarded = Guarded::start(&scratch.path().join("data"));
-    for address in [guarded.coordinator().address().to_owned(), https(&guarded)] {
+    for address in [guarded.coordinator().address().to_owned(), guarded.coordinator().http()] {
         for plain in ["GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
             let mut stream = TcpStream::connect(&address).expect("it listens");
             stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
@@ -79,11 +79,4 @@ fn what_is_not_encrypted_gets_no_answer() {
             assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
         }
     }
-}
-
-/// Host and port of the pages.
-fn https(guarded: &Guarded) -> String {
-    let log = guarded.coordinator().log();
-    let url = log.split_once("dashboard url=\"https://").and_then(|(_, rest)| rest.split_once('/'));
-    url.expect("it serves pages").0.to_owned()
 }

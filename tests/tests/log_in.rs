@@ -1,40 +1,25 @@
 //! Logging in by the pages.
 
-use std::process::Command;
-
-use queens_tests::binary;
-use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::cluster::Coordinator;
+use queens_tests::guarded::Behind;
 use queens_tests::http::{self, Answer};
-use queens_tests::process::{clean, run};
+use queens_tests::process::run;
 use tempfile::TempDir;
 
-/// A coordinator as it stands behind a proxy that encrypts: it asks for tokens though it does not encrypt itself.
-struct Behind {
+/// A coordinator that browsers reach.
+struct Site {
+    behind: Behind,
     _scratch: TempDir,
-    coordinator: Coordinator,
-    data_dir: std::path::PathBuf,
 }
 
-impl Behind {
+impl Site {
     fn start() -> Self {
         let scratch = TempDir::new().expect("a temporary directory");
-        let data_dir = scratch.path().join("data");
-        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-        command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
-        let coordinator = Coordinator::start_command(command, &data_dir);
-        Self { _scratch: scratch, coordinator, data_dir }
-    }
-
-    fn manage(&self, args: &[&str]) -> String {
-        let mut command = clean(Command::new(binary("queens-coordinator")));
-        command.args(args).arg("--data-dir").arg(&self.data_dir);
-        run(command).stdout
+        Self { behind: Behind::start(&scratch.path().join("data"), &[]), _scratch: scratch }
     }
 
     fn token(&self, role: &str) -> String {
-        let line = self.manage(&["invite", "--role", role]);
-        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
-        token.expect("a token").to_owned()
+        self.behind.token(role)
     }
 
     fn post(&self, path: &str, cookie: Option<&str>, body: &str) -> Answer {
@@ -51,7 +36,7 @@ impl Behind {
     ) -> Answer {
         let mut all = headers.to_vec();
         all.extend(cookie.map(|cookie| ("Cookie", cookie)));
-        http::request(&self.coordinator.http(), method, path, &all, body)
+        http::request(&self.behind.coordinator().http(), method, path, &all, body)
     }
 
     fn get(&self, path: &str, cookie: Option<&str>) -> Answer {
@@ -73,28 +58,27 @@ impl Behind {
 
 #[test]
 fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
-    let behind = Behind::start();
-    let (viewer, operator) =
-        (behind.log_in(&behind.token("viewer")), behind.log_in(&behind.token("operator")));
+    let site = Site::start();
+    let (viewer, operator) = (site.log_in(&site.token("viewer")), site.log_in(&site.token("operator")));
     for (cookie, role, decides) in [(&viewer, "viewer", 403), (&operator, "operator", 201)] {
         let cookie = Some(cookie.as_str());
-        let me = behind.get("/api/v1/me", cookie).json();
+        let me = site.get("/api/v1/me", cookie).json();
         assert_eq!(me["role"], role);
-        assert_eq!(behind.get("/api/v1/jobs", cookie).status, 200);
-        assert_eq!(behind.get("/", cookie).status, 200);
-        assert_eq!(behind.post("/api/v1/jobs", cookie, "{\"n\":8}").status, decides, "{role}");
+        assert_eq!(site.get("/api/v1/jobs", cookie).status, 200);
+        assert_eq!(site.get("/", cookie).status, 200);
+        assert_eq!(site.post("/api/v1/jobs", cookie, "{\"n\":8}").status, decides, "{role}");
     }
     // A page of another site can't have its visitor's browser decide.
     let json = ("Content-Type", "application/json");
     let elsewhere = [json, ("Origin", "https://evil.example")];
-    assert_eq!(behind.ask("POST", "/api/v1/jobs", Some(&operator), &elsewhere, "{\"n\":8}").status, 403);
-    let out = behind.post("/api/v1/logout", Some(&operator), "{}");
+    assert_eq!(site.ask("POST", "/api/v1/jobs", Some(&operator), &elsewhere, "{\"n\":8}").status, 403);
+    let out = site.post("/api/v1/logout", Some(&operator), "{}");
     assert_eq!(
         (out.status, out.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0"))),
         (204, true)
     );
-    assert_eq!(behind.get("/api/v1/jobs", Some(&operator)).status, 401);
-    assert_eq!(behind.get("/api/v1/jobs", Some(&viewer)).status, 200);
+    assert_eq!(site.get("/api/v1/jobs", Some(&operator)).status, 401);
+    assert_eq!(site.get("/api/v1/jobs", Some(&viewer)).status, 200);
 }
 
 /// Method and path of all requests by HTTP: what the document describes, and the pages.
@@ -112,8 +96,8 @@ fn requests() -> Vec<(String, String)> {
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is shown to whoever asks for it")]
 fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
-    let behind = Behind::start();
-    let roles = ["viewer", "operator", "worker"].map(|role| (role, behind.token(role)));
+    let site = Site::start();
+    let roles = ["viewer", "operator", "worker"].map(|role| (role, site.token(role)));
     let requests = requests();
     assert!(requests.len() >= 36, "{}", requests.len());
     for (method, template) in requests {
@@ -123,7 +107,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
             let mut headers = vec![("Content-Type", "application/json")];
             headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
             // What is asked is nonsense: who may ask is told so.
-            http::status(&behind.coordinator.http(), &method, &path, &headers, "[]")
+            http::status(&site.behind.coordinator().http(), &method, &path, &headers, "[]")
         };
         let is_free = ["/healthz", "/readyz", "/login", "/api/v1/login", "/api/v1/logout"];
         let is_free = is_free.contains(&template.as_str());
@@ -143,63 +127,63 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
 
 #[test]
 fn who_is_not_logged_in_sees_the_page_for_that_and_nothing_else() {
-    let behind = Behind::start();
+    let site = Site::start();
     let html = [("Accept", "text/html,application/xhtml+xml")];
     for path in ["/", "/workers", "/jobs/1", "/jobs/1/crosses/0"] {
-        let answer = behind.ask("GET", path, None, &html, "");
+        let answer = site.ask("GET", path, None, &html, "");
         assert_eq!((answer.status, answer.header("location")), (303, Some("/login")), "{path}");
     }
     for path in ["/login", "/assets/login.js", "/assets/page.js", "/assets/style.css", "/healthz"] {
-        assert_eq!(behind.get(path, None).status, 200, "{path}");
+        assert_eq!(site.get(path, None).status, 200, "{path}");
     }
     for path in ["/api/v1/jobs", "/api/v1/live", "/api/v1/me", "/metrics", "/api/v1/openapi.json", "/"] {
-        assert_eq!(behind.get(path, None).status, 401, "{path}");
+        assert_eq!(site.get(path, None).status, 401, "{path}");
     }
     for path in ["/nothing", "/api/v1/nothing", "/%2e%2e/etc/passwd", "/assets/../Cargo.toml"] {
-        assert_eq!(behind.get(path, None).status, 404, "{path}");
+        assert_eq!(site.get(path, None).status, 404, "{path}");
     }
     let cookie = format!("__Host-queens={}", "0".repeat(64));
-    assert_eq!(behind.get("/api/v1/jobs", Some(&cookie)).status, 401);
+    assert_eq!(site.get("/api/v1/jobs", Some(&cookie)).status, 401);
 }
 
 #[test]
 fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
-    let behind = Behind::start();
-    let (good, worker) = (behind.token("viewer"), behind.token("worker"));
+    let site = Site::start();
+    let (good, worker) = (site.token("viewer"), site.token("worker"));
     let digits = good.rsplit('_').next().expect("digits");
     let wrong = format!("queens_1_{}", "0".repeat(64));
     let began = std::time::Instant::now();
     for token in [wrong.as_str(), "nonsense", &good.replace("queens_1", "queens_77"), &good.to_uppercase()] {
-        let answer = behind.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
+        let answer = site.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
         assert_eq!((answer.status, answer.header("set-cookie")), (401, None), "{answer:?}");
         assert!(!answer.body.contains(token), "{answer:?}");
     }
     assert!(began.elapsed().as_millis() >= 1500, "100 + 200 + 400 + 800 ms: {:?}", began.elapsed());
     // Who is right does not wait.
     let began = std::time::Instant::now();
-    let cookie = behind.log_in(&good);
+    let cookie = site.log_in(&good);
     assert!(began.elapsed().as_millis() < 800, "{:?}", began.elapsed());
-    let refused = behind.post("/api/v1/login", None, &format!("{{\"token\":\"{worker}\"}}"));
+    let refused = site.post("/api/v1/login", None, &format!("{{\"token\":\"{worker}\"}}"));
     assert_eq!(refused.status, 403, "{refused:?}");
-    behind.manage(&["revoke", "1"]);
+    site.behind.manage(["revoke", "1"]);
     queens_tests::process::wait_until("the end of the session", || {
-        (behind.get("/api/v1/jobs", Some(&cookie)).status == 401).then_some(())
+        (site.get("/api/v1/jobs", Some(&cookie)).status == 401).then_some(())
     });
-    let log = behind.coordinator.log();
+    let log = site.behind.coordinator().log();
     assert!(log.contains("not let in") && !log.contains(digits) && !log.contains(&cookie), "{log}");
 }
 
 #[test]
 fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
-    let behind = Behind::start();
-    let (viewer, operator) = (behind.token("viewer"), behind.token("operator"));
-    let [seen, decides] = [&viewer, &operator].map(|token| behind.log_in(token));
-    assert_eq!(behind.post("/api/v1/jobs", Some(&decides), "{\"n\":8}").status, 201);
-    assert_eq!(behind.post("/api/v1/jobs/1/cancel", Some(&seen), "{}").status, 403);
-    assert_eq!(behind.post("/api/v1/jobs/77/cancel", Some(&decides), "{}").status, 404);
-    assert_eq!(behind.get("/api/v1/decisions", Some(&seen)).status, 403);
+    let site = Site::start();
+    let (viewer, operator) = (site.token("viewer"), site.token("operator"));
+    let [seen, decides] = [&viewer, &operator].map(|token| site.log_in(token));
+    assert_eq!(site.post("/api/v1/jobs", Some(&decides), "{\"n\":8}").status, 201);
+    assert_eq!(site.post("/api/v1/jobs/1/cancel", Some(&seen), "{}").status, 403);
+    assert_eq!(site.post("/api/v1/jobs/77/cancel", Some(&decides), "{}").status, 404);
+    assert_eq!(site.get("/api/v1/decisions", Some(&seen)).status, 403);
     let queens = |args: &[&str]| {
-        let mut command = behind.coordinator.queens_command(args);
+        let mut command = site.behind.coordinator().queens_command(args);
         command.env("QUEENS_TOKEN", &operator);
         run(command)
     };
@@ -225,13 +209,13 @@ fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
     let by = |at: usize| (recorded[at]["who"].as_str(), recorded[at]["role"].as_str());
     assert_eq!(by(0), (Some("invitation 2"), Some("operator")));
     assert_eq!(by(4), (Some("invitation 1"), Some("viewer")));
-    let told = behind.get("/api/v1/decisions", Some(&decides)).json();
+    let told = site.get("/api/v1/decisions", Some(&decides)).json();
     assert_eq!(told["decisions"].as_array().map(Vec::len), Some(expected.len()));
-    assert_eq!(behind.get("/decisions", Some(&decides)).status, 200);
+    assert_eq!(site.get("/decisions", Some(&decides)).status, 200);
     // Reading is not recorded, and a restart loses nothing.
     let digits = operator.rsplit('_').next().expect("digits");
     assert!(!queens(&["audit"]).stdout.contains(digits));
-    let log = behind.data_dir.join("access.sqlite3");
+    let log = site.behind.data_dir().join("access.sqlite3");
     assert!(log.exists());
 }
 

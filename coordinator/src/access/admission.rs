@@ -19,8 +19,9 @@ use super::failures::Failures;
 use super::keeper::{Guest, Keeper, StartFailure};
 use super::noting::{Noting, decision};
 use super::pass::Pass;
-use super::permits::{kind, permit};
-use super::portions::{Excess, Person, Portions};
+use super::permits::{Kind, kind, permit};
+use super::portions::{Excess, Person, Portions, Quota};
+use super::ration::Ration;
 use super::sessions::Sessions;
 use crate::connections::Caller;
 use crate::journal::unix_ms;
@@ -42,6 +43,8 @@ pub struct Admission {
     sessions: Arc<Sessions>,
     failures: Arc<Failures>,
     portions: Arc<Portions>,
+    /// Where nobody is asked who they are, all workers share one.
+    ration: Ration,
     refusals: Arc<Seldom>,
 }
 
@@ -94,12 +97,12 @@ impl Admission {
         Self::new(false, keeper)
     }
 
-    /// Lets in who is invited in the book of a data directory. Has to be called in a runtime; looks at the book until
+    /// Lets in who is invited in the book of a data directory, to take what a quota allows. Has to be called in a runtime; looks at the book until
     /// `stop` is cancelled.
     ///
     /// # Errors
     /// If the book can't be used.
-    pub fn of_invited(dir: &Path, stop: CancellationToken) -> Result<Self, StartFailure> {
+    pub fn of_invited(dir: &Path, quota: Quota, stop: CancellationToken) -> Result<Self, StartFailure> {
         let keeper = Keeper::start(Book::open(dir)?)?;
         let looking = keeper.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
@@ -110,12 +113,14 @@ impl Admission {
                 looking.look().await;
             }
         }));
-        Ok(Self::new(true, Some(keeper)))
+        let admission = Self::new(true, Some(keeper));
+        Ok(Self { portions: Arc::new(Portions::new(quota)), ..admission })
     }
 
     fn new(asks: bool, keeper: Option<Keeper>) -> Self {
         let (sessions, failures) = (Arc::default(), Arc::new(Failures::new()));
-        Self { asks, keeper, sessions, failures, portions: Arc::default(), refusals: Arc::default() }
+        let (portions, ration) = (Arc::default(), Ration::default());
+        Self { asks, keeper, sessions, failures, portions, ration, refusals: Arc::default() }
     }
 
     /// Whether only who is invited may do anything.
@@ -132,8 +137,11 @@ impl Admission {
         headers: &HeaderMap,
         caller: Option<&Caller>,
     ) -> Result<Pass, NotLetIn> {
-        let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else { return Ok(Pass::unasked()) };
         let (permit, kind) = (permit(method, path), kind(method, path));
+        let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else {
+            let helping = (kind == Kind::Session).then(|| self.ration.helping());
+            return Ok(Pass::unasked().saying(helping));
+        };
         let peer = caller.map(Caller::peer);
         if permit == Some(Permit::Nobodys) {
             // Of a connection without an address, in a simulated network, nothing is counted.

@@ -14,6 +14,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::keeper::{Guest, Keeper, NotBound};
 use super::portions::Share;
+use super::ration::Helping;
 
 /// What a request carries that was let in.
 #[derive(Clone, Debug)]
@@ -22,21 +23,34 @@ pub(crate) struct Pass {
     guest: Option<(Guest, Keeper)>,
     /// What of their portion the request takes, until its answer ends.
     share: Option<Arc<Share>>,
+    /// What may be said in a session of a worker.
+    helping: Option<Helping>,
 }
 
 impl Pass {
     /// Of a request whose sender was not asked.
     pub(super) fn unasked() -> Self {
-        Self { guest: None, share: None }
+        Self { guest: None, share: None, helping: None }
     }
 
     pub(super) fn of(guest: Guest, keeper: Keeper) -> Self {
-        Self { guest: Some((guest, keeper)), share: None }
+        Self { guest: Some((guest, keeper)), share: None, helping: None }
     }
 
     /// The same for a request that takes a share.
     pub(super) fn with(self, share: Option<Share>) -> Self {
-        Self { share: share.map(Arc::new), ..self }
+        let helping = share.as_ref().and_then(Share::helping);
+        Self { share: share.map(Arc::new), helping, ..self }
+    }
+
+    /// The same for a session in which so much may be said.
+    pub(super) fn saying(self, helping: Option<Helping>) -> Self {
+        Self { helping, ..self }
+    }
+
+    /// What may be said in a session of a worker; `None` for other requests.
+    pub(crate) fn helping(&self) -> Option<&Helping> {
+        self.helping.as_ref()
     }
 
     /// What its holder may do; `None` if all.

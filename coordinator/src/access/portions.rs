@@ -1,10 +1,12 @@
-//! How much of a coordinator one person may take: requests at a time, sessions at a time, and submissions a minute.
+//! How much of a coordinator one person may take: requests at a time, sessions at a time and what is said in them, and
+//! submissions a minute.
 //!
 //! A person is whoever comes with one invitation, or a stranger of one address. Where nobody is asked who they are,
 //! everybody may do everything, and this too.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,22 +14,36 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::permits::Kind;
+use super::ration::{Helping, Ration};
 use crate::connections::neighbourhood;
-
-/// Requests of one person that are answered at the same time, sessions aside: a page that is told news is one.
-pub(super) const MOST_REQUESTS: usize = 128;
 
 /// Sessions of workers for each name that an invitation has: that of a connection that broke ends only after a while.
 /// And as many more for them all.
 const SESSIONS_OF_A_NAME: usize = 2;
 const MORE_SESSIONS: usize = 4;
 
-/// Jobs that one person may submit at once, and how often one more.
-pub(super) const MOST_SUBMISSIONS: u32 = 60;
-const ONE_MORE: Duration = Duration::from_secs(1);
+/// The time for which submissions are counted.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// When those are looked for who take nothing any more: at so many, or twice as many as were left the last time.
 const FIRST_SWEEP: usize = 1024;
+
+/// How much one person may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Requests that are answered at the same time, sessions aside: a page that is told news is one.
+    pub n_requests: NonZeroUsize,
+    /// Jobs that may be submitted in a minute: at once, or one after the other.
+    pub n_submissions: NonZeroU32,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        const REQUESTS: NonZeroUsize = NonZeroUsize::new(128).unwrap();
+        const SUBMISSIONS: NonZeroU32 = NonZeroU32::new(60).unwrap();
+        Self { n_requests: REQUESTS, n_submissions: SUBMISSIONS }
+    }
+}
 
 /// Whom a request is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +58,8 @@ pub(super) enum Person {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum Excess {
     /// Requests at a time.
-    #[error("{MOST_REQUESTS} requests of yours are being answered: try again when some of them are")]
-    Requests,
+    #[error("{0} requests of yours are being answered: try again when some of them are")]
+    Requests(NonZeroUsize),
     /// Sessions at a time, of which so many are allowed.
     #[error(
         "{0} sessions of this invitation go on, and no more may: {SESSIONS_OF_A_NAME} for each of its names, and \
@@ -51,13 +67,18 @@ pub(crate) enum Excess {
     )]
     Sessions(usize),
     /// Submissions lately.
-    #[error("{MOST_SUBMISSIONS} jobs were submitted with this invitation: one more is taken every second")]
-    Submissions,
+    #[error(
+        "{0} jobs were submitted with this invitation, which are as many as are taken in a minute: try again soon"
+    )]
+    Submissions(NonZeroU32),
 }
 
 /// What everybody takes at present.
 #[derive(Debug, Default)]
-pub(super) struct Portions(Mutex<All>);
+pub(super) struct Portions {
+    quota: Quota,
+    all: Mutex<All>,
+}
 
 #[derive(Debug, Default)]
 struct All {
@@ -82,6 +103,8 @@ struct Portion {
     n_sessions: usize,
     /// When all submissions are allowed again; each puts it off.
     rested: Option<Instant>,
+    /// What may be said in sessions.
+    ration: Ration,
 }
 
 impl Portion {
@@ -95,7 +118,14 @@ impl Portion {
 pub(crate) struct Share {
     portions: Arc<Portions>,
     person: Person,
-    is_session: bool,
+    /// What a session takes of what may be said; `None` for other requests.
+    helping: Option<Helping>,
+}
+
+impl Share {
+    pub(super) fn helping(&self) -> Option<Helping> {
+        self.helping.clone()
+    }
 }
 
 impl Person {
@@ -106,6 +136,10 @@ impl Person {
 }
 
 impl Portions {
+    pub(super) fn new(quota: Quota) -> Self {
+        Self { quota, all: Mutex::default() }
+    }
+
     /// Begins a request of a person who may use so many names as a worker, or says what there is too much of.
     pub(super) fn begin(
         self: &Arc<Self>,
@@ -126,25 +160,28 @@ impl Portions {
                 portion.n_sessions += 1;
             }
             Kind::Submission | Kind::Other => {
-                if portion.n_requests >= MOST_REQUESTS {
-                    return Err(Excess::Requests);
+                let Quota { n_requests, n_submissions } = self.quota;
+                if portion.n_requests >= n_requests.get() {
+                    return Err(Excess::Requests(n_requests));
                 }
                 if kind == Kind::Submission {
-                    let rested = portion.rested.map_or(now, |rested| rested.max(now)) + ONE_MORE;
-                    if rested > now + ONE_MORE * MOST_SUBMISSIONS {
-                        return Err(Excess::Submissions);
+                    let one_more = MINUTE / n_submissions.get();
+                    let rested = portion.rested.map_or(now, |rested| rested.max(now)) + one_more;
+                    if rested > now + one_more * n_submissions.get() {
+                        return Err(Excess::Submissions(n_submissions));
                     }
                     portion.rested = Some(rested);
                 }
                 portion.n_requests += 1;
             }
         }
-        Ok(Share { portions: self.clone(), person, is_session: kind == Kind::Session })
+        let helping = (kind == Kind::Session).then(|| portion.ration.helping());
+        Ok(Share { portions: self.clone(), person, helping })
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
         // Nothing is left half done in there.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,7 +189,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut all = self.portions.all();
         let Some(portion) = all.by_person.get_mut(&self.person) else { return };
-        let n = if self.is_session { &mut portion.n_sessions } else { &mut portion.n_requests };
+        let n = if self.helping.is_some() { &mut portion.n_sessions } else { &mut portion.n_requests };
         *n = n.saturating_sub(1);
     }
 }
@@ -168,9 +205,11 @@ mod tests {
     async fn nobody_takes_more_than_a_portion_and_others_lose_nothing() {
         let portions = Arc::new(Portions::default());
         let begin = |person, kind| portions.begin(person, kind, 3);
-        let requests: Vec<_> = (0..MOST_REQUESTS).map(|_| begin(ANN, Kind::Other).expect("a few")).collect();
-        assert_eq!(begin(ANN, Kind::Other).expect_err("many"), Excess::Requests);
-        assert_eq!(begin(ANN, Kind::Submission).expect_err("many"), Excess::Requests);
+        let n_requests = portions.quota.n_requests;
+        let requests: Vec<_> =
+            (0..n_requests.get()).map(|_| begin(ANN, Kind::Other).expect("a few")).collect();
+        assert_eq!(begin(ANN, Kind::Other).expect_err("many"), Excess::Requests(n_requests));
+        assert_eq!(begin(ANN, Kind::Submission).expect_err("many"), Excess::Requests(n_requests));
         _ = begin(BERT, Kind::Other).expect("another person");
         drop(requests);
         let sessions: Vec<_> = (0..10).map(|_| begin(ANN, Kind::Session).expect("a few")).collect();
@@ -185,16 +224,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn submissions_come_back_one_after_the_other() {
-        let portions = Arc::new(Portions::default());
+        let n_submissions = NonZeroU32::new(20).expect("some");
+        let portions = Arc::new(Portions::new(Quota { n_submissions, ..Quota::default() }));
         let submit = |person| portions.begin(person, Kind::Submission, 0).map(drop);
-        (0..MOST_SUBMISSIONS).for_each(|_| submit(ANN).expect("a few"));
-        assert_eq!(submit(ANN), Err(Excess::Submissions));
+        let excess = Err(Excess::Submissions(n_submissions));
+        (0..20).for_each(|_| submit(ANN).expect("a few"));
+        assert_eq!(submit(ANN), excess);
         submit(BERT).expect("another person");
-        tokio::time::advance(ONE_MORE).await;
+        tokio::time::advance(Duration::from_secs(3)).await;
         submit(ANN).expect("one more");
-        assert_eq!(submit(ANN), Err(Excess::Submissions));
-        tokio::time::advance(ONE_MORE * MOST_SUBMISSIONS).await;
-        (0..MOST_SUBMISSIONS).for_each(|_| submit(ANN).expect("rested"));
+        assert_eq!(submit(ANN), excess);
+        tokio::time::advance(MINUTE).await;
+        (0..20).for_each(|_| submit(ANN).expect("rested"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::ServerFiles;
-use queens_coordinator::access::{Admission, Place};
+use queens_coordinator::access::{Admission, Place, Quota};
 use queens_coordinator::tls::Tls;
 use queens_messages::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
@@ -86,11 +86,16 @@ impl DoorArgs {
     }
 
     /// Who is let in.
-    pub(crate) fn admission(&self, data_dir: &Path, stop: CancellationToken) -> anyhow::Result<Admission> {
+    pub(crate) fn admission(
+        &self,
+        data_dir: &Path,
+        quota: Quota,
+        stop: CancellationToken,
+    ) -> anyhow::Result<Admission> {
         if self.tls_cert.is_none() && !self.require_tokens {
             return Ok(Admission::of_everybody(Some(data_dir)));
         }
-        Admission::of_invited(data_dir, stop).context("failed to read who is invited")
+        Admission::of_invited(data_dir, quota, stop).context("failed to read who is invited")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -42,6 +43,32 @@ const MOST_WAITING: usize = 1024;
 /// Connections that are not encrypted yet: half of all, and no more than this; of one address a quarter of that.
 const MOST_SHAKING: usize = 1024;
 
+/// The most connections that there may be, as far as somebody has said so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// In all, to all ports.
+    pub connections: Option<NonZeroUsize>,
+    /// To each port of one address that wait.
+    pub waiting: Option<NonZeroUsize>,
+    /// To each port that are not encrypted yet.
+    pub handshakes: Option<NonZeroUsize>,
+}
+
+impl Most {
+    /// How many connections there can be with so many files, if that is fewer than was said.
+    #[must_use]
+    pub fn too_many(self, n_files: u64) -> Option<usize> {
+        let allowed = allowed(n_files);
+        self.connections.filter(|most| most.get() > allowed).map(|_| allowed)
+    }
+}
+
+/// How many connections there can be with so many files.
+fn allowed(n_files: u64) -> usize {
+    let n_files = n_files - FILES_KEPT.min(n_files / 2);
+    usize::try_from(n_files).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
+}
+
 /// How many connections a port has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -56,17 +83,18 @@ pub struct Limits {
 impl Limits {
     /// What the port for workers and operators gets of so many files, and the one for pages, if there is one.
     #[must_use]
-    pub fn share(n_files: u64, with_pages: bool) -> (Self, Self) {
-        let n_files = n_files - FILES_KEPT.min(n_files / 2);
-        let n_connections = usize::try_from(n_files).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+    pub fn share(n_files: u64, with_pages: bool, most: Most) -> (Self, Self) {
+        let n_connections = allowed(n_files).min(most.connections.map_or(usize::MAX, NonZeroUsize::get));
         let n_pages = if with_pages { (n_connections / 4).min(MOST_TO_PAGES) } else { 0 };
-        (Self::of(n_connections - n_pages), Self::of(n_pages))
+        (Self::of(n_connections - n_pages, most), Self::of(n_pages, most))
     }
 
-    fn of(n_connections: usize) -> Self {
+    fn of(n_connections: usize, most: Most) -> Self {
         let n_connections = n_connections.max(1);
         let half = n_connections.div_ceil(2);
-        Self { n_connections, n_waiting: half.min(MOST_WAITING), n_shaking: half.min(MOST_SHAKING) }
+        let n_waiting = most.waiting.map_or(half.min(MOST_WAITING), NonZeroUsize::get);
+        let n_shaking = most.handshakes.map_or(half.min(MOST_SHAKING), NonZeroUsize::get);
+        Self { n_connections, n_waiting, n_shaking }
     }
 }
 
@@ -272,7 +300,7 @@ mod tests {
     #[test]
     fn a_part_of_all_files_is_kept_and_pages_get_a_quarter_of_the_rest() {
         let n_connections = |n_files, with_pages| {
-            let (workers, pages) = Limits::share(n_files, with_pages);
+            let (workers, pages) = Limits::share(n_files, with_pages, Most::default());
             (workers.n_connections, pages.n_connections)
         };
         assert_eq!(n_connections(64, true), (24, 8));
@@ -281,6 +309,19 @@ mod tests {
         assert_eq!(n_connections(20_000, false).0, 19_968);
         assert_eq!(n_connections(0, true), (1, 1));
         assert_eq!(n_connections(u64::MAX, true), (Semaphore::MAX_PERMITS - MOST_TO_PAGES, MOST_TO_PAGES));
-        assert_eq!(Limits::share(20_000, true).0.n_waiting, MOST_WAITING);
+        assert_eq!(Limits::share(20_000, true, Most::default()).0.n_waiting, MOST_WAITING);
+    }
+
+    #[test]
+    fn what_was_said_is_the_most_as_far_as_files_go() {
+        let some = |number| NonZeroUsize::new(number);
+        let most = Most { connections: some(100), waiting: some(7), handshakes: some(5) };
+        let (workers, pages) = Limits::share(1024, true, most);
+        assert_eq!(workers, Limits { n_connections: 75, n_waiting: 7, n_shaking: 5 });
+        assert_eq!(pages, Limits { n_connections: 25, n_waiting: 7, n_shaking: 5 });
+        assert_eq!(most.too_many(1024), None);
+        let most = Most { connections: some(1000), ..Most::default() };
+        assert_eq!(most.too_many(1024), Some(992));
+        assert_eq!(Limits::share(1024, false, most).0.n_connections, 992);
     }
 }

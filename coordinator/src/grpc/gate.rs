@@ -16,6 +16,9 @@ pub(super) async fn let_in(State(admission): State<Admission>, mut request: Requ
         Ok(pass) => {
             let noting = admission.noting(&pass, method, path, peer);
             request.extensions_mut().insert(pass.clone());
+            if let Some(helping) = pass.helping() {
+                request = request.map(|body| helping.body(body));
+            }
             let Some(noting) = noting else { return pass.bound(next.run(request).await) };
             let deed = noting.deed().clone();
             let response = deed.noted(next.run(request)).await;

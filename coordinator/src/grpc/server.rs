@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
+use queens_proto::codec::LARGEST_OF_WORKER;
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::JobsServer;
 use queens_proto::pb::workers_server::WorkersServer;
@@ -31,9 +32,6 @@ use crate::seldom::Seldom;
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-
-/// The largest message accepted: a worker with many threads that connects again names all spans it holds.
-const LARGEST_MESSAGE: usize = 16 << 20;
 
 /// Requests that go on at the same time on one connection.
 const STREAMS: u32 = 128;
@@ -83,7 +81,7 @@ where
     let refusals = Arc::new(Seldom::default());
     let workers = WorkersService::new(handle.clone(), refusals.clone());
     let mut routes = Routes::new(health_service)
-        .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_MESSAGE))
+        .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_OF_WORKER))
         .add_service(JobsServer::new(JobsService::new(handle, admission.clone())));
     if let Some(reflection) = reflection {
         routes = routes.add_service(reflection);

@@ -154,6 +154,11 @@ async fn receive(
         if to_coordinator.send(message).await.is_err() {
             return Ok(());
         }
+        if let Some(helping) = heard.pass.as_ref().and_then(Pass::helping).filter(|it| it.is_taken()) {
+            // Nothing waits any more, this message included.
+            _ = to_coordinator.reserve_many(to_coordinator.max_capacity()).await;
+            helping.give_back();
+        }
         next = incoming.message().await?;
     }
     Ok(())

@@ -21,7 +21,8 @@ mod tests {
             protox::compile(["queens/v1/queens.proto"], [proto.join("proto")]).expect("a proto file");
         // For the reflection service.
         fs::write(made.path().join("descriptors.bin"), descriptors.encode_to_vec()).expect("written");
-        tonic_prost_build::configure().out_dir(made.path()).compile_fds(descriptors).expect("generated");
+        let made_so = tonic_prost_build::configure().codec_path("crate::codec::Codec").out_dir(made.path());
+        made_so.compile_fds(descriptors).expect("generated");
         for name in ["queens.v1.rs", "descriptors.bin"] {
             let (made, kept) = (made.path().join(name), proto.join("src/generated").join(name));
             let made = fs::read(made).expect("it was generated");

@@ -14,11 +14,17 @@ use super::check::{
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
 
-/// The most spans or deltas in one message.
+/// The most spans in a lease.
 const MOST_SPANS: usize = 8192;
 
+/// The most deltas in a report.
+pub(crate) const MOST_DELTAS: usize = 8192;
+
 /// The most leases a worker can say it holds; those count that are done and not acknowledged.
-const MOST_HELD: usize = 65_536;
+pub(crate) const MOST_HELD: usize = 65_536;
+
+/// The most spans in all of them.
+pub(crate) const MOST_SPANS_HELD: usize = 1_000_000;
 
 impl From<ToCoordinator> for pb::WorkerMessage {
     fn from(message: ToCoordinator) -> Self {
@@ -118,7 +124,7 @@ impl TryFrom<pb::Report> for Report {
     type Error = InvalidMessage;
 
     fn try_from(report: pb::Report) -> Result<Self, InvalidMessage> {
-        at_most("the number of deltas", report.deltas.len(), MOST_SPANS)?;
+        at_most("the number of deltas", report.deltas.len(), MOST_DELTAS)?;
         at_most("the number of finished leases", report.finished.len(), MOST_HELD)?;
         Ok(Self {
             sequence: report.sequence,

@@ -24,6 +24,9 @@ pub(crate) const END_HEADERS: u8 = 4;
 /// How long to wait for what the other end says.
 const LISTEN: Duration = Duration::from_millis(2);
 
+/// How long to wait for an answer by HTTP/1.1.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// How the other end has ended something, and how often.
 pub(crate) type Endings = BTreeMap<String, u64>;
 
@@ -65,16 +68,22 @@ pub(crate) fn head(path: &str, token: Option<&str>, more: &[(&str, &str)]) -> Ve
 
 /// A number after a prefix of seven bits.
 fn integer(bytes: &mut Vec<u8>, number: usize) {
-    let Some(mut rest) = number.checked_sub(127) else {
-        bytes.push(u8::try_from(number).expect("small"));
-        return;
-    };
-    bytes.push(127);
-    while rest >= 128 {
-        bytes.push(u8::try_from(rest % 128 + 128).expect("a byte"));
-        rest /= 128;
+    match number.checked_sub(127) {
+        None => bytes.push(u8::try_from(number).expect("small")),
+        Some(rest) => {
+            bytes.push(127);
+            varint(bytes, rest);
+        }
     }
-    bytes.push(u8::try_from(rest).expect("small"));
+}
+
+/// A number in groups of seven bits, the lowest first.
+pub(crate) fn varint(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 128 {
+        bytes.push(u8::try_from(number % 128 + 128).expect("a byte"));
+        number /= 128;
+    }
+    bytes.push(u8::try_from(number).expect("small"));
 }
 
 /// A connection of an attacker.
@@ -111,6 +120,27 @@ impl Peer {
     /// Whether it could be sent.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).and_then(|()| self.stream.flush()).is_ok()
+    }
+
+    /// The status of an answer by HTTP/1.1, whose body is read too unless it never ends.
+    pub(crate) fn status(&mut self) -> Option<u16> {
+        self.stream.sock.set_read_timeout(Some(ANSWER)).ok()?;
+        let mut buffer = [0; 16384];
+        let (head, body_at) = loop {
+            if let Some(at) = self.heard.windows(4).position(|four| four == b"\r\n\r\n") {
+                break (str::from_utf8(&self.heard[..at]).ok()?.to_ascii_lowercase(), at + 4);
+            }
+            let n_read = self.stream.read(&mut buffer).ok().filter(|n_read| *n_read > 0)?;
+            self.heard.extend(&buffer[..n_read]);
+        };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+        let end = body_at + length.and_then(|length| length.trim().parse::<usize>().ok()).unwrap_or(0);
+        while self.heard.len() < end {
+            let n_read = self.stream.read(&mut buffer).ok().filter(|n_read| *n_read > 0)?;
+            self.heard.extend(&buffer[..n_read]);
+        }
+        self.heard.drain(..end);
+        head.split(' ').nth(1)?.parse().ok()
     }
 
     /// Notes how the other end has ended what; whether the connection goes on.

@@ -9,7 +9,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, Endings, HEADERS, PING, Peer, RST_STREAM, SETTINGS, frame,
-    head, message,
+    head, message, varint,
 };
 
 /// Whom it is against, and what the attacker has got hold of.
@@ -18,6 +18,12 @@ pub(crate) struct Target {
     pub(crate) config: Arc<ClientConfig>,
     /// An invited worker's.
     pub(crate) token: String,
+    /// The address of the pages.
+    pub(crate) pages: String,
+    /// For HTTP/1.1.
+    pub(crate) http: Arc<ClientConfig>,
+    /// An invited viewer's token.
+    pub(crate) viewer: String,
     /// How many connections, where many are the attack.
     pub(crate) n_connections: usize,
 }
@@ -41,7 +47,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 const SESSION: &str = "/queens.v1.Workers/Session";
 
-pub(crate) const KINDS: [Kind; 16] = [
+pub(crate) const KINDS: [Kind; 18] = [
     Kind { name: "idle connections", run: idle },
     Kind { name: "half-open TLS handshakes", run: half_open },
     Kind { name: "whole TLS handshakes, one after the other", run: handshakes },
@@ -58,6 +64,8 @@ pub(crate) const KINDS: [Kind; 16] = [
         name: "messages of 4 GiB",
         run: |target, end| speak(target, end, &[], &message(false, u32::MAX, &[1; 64])),
     },
+    Kind { name: "large messages that never end", run: never_ending },
+    Kind { name: "messages with too many empty parts", run: empty_parts },
     Kind { name: "compression bombs", run: bombs },
     Kind {
         name: "messages that make no sense",
@@ -233,6 +241,31 @@ fn speak(target: &Target, end: Instant, more: &[(&str, &str)], said: &[u8]) -> O
         if !said.is_empty() {
             burst.extend(frame(DATA, 0, *stream, said));
         }
+        *stream += 2;
+        peer.send(&burst).then_some(1)
+    })
+}
+
+/// Messages of 16 MiB of which the beginning comes.
+fn never_ending(target: &Target, end: Instant) -> Outcome {
+    speak(target, end, &[], &message(false, 16 << 20, &[1; 8000]))
+}
+
+/// Reports of empty deltas, more than there may be.
+fn empty_parts(target: &Target, end: Instant) -> Outcome {
+    let report = [0x12, 0].repeat(8193);
+    // A report of so many bytes.
+    let mut said = vec![0x12];
+    varint(&mut said, report.len());
+    said.extend(report);
+    let length = u32::try_from(said.len()).expect("small");
+    // In two frames: one holds no more than 16 KiB.
+    let (first, second) = said.split_at(12_000);
+    let head = head(SESSION, Some(&target.token), &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = frame(HEADERS, END_HEADERS, *stream, &head);
+        burst.extend(frame(DATA, 0, *stream, &message(false, length, first)));
+        burst.extend(frame(DATA, 0, *stream, second));
         *stream += 2;
         peer.send(&burst).then_some(1)
     })

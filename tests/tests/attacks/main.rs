@@ -6,6 +6,7 @@
 
 mod frames;
 mod kinds;
+mod pages;
 
 use std::env;
 use std::process::Command;
@@ -64,6 +65,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     let guarded = Guarded::start(&scratch.path().join("data"));
     let operator = guarded.invite(["--role", "operator"]);
     let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));
+    let viewer = guarded.invite(["--role", "viewer"]);
     assert!(guarded.queens(Some(&operator), ["submit", n, "--yes"]).status.success());
     let worker = guarded.worker(&honest, "honest");
     if full {
@@ -76,27 +78,33 @@ fn an_honest_worker_counts_whatever_others_do() {
         address: guarded.coordinator().address().to_owned(),
         config: trust.config(&[b"h2"], None).expect("a client"),
         token: fool.token.secret().to_owned(),
+        pages: guarded.coordinator().http(),
+        http: trust.config(&[b"http/1.1"], None).expect("a client"),
+        viewer: viewer.token.secret().to_owned(),
         n_connections: if full { 10_000 } else { 300 },
     };
-    for kind in &KINDS {
-        let (quiet, ()) = speed(&guarded, &operator, || thread::sleep(time / 2));
+    for kind in KINDS.iter().chain(&pages::KINDS) {
+        // Compared only where it goes on for long enough to say something.
+        let quiet = full.then(|| speed(&guarded, &operator, || thread::sleep(time / 2)).0);
         let before = processor_time(guarded.coordinator().id());
         let began = Instant::now();
         let (attacked, outcome) = speed(&guarded, &operator, || (kind.run)(&target, Instant::now() + time));
         let processor = (processor_time(guarded.coordinator().id()) - before).as_secs_f64();
-        let (share, taken) = (attacked / quiet, processor / began.elapsed().as_secs_f64());
+        let taken = processor / began.elapsed().as_secs_f64();
+        let share = quiet.map(|quiet| attacked / quiet);
+        let kept = share.map_or_else(String::new, |share| {
+            format!("the worker at {:3.0} % of its speed, ", 100.0 * share)
+        });
         let peak = peak_mib(guarded.coordinator().id());
         say(&format!(
-            "{:42} {:7} sent; the worker at {:3.0} % of its speed, the coordinator at {:3.0} % of a core, {peak} MiB at \
-             most so far; {:?}",
+            "{:42} {:7} sent; {kept}the coordinator at {:3.0} % of a core, {peak} MiB at most so far; {:?}",
             kind.name,
             outcome.n_sent,
-            100.0 * share,
             100.0 * taken,
             outcome.endings,
         ));
         assert!(outcome.n_sent > 0, "{} attacks nobody", kind.name);
-        assert!(!full || share >= LEAST_SPEED, "{}: {share}", kind.name);
+        assert!(share.is_none_or(|share| share >= LEAST_SPEED), "{}: {share:?}", kind.name);
         assert!(peak < MOST_MIB, "{}: {peak} MiB", kind.name);
     }
     // One session from the beginning to the end.

@@ -10,7 +10,7 @@ use axum::http::{Request, Response};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use queens_coordinator::access::Admission;
-use queens_coordinator::connections::Limits;
+use queens_coordinator::connections::{Limits, Most};
 use queens_coordinator::http::Site;
 use queens_coordinator::store::Archive;
 use queens_coordinator::unthreaded;
@@ -83,7 +83,7 @@ async fn serve(store: Counted) -> SocketAddr {
     let any_port = "127.0.0.1:0".parse().expect("an address");
     let site = Site::bind(&any_port, None, None).await.expect("there is a port");
     let address = site.local_addr().expect("it listens");
-    let limits = Limits::share(FILES, true).1;
+    let limits = Limits::share(FILES, true, Most::default()).1;
     let everybody = Admission::of_everybody(None);
     tokio::spawn(site.serve(limits, handle, everybody, CancellationToken::new()));
     address
