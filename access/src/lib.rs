@@ -16,6 +16,7 @@ mod role;
 mod secret;
 mod server;
 mod token;
+mod validity;
 
 pub use client::Trust;
 pub use credentials::{Credentials, CredentialsError};
@@ -27,3 +28,4 @@ pub use role::{InvalidRole, Permit, Role};
 pub use secret::{InvalidSecret, Secret};
 pub use server::{Loaded, ServerFiles};
 pub use token::{InvalidToken, Token, TokenHash};
+pub use validity::end_of;

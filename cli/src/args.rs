@@ -7,7 +7,9 @@ use crate::commands::animate::AnimateArgs;
 use crate::commands::audit::AuditArgs;
 use crate::commands::bench::BenchArgs;
 use crate::commands::check::CheckArgs;
+use crate::commands::completions::CompletionsArgs;
 use crate::commands::count::CountArgs;
+use crate::commands::doctor::DoctorArgs;
 use crate::commands::estimate::EstimateArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::list::ListArgs;
@@ -98,4 +100,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
 
     Estimate(EstimateArgs),
+
+    Doctor(DoctorArgs),
+
+    Completions(CompletionsArgs),
 }

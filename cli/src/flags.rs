@@ -62,9 +62,12 @@ impl CoordinatorArgs {
         }
     }
 
+    pub(crate) fn route(&self) -> anyhow::Result<Route> {
+        Ok(Route::new(self.coordinator.clone(), &self.credentials.credentials()?)?)
+    }
+
     pub(crate) async fn connect(&self) -> anyhow::Result<Operator> {
-        let route = Route::new(self.coordinator.clone(), &self.credentials.credentials()?)?;
-        Ok(Operator::connect(&route).await?)
+        Ok(Operator::connect(&self.route()?).await?)
     }
 }
 

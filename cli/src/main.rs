@@ -18,6 +18,7 @@ mod worker_action;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use queens_process::logs::log;
 use queens_process::{arguments, complain, wrong_usage};
 use tracing::level_filters::LevelFilter;
@@ -70,6 +71,8 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Check(args) => commands::check::run(&args),
             Command::Bench(args) => commands::bench::run(&args),
             Command::Estimate(args) => commands::estimate::run(&args),
+            Command::Doctor(args) => commands::doctor::run(&args).await,
+            Command::Completions(args) => commands::completions::run(&args, Args::command()),
         }
     })
 }

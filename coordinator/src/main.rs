@@ -21,7 +21,10 @@ use queens_coordinator::{Coordinator, grpc, http};
 use queens_ledger::store::StoreError;
 use queens_messages::{JobId, ListenAddress, Name};
 use queens_process::logs::LogArgs;
-use queens_process::{VERSION, allow_many_files, arguments, cancel_on_signal, complain, default_threads};
+use queens_process::{
+    CONFIG_OK, ConfigArgs, VERSION, allow_many_files, arguments_of_service, cancel_on_signal, complain,
+    default_threads,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -62,6 +65,9 @@ struct Args {
 
     #[command(flatten)]
     log: LogArgs,
+
+    #[command(flatten)]
+    config: ConfigArgs,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -184,7 +190,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const USUAL_FILES: u64 = 1024;
 
 fn main() -> ExitCode {
-    let args = match arguments::<Args>() {
+    let args = match arguments_of_service::<Args>() {
         Ok(args) => args,
         Err(code) => return code,
     };
@@ -200,6 +206,10 @@ fn main() -> ExitCode {
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
     match &args.command {
+        None if args.config.check_config => {
+            args.door.tls()?;
+            print(CONFIG_OK)
+        }
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
         Some(Command::Check { path, data }) => check(path.as_deref().unwrap_or(&data.data_dir)),

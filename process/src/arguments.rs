@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::Resettable;
@@ -9,6 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser};
 
 use crate::output::{complain, print, say};
+use crate::{config, documents};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
 /// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given:
@@ -18,10 +20,64 @@ use crate::output::{complain, print, say};
 /// # Errors
 /// If the process is to end.
 pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
+    parsed(Vec::new(), "")
+}
+
+/// The same of a service, which may have a configuration file: [`ConfigArgs`](crate::ConfigArgs) are among its options.
+/// A subcommand has none.
+///
+/// # Errors
+/// If the process is to end.
+pub fn arguments_of_service<A: Parser>() -> Result<A, ExitCode> {
+    let command = A::command();
+    let given = given();
+    let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
+    let path = if given.iter().any(is_subcommand) { None } else { config_file(&given) };
+    let Some(path) = path else { return parsed(Vec::new(), "") };
+    let is_given = |arg: &Arg| is_given(arg, &given) || variable(arg).is_some();
+    let of_file = config::arguments_of(&path, &command, is_given);
+    let of_file = of_file.map_err(|reason| {
+        complain(&reason);
+        ExitCode::from(2)
+    })?;
+    parsed(of_file, &format!(" (with configuration file '{}')", path.display()))
+}
+
+/// The configuration file that is named, if one is.
+fn config_file(given: &[OsString]) -> Option<PathBuf> {
+    let mut rest = given.iter();
+    while let Some(arg) = rest.next() {
+        let after = arg.to_str().and_then(|arg| arg.strip_prefix("--config"));
+        match after {
+            Some("") => return rest.next().map(PathBuf::from),
+            Some(value) if value.starts_with('=') => return Some(PathBuf::from(&value[1..])),
+            _ => {}
+        }
+    }
+    env::var_os("QUEENS_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Parses the arguments of this process, and others before them; `of_which` says where those are from.
+fn parsed<A: Parser>(others: Vec<OsString>, of_which: &str) -> Result<A, ExitCode> {
+    if let Some(written) = documents::asked(&A::command(), &given()) {
+        return Err(match written {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                complain(&format!("failed to write the documents: {error}"));
+                ExitCode::FAILURE
+            }
+        });
+    }
+    let all = env::args_os().take(1).chain(others).chain(env::args_os().skip(1));
     let command = without_beaten_variables(without_empty_variables(A::command()), &given());
-    let matches = command.try_get_matches();
+    let matches = command.try_get_matches_from(all);
     let args = matches.and_then(|matches| A::from_arg_matches(&matches));
-    args.map_err(|error| usage::<A>(&error))
+    args.map_err(|error| usage::<A>(&error, of_which))
+}
+
+/// What an argument's environment variable says.
+fn variable(arg: &Arg) -> Option<OsString> {
+    arg.get_env().and_then(env::var_os).filter(|value| !value.is_empty())
 }
 
 /// Says why the arguments do not go together. That is wrong usage, like a mistake in a single one.
@@ -82,7 +138,7 @@ fn chosen(command: Command, given: &[OsString]) -> (String, Command) {
     (path, command)
 }
 
-fn usage<A: Parser>(error: &clap::Error) -> ExitCode {
+fn usage<A: Parser>(error: &clap::Error, of_which: &str) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -105,7 +161,7 @@ fn usage<A: Parser>(error: &clap::Error) -> ExitCode {
                 ErrorKind::ArgumentConflict => clash(&command, what, &given()),
                 _ => suggestion(error),
             };
-            wrong_usage::<A>(&format!("{what}{hint}"))
+            wrong_usage::<A>(&format!("{what}{hint}{of_which}"))
         }
     }
 }
@@ -125,10 +181,10 @@ fn suggestion(error: &clap::Error) -> String {
 /// Which of the arguments that conflict nobody typed: they come from the environment.
 fn clash(command: &Command, what: &str, given: &[OsString]) -> String {
     let words: Vec<&str> = what.split([' ', '\'']).collect();
-    let variable = |arg: &Arg| -> Option<String> {
+    let clashes = |arg: &Arg| -> Option<String> {
         let long = format!("--{}", arg.get_long()?);
         let name = arg.get_env()?;
-        let value = env::var_os(name).filter(|value| !value.is_empty())?;
+        let value = variable(arg)?;
         if is_given(arg, given) || !words.contains(&long.as_str()) {
             return None;
         }
@@ -138,5 +194,5 @@ fn clash(command: &Command, what: &str, given: &[OsString]) -> String {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         Some(format!("; {name} is set to '{value}', which stands for {long}: unset it{instead}"))
     };
-    command.get_arguments().filter_map(variable).collect()
+    command.get_arguments().filter_map(clashes).collect()
 }

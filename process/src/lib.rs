@@ -1,7 +1,9 @@
 //! What every program of the project does alike: arguments, error messages, logs, numbers and signals.
 
 mod arguments;
+mod config;
 mod credentials;
+pub mod documents;
 mod files;
 pub mod logs;
 pub mod metrics;
@@ -10,7 +12,8 @@ mod output;
 mod signals;
 mod threads;
 
-pub use arguments::{arguments, wrong_usage};
+pub use arguments::{arguments, arguments_of_service, wrong_usage};
+pub use config::{CONFIG_OK, ConfigArgs};
 pub use credentials::CredentialsArgs;
 pub use files::allow_many_files;
 pub use new_file::{NewFile, NoNewFile};

@@ -7,5 +7,5 @@ mod route;
 
 pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
-pub use operator::{Changes, Operator, Pieces};
+pub use operator::{Changes, Greeting, Operator, Pieces};
 pub use route::{Route, RouteError};

@@ -13,6 +13,7 @@ mod terms;
 mod verdict;
 mod worker;
 
+pub(crate) use check::some_line;
 pub use check::{InvalidMessage, method, worker_name};
 pub(crate) use job::store_error_of;
 pub(crate) use session::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};

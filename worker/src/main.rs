@@ -9,7 +9,8 @@ use clap::Parser;
 use queens_messages::{ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{
-    CredentialsArgs, VERSION, arguments, cancel_on_signal, complain, default_threads, threads,
+    CONFIG_OK, ConfigArgs, CredentialsArgs, VERSION, arguments_of_service, cancel_on_signal, complain,
+    default_threads, print, threads,
 };
 use queens_proto::client::{Route, endpoint};
 use queens_solver::KernelChoice;
@@ -54,10 +55,13 @@ struct Args {
 
     #[command(flatten)]
     log: LogArgs,
+
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 fn main() -> ExitCode {
-    let args = match arguments::<Args>() {
+    let args = match arguments_of_service::<Args>() {
         Ok(args) => args,
         Err(code) => return code,
     };
@@ -72,6 +76,10 @@ fn main() -> ExitCode {
 
 fn run(args: Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
+    if args.config.check_config {
+        Route::new(args.coordinator, &args.credentials.credentials()?)?;
+        return print(CONFIG_OK).context("failed to write the answer");
+    }
     let name = args.name.unwrap_or_else(machine_name);
     let kernel = args.kernel.kernel();
     info!(%name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");

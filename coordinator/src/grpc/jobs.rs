@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use queens_access::Role;
 use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, Verification, WorkerChange};
 use queens_messages::{JobId, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, told_terms, verify_more, worker_name};
@@ -16,9 +17,10 @@ use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::told::{find, told};
 use super::watch::watch;
-use crate::access::Admission;
+use crate::access::{Admission, Pass};
 use crate::exports::NoExport;
 use crate::handle::Handle;
+use crate::journal::unix_ms;
 
 /// The service that operators ask.
 pub(super) struct JobsService {
@@ -195,9 +197,14 @@ impl Jobs for JobsService {
 
     async fn get_coordinator(
         &self,
-        _: Request<pb::GetCoordinatorRequest>,
+        request: Request<pb::GetCoordinatorRequest>,
     ) -> Result<Response<pb::Coordinator>, Status> {
-        Ok(Response::new(self.handle.status().into()))
+        let role = request.extensions().get().and_then(Pass::role).map(Role::name);
+        Ok(Response::new(pb::Coordinator {
+            now_ms: unix_ms(),
+            role: role.unwrap_or_default().to_owned(),
+            ..self.handle.status().into()
+        }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What operators ask of a coordinator.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use queens_messages::{
     Contribution, CoordinatorStatus, Decision, Event, JobId, JobStatus, Name, Priority, Share, Submission,
@@ -13,7 +13,7 @@ use tonic::{Response, Status, Streaming};
 use crate::client::connection::{Connection, PATIENCE};
 use crate::client::error::{ClientError, Problem};
 use crate::client::route::Route;
-use crate::convert::{method as method_of, store_error_of};
+use crate::convert::{method as method_of, some_line, store_error_of};
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;
 
@@ -30,6 +30,17 @@ pub struct Operator {
     coordinator: String,
     /// What a coordinator of an older version said of its store with the job that was heard of last.
     store_error: Mutex<Option<String>>,
+}
+
+/// How a coordinator answers to whoever asks how it is.
+#[derive(Clone, Debug)]
+pub struct Greeting {
+    /// How it stands.
+    pub status: CoordinatorStatus,
+    /// When it answered, by its clock; `None` from an older version.
+    pub now: Option<SystemTime>,
+    /// What whoever asks was invited as; `None` where nobody is asked.
+    pub role: Option<String>,
 }
 
 /// Changes of a job, as they come.
@@ -169,6 +180,14 @@ impl Operator {
             Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// How the coordinator stands, and what it makes of whoever asks.
+    pub async fn greeting(&self) -> Result<Greeting, ClientError> {
+        let answer = self.answer(self.jobs.clone().get_coordinator(pb::GetCoordinatorRequest {})).await?;
+        let now = (answer.now_ms > 0).then(|| UNIX_EPOCH + Duration::from_millis(answer.now_ms));
+        let role = some_line(&answer.role);
+        Ok(Greeting { now, role, status: CoordinatorStatus::from(answer) })
     }
 
     /// Why the coordinator records nothing at present, if so. One of an older version says it with each job.

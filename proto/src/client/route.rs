@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
@@ -84,6 +84,19 @@ impl Route {
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// When the TLS certificate ends that the coordinator shows; `None` where nothing is encrypted, or if that can't be
+    /// read.
+    ///
+    /// # Errors
+    /// If no connection can be opened.
+    pub async fn certificate_end(&self) -> io::Result<Option<SystemTime>> {
+        let Some(tls) = self.tls.clone() else { return Ok(None) };
+        let mut dialer = Dialer::new(tls);
+        let stream = dialer.call(self.endpoint.uri().clone()).await.map_err(io::Error::other)?;
+        let shown = stream.inner().get_ref().1.peer_certificates();
+        Ok(shown.and_then(|chain| chain.first()).and_then(queens_access::end_of))
     }
 
     /// Opens a connection.

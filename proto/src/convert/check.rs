@@ -114,7 +114,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// The same, of a text that is empty if there is none.
-pub(super) fn some_line(text: &str) -> Option<String> {
+pub(crate) fn some_line(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| one_line(text))
 }
 

@@ -19,6 +19,9 @@ impl From<CoordinatorStatus> for pb::Coordinator {
             store_error: coordinator.store_error.unwrap_or_default(),
             refuses: coordinator.refuses,
             slowest_step_us: u64::try_from(coordinator.slowest_step.as_micros()).unwrap_or(u64::MAX),
+            // It depends on when and by whom it is asked.
+            now_ms: 0,
+            role: String::new(),
         }
     }
 }

@@ -758,6 +758,12 @@ pub struct Coordinator {
     /// The longest step of its event loop in the last minute or two, the present one included, in microseconds.
     #[prost(uint64, tag = "6")]
     pub slowest_step_us: u64,
+    /// When this was said, by its clock, in milliseconds since 1970.
+    #[prost(uint64, tag = "7")]
+    pub now_ms: u64,
+    /// What whoever asked was invited as: "viewer" or "operator"; empty where nobody is asked.
+    #[prost(string, tag = "8")]
+    pub role: ::prost::alloc::string::String,
 }
 /// Something that has happened.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

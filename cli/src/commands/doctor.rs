@@ -1,0 +1,267 @@
+//! `queens doctor`: whether all is well here, and what to do where it is not.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use queens_process::{VERSION, default_threads};
+use queens_proto::client::{Greeting, Operator, Problem, Route};
+use queens_solver::{BoardSize, Kernel, Method, Plan, published};
+use serde::Serialize;
+
+use crate::flags::RemoteArgs;
+use crate::present::numbers::{date, duration};
+use crate::present::output::{Output, json_of, print};
+
+/// A board that is counted to see whether a kernel counts right: it takes milliseconds.
+const SMALL: u32 = 12;
+
+/// Memory below which threads that count by halves may not find what they need, in bytes for each.
+const MEMORY_OF_A_THREAD: u64 = 128 << 20;
+
+/// Clocks that differ by more make times wrong that people compare.
+const CLOCKS: Duration = Duration::from_secs(2);
+
+/// A TLS certificate that ends sooner wants to be made anew.
+const SOON: Duration = Duration::from_secs(30 * 86_400);
+
+/// Say whether all is well with this machine and with a coordinator: kernels, processors, memory, connection, versions,
+/// role, clocks and TLS certificate, a line for each, and what to do where something is wrong
+///
+/// Exit status 1 if something is bad.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    /// It will do, or may not for long.
+    Warn,
+    /// Nothing works with it.
+    Bad,
+}
+
+/// What was found of one thing.
+#[derive(Debug, Serialize)]
+struct Finding {
+    state: State,
+    of: &'static str,
+    found: String,
+    /// What to do.
+    #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn ok(of: &'static str, found: impl Into<String>) -> Self {
+        Self { state: State::Ok, of, found: found.into(), advice: None }
+    }
+
+    fn warn(of: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { state: State::Warn, of, found: found.into(), advice: Some(advice.into()) }
+    }
+
+    fn bad(of: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { state: State::Bad, of, found: found.into(), advice: Some(advice.into()) }
+    }
+
+    fn line(&self) -> String {
+        let state = match self.state {
+            State::Ok => "ok",
+            State::Warn => "warn",
+            State::Bad => "BAD",
+        };
+        let advice = self.advice.as_ref().map(|advice| format!(": {advice}")).unwrap_or_default();
+        format!("{state:<5} {:<12} {}{advice}", self.of, self.found)
+    }
+}
+
+/// Runs the command to its exit status.
+pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let mut findings = vec![kernels(), processors(), memory()];
+    findings.extend(coordinator(args).await);
+    print(&match args.remote.output() {
+        Output::Json => json_of(&findings)?,
+        Output::Text => findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n"),
+    })?;
+    let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
+    Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn kernels() -> Finding {
+    let here: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()).collect();
+    let names = here.iter().map(|kernel| kernel.name()).collect::<Vec<_>>().join(", ");
+    let right = BoardSize::try_from(SMALL).ok().and_then(published).map(|known| known.solutions);
+    let wrong = here.iter().find(|kernel| right.is_none() || counted_by(**kernel) != right);
+    match wrong {
+        Some(kernel) => Finding::bad(
+            "kernels",
+            format!("{kernel} counts n = {SMALL} wrong"),
+            "this processor, or its memory, can't be trusted: let it count nothing",
+        ),
+        None => Finding::ok(
+            "kernels",
+            format!("{names} count n = {SMALL} right; '{}' is what 'auto' takes", Kernel::best()),
+        ),
+    }
+}
+
+/// The number of solutions of the small board, as a kernel counts them.
+fn counted_by(kernel: Kernel) -> Option<u128> {
+    let never = AtomicBool::new(false);
+    let plan = Plan::new(BoardSize::try_from(SMALL).ok()?, Method::Search, NonZeroUsize::MIN, &never)?;
+    let mut total = 0;
+    for planned in plan.parts() {
+        let all = 0..planned.choice().n_subproblems;
+        let count = planned.subproblems().count(all, kernel, &never)?;
+        total += u128::from(planned.weight()) * u128::from(count.solutions);
+    }
+    Some(total)
+}
+
+fn processors() -> Finding {
+    let all = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let n_all = all.lines().filter(|line| line.starts_with("processor")).count();
+    let usable = default_threads().get();
+    if n_all > usable {
+        let found = format!("{usable} of {n_all} may be used");
+        return Finding::warn("processors", found, "a limit of the container, the scheduler or taskset");
+    }
+    Finding::ok("processors", format!("{usable} may be used"))
+}
+
+fn memory() -> Finding {
+    let told = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let available = available.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|limit| limit.trim().parse::<u64>().ok());
+    let Some(available) = available.map(|kib| kib * 1024) else {
+        return Finding::warn("memory", "this system does not say how much there is", "nothing to be done");
+    };
+    let available = limit.map_or(available, |limit| available.min(limit));
+    let found = format!("{:.1} GiB are available", available as f64 / f64::from(1 << 30));
+    let wanted = MEMORY_OF_A_THREAD * default_threads().get() as u64;
+    if available < wanted {
+        let advice = "counting by halves takes up to 128 MiB a thread: start workers with fewer --threads";
+        return Finding::warn("memory", found, advice);
+    }
+    Finding::ok("memory", found)
+}
+
+async fn coordinator(args: &DoctorArgs) -> Vec<Finding> {
+    let coordinator = &args.remote.coordinator;
+    let url = coordinator.url();
+    let route = match coordinator.route() {
+        Ok(route) => route,
+        Err(error) => {
+            return vec![Finding::bad("coordinator", format!("{url}: {error:#}"), "mend the options")];
+        }
+    };
+    let began = Instant::now();
+    let answer = match Operator::connect(&route).await {
+        Ok(operator) => operator.greeting().await,
+        Err(error) => Err(error),
+    };
+    let took = began.elapsed();
+    let mut findings = match answer {
+        Ok(greeting) => greeted(&url, &greeting, took),
+        Err(error) => vec![refused(&url, &error.problem)],
+    };
+    findings.extend(certificate(&route).await);
+    findings
+}
+
+fn refused(url: &str, problem: &Problem) -> Finding {
+    let found = format!("{url}: {problem}");
+    let advice = match problem {
+        // A worker may not ask how the coordinator is.
+        Problem::Refused(reason) if reason.contains("is that of a worker") => {
+            return Finding::ok("coordinator", format!("{url} answers; you were invited as a worker"));
+        }
+        Problem::Connection(_) | Problem::Silent | Problem::Unconfirmed(_) => {
+            "is it running there, and does a firewall let you through? 'queens-coordinator' starts one"
+        }
+        Problem::Untrusted(_) => {
+            "check --ca or --pin against the line that 'queens-coordinator invite' printed"
+        }
+        Problem::SpeaksHttp | Problem::SpeaksOtherwise(_) => {
+            "check port and scheme: http where it does not encrypt, https where it does"
+        }
+        Problem::Unimplemented => "bring both programs to the same version",
+        Problem::Refused(_) => "ask who runs it for an invitation, and give its token by --token-file",
+        Problem::Unavailable(_) => "try again soon; its log says more",
+        Problem::Nonsense(_) => "bring both programs to the same version, and look what is between them",
+    };
+    Finding::bad("coordinator", found, advice)
+}
+
+fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
+    let Greeting { status, now, role } = greeting;
+    let up = duration(status.uptime.as_secs_f64());
+    let found = format!("{url} answers after {:.1} ms; up for {up}", took.as_secs_f64() * 1e3);
+    let mut findings = vec![match &status.store_error {
+        Some(reason) => Finding::bad(
+            "coordinator",
+            format!("{url} can record nothing: {reason}"),
+            "its disk wants looking at; it goes on by itself then",
+        ),
+        None => Finding::ok("coordinator", found),
+    }];
+    findings.push(match (status.version.as_str(), now) {
+        (theirs, _) if theirs == VERSION => Finding::ok("versions", format!("both are {VERSION}")),
+        (theirs, _) => Finding::warn(
+            "versions",
+            format!("this is {VERSION}, the coordinator {theirs}"),
+            "they understand each other as far as docs/OPERATIONS.md says; bring them to the same when you can",
+        ),
+    });
+    findings.push(match role {
+        Some(role) => Finding::ok("role", format!("you were invited as {role}")),
+        None => Finding::ok("role", "nobody is asked who they are: everybody may do everything"),
+    });
+    findings.extend(now.map(|theirs| clocks(theirs, SystemTime::now() - took / 2)));
+    findings
+}
+
+fn clocks(theirs: SystemTime, ours: SystemTime) -> Finding {
+    let (gap, here_is) = match ours.duration_since(theirs) {
+        Ok(gap) => (gap, "ahead of"),
+        Err(error) => (error.duration(), "behind"),
+    };
+    if gap < CLOCKS {
+        return Finding::ok("clock", "the same as the coordinator's");
+    }
+    let found = format!("{} {here_is} the coordinator's", duration(gap.as_secs_f64()));
+    Finding::warn(
+        "clock",
+        found,
+        "set both by NTP; counts are right all the same, times that are shown are not",
+    )
+}
+
+async fn certificate(route: &Route) -> Option<Finding> {
+    let end = route.certificate_end().await.ok().flatten()?;
+    let day = date(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+    let renew =
+        "make another with 'queens-coordinator certs', or have your authority renew it; no restart is needed";
+    Some(match end.duration_since(SystemTime::now()) {
+        Err(_) => Finding::bad("certificate", format!("the coordinator's has ended on {day}"), renew),
+        Ok(left) if left < SOON => Finding::warn(
+            "certificate",
+            format!("the coordinator's ends on {day}, in {}", duration(left.as_secs_f64())),
+            renew,
+        ),
+        Ok(left) => Finding::ok(
+            "certificate",
+            format!("the coordinator's ends on {day}, in {}", duration(left.as_secs_f64())),
+        ),
+    })
+}

@@ -1,0 +1,115 @@
+//! Configuration files of services: TOML whose keys are the names of the options.
+//!
+//! What a file says stands between the environment and the defaults: an option given on the command line beats its
+//! variable, which beats the file. It counts as given, so that what goes together or excludes each other does so
+//! wherever it is said.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, Args, Command};
+use toml::{Table, Value};
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// What is said of options that are right.
+pub const CONFIG_OK: &str = "options, environment and configuration file are right";
+
+/// Options that a file can't have.
+const NOT_IN_FILES: [&str; 2] = ["config", "check-config"];
+
+/// What is said of a configuration file on the command line of a service.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigArgs {
+    /// Configuration file (TOML): its keys are the names of these options, which beat it, as do their environment
+    /// variables [default: none]
+    #[arg(long, env = "QUEENS_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Look whether options, environment and configuration file are right, and end
+    #[arg(long)]
+    pub check_config: bool,
+}
+
+/// The arguments that a configuration file stands for, of those that `is_given` does not say are given otherwise.
+///
+/// # Errors
+/// If the file can't be read or has keys or values that no option has, in words.
+pub(crate) fn arguments_of(
+    path: &Path,
+    command: &Command,
+    is_given: impl Fn(&Arg) -> bool,
+) -> Result<Vec<OsString>, String> {
+    let of_file = |reason: String| format!("configuration file '{}': {reason}", path.display());
+    let text = read(path).map_err(of_file)?;
+    let table: Table = text.parse().map_err(|error: toml::de::Error| of_file(at_line(&text, &error)))?;
+    let mut arguments = Vec::new();
+    for (key, value) in &table {
+        let arg = option(command, key).ok_or_else(|| of_file(unknown(command, key, value)))?;
+        let argument = argument(arg, key, value).map_err(of_file)?;
+        if !is_given(arg) {
+            arguments.extend(argument);
+        }
+    }
+    Ok(arguments)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > LONGEST {
+        return Err(format!("it is longer than {} KiB", LONGEST / 1024));
+    }
+    Ok(text)
+}
+
+/// What is wrong with a text, and in which line.
+fn at_line(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
+    format!("{}{}", line.unwrap_or_default(), error.message())
+}
+
+fn options(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
+    let all = command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
+    all.filter(|(long, _)| !NOT_IN_FILES.contains(long))
+}
+
+fn option<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
+    options(command).find(|(long, _)| *long == key).map(|(_, arg)| arg)
+}
+
+fn unknown(command: &Command, key: &str, value: &Value) -> String {
+    // A dot that is not quoted makes a table.
+    let dotted = value.as_table().and_then(|table| table.keys().next()).map(|rest| format!("{key}.{rest}"));
+    if let Some(dotted) = dotted.filter(|dotted| option(command, dotted).is_some()) {
+        return format!("there is no option '{key}': write \"{dotted}\", with quotes");
+    }
+    let as_option = key.replace('_', "-").to_ascii_lowercase();
+    if option(command, &as_option).is_some() {
+        return format!("there is no option '{key}': did you mean '{as_option}'?");
+    }
+    let all: Vec<&str> = options(command).map(|(long, _)| long).collect();
+    format!("there is no option '{key}': there are {}", all.join(", "))
+}
+
+/// The argument that a key and its value stand for; `None` for a flag that is not set.
+fn argument(arg: &Arg, key: &str, value: &Value) -> Result<Option<OsString>, String> {
+    let takes_values = arg.get_action().takes_values();
+    let text = match value {
+        Value::Boolean(set) if !takes_values => return Ok(set.then(|| OsString::from(format!("--{key}")))),
+        _ if !takes_values => return Err(format!("'{key}' is true or false, not {value}")),
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
+            return Err(format!("'{key}' takes a text or a whole number, not {value}"));
+        }
+    };
+    let mut argument = OsString::from(format!("--{key}="));
+    argument.push(OsStr::new(&text));
+    Ok(Some(argument))
+}

@@ -1,0 +1,60 @@
+//! What is made of a program's options: man pages, and completions for shells.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::{Arg, Command, ValueEnum};
+pub use clap_complete::Shell;
+use clap_mangen::Man;
+
+/// Writes the completions of a program for a shell.
+///
+/// # Errors
+/// If they can't be written.
+pub fn completions(mut command: Command, shell: Shell, out: &mut impl io::Write) -> io::Result<()> {
+    let name = command.get_name().to_owned();
+    let mut all = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut all);
+    out.write_all(&all)
+}
+
+/// Makes what is asked for by `--documents DIR`, which packages are made with and people do not see: a man page for the
+/// program and each subcommand, and completions for each shell. `None` if it is not asked for.
+pub(crate) fn asked(command: &Command, given: &[OsString]) -> Option<io::Result<()>> {
+    match given {
+        [option, dir] if option == "--documents" => Some(write(command, Path::new(dir))),
+        _ => None,
+    }
+}
+
+fn write(command: &Command, dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    for shell in Shell::value_variants() {
+        let mut file = fs::File::create(dir.join(format!("{}.{shell}", command.get_name())))?;
+        completions(command.clone(), *shell, &mut file)?;
+    }
+    let mut command = everywhere(command.clone().disable_help_subcommand(true));
+    command.build();
+    man(&command, command.get_name(), dir)
+}
+
+/// The same, without the defaults that another machine does not have.
+fn everywhere(command: Command) -> Command {
+    let is_of_machine = |arg: &Arg| arg.get_long() == Some("threads");
+    let command =
+        command.mut_args(|arg| if is_of_machine(&arg) { arg.hide_default_value(true) } else { arg });
+    command.mut_subcommands(everywhere)
+}
+
+/// The page of a command and of each below it: `queens-workers-drain.1`.
+fn man(command: &Command, name: &str, dir: &Path) -> io::Result<()> {
+    // A date would make it another page every day.
+    let page = Man::new(command.clone().name(name.to_owned())).title(name.to_uppercase()).date("");
+    let mut bytes = Vec::new();
+    page.render(&mut bytes)?;
+    fs::write(dir.join(format!("{name}.1")), bytes)?;
+    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    below.into_iter().try_for_each(|command| man(command, &format!("{name}-{}", command.get_name()), dir))
+}
