@@ -28,6 +28,8 @@ pub enum Permit {
     Nobodys,
     /// It reads.
     Read,
+    /// It reads; from somebody who may decide, it is a decision.
+    Export,
     /// It changes something.
     Decide,
     /// It reads who decided what.
@@ -66,7 +68,7 @@ impl Role {
         matches!(
             (permit, self),
             (Permit::Nobodys, _)
-                | (Permit::Read, Self::Viewer | Self::Operator)
+                | (Permit::Read | Permit::Export, Self::Viewer | Self::Operator)
                 | (Permit::Decide | Permit::Audit, Self::Operator)
                 | (Permit::Count, Self::Worker)
         )
@@ -93,7 +95,7 @@ impl Permit {
     pub const fn wants(self) -> &'static str {
         match self {
             Self::Nobodys => "anybody",
-            Self::Read => "a viewer or an operator",
+            Self::Read | Self::Export => "a viewer or an operator",
             Self::Decide | Self::Audit => "an operator",
             Self::Count => "a worker",
         }
@@ -105,17 +107,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(role: Role, may: [bool; 5]) {
-        let permits = [Permit::Nobodys, Permit::Read, Permit::Decide, Permit::Audit, Permit::Count];
+    fn check(role: Role, may: [bool; 6]) {
+        let permits =
+            [Permit::Nobodys, Permit::Read, Permit::Export, Permit::Decide, Permit::Audit, Permit::Count];
         assert_eq!(permits.map(|permit| role.may(permit)), may, "{role}");
         assert_eq!(role.name().parse(), Ok(role));
     }
 
     #[test]
     fn an_operator_is_a_viewer_and_a_worker_is_neither() {
-        check(Role::Viewer, [true, true, false, false, false]);
-        check(Role::Operator, [true, true, true, true, false]);
-        check(Role::Worker, [true, false, false, false, true]);
+        check(Role::Viewer, [true, true, true, false, false, false]);
+        check(Role::Operator, [true, true, true, true, true, false]);
+        check(Role::Worker, [true, false, false, false, false, true]);
         assert_eq!("Worker".parse::<Role>(), Err(InvalidRole));
     }
 }

@@ -191,10 +191,17 @@ impl Handle {
         self.contributions.of_cross(job, cross).await
     }
 
-    /// A certificate of a job that is done, piece by piece. When all of it is sent, the job counts as exported.
-    pub(crate) fn export(&self, job: JobId) -> Result<Pieces, NoExport> {
+    /// A certificate of a job that is done, piece by piece. When all of it is sent to somebody who `decides`, the job
+    /// counts as exported: nothing of it is doubted any more.
+    pub(crate) fn export(&self, job: JobId, decides: bool) -> Result<Pieces, NoExport> {
+        if decides {
+            self::decides(|| format!("export job {job}"));
+        }
         let handle = self.clone();
         self.exports.begin(job, async move || {
+            if !decides {
+                return;
+            }
             let (reply, answer) = oneshot::channel();
             // If the coordinator is stopping, the job is exported another time.
             if handle.send(Command::Exported { job, reply }).await.is_ok() {

@@ -23,7 +23,7 @@ use queens_messages::{JobId, ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{
     CONFIG_OK, ConfigArgs, VERSION, allow_many_files, arguments_of_service, cancel_on_signal, complain,
-    default_threads,
+    default_threads, keep_files_private,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -205,6 +205,10 @@ fn main() -> ExitCode {
 
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
+    // Databases hold seeds that nobody is told before a job is done. A certificate is for everybody.
+    if !matches!(args.command, Some(Command::Export { .. })) {
+        keep_files_private();
+    }
     match &args.command {
         None if args.config.check_config => {
             args.door.tls()?;

@@ -15,7 +15,7 @@ mod threads;
 pub use arguments::{arguments, arguments_of_service, wrong_usage};
 pub use config::{CONFIG_OK, ConfigArgs};
 pub use credentials::CredentialsArgs;
-pub use files::allow_many_files;
+pub use files::{allow_many_files, keep_files_private};
 pub use new_file::{NewFile, NoNewFile};
 pub use output::{complain, is_screen, print, print_some, say, stdout};
 pub use signals::cancel_on_signal;

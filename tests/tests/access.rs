@@ -1,6 +1,9 @@
 //! Who gets in by gRPC, and to what: real processes, TLS and tokens.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use queens_access::{Credentials, Trust};
@@ -226,4 +229,44 @@ fn behind_a_proxy_tokens_are_asked_for_though_nothing_is_encrypted_here() {
     let mut jobs = coordinator.queens_command(["jobs"]);
     jobs.env("QUEENS_TOKEN", token);
     assert!(run(jobs).status.success());
+}
+
+#[test]
+fn only_an_operator_s_export_is_a_decision() {
+    let (scratch, guarded) = start();
+    let [operator, viewer, worker] =
+        ["operator", "viewer", "worker"].map(|role| guarded.invite(["--role", role]));
+    let _worker = guarded.worker(&worker, "anna");
+    assert!(guarded.queens(Some(&operator), ["count", "8"]).status.success());
+    let is_exported = || {
+        let status = guarded.queens(Some(&viewer), ["status", "1", "--output", "json"]).answer();
+        !status["exported_ms"].is_null()
+    };
+    let export = |invited, name| {
+        let file = scratch.path().join(name);
+        let args = ["export".as_ref(), "1".as_ref(), file.as_os_str()];
+        assert!(guarded.queens(Some(invited), args).status.success());
+        fs::metadata(file).expect("there").len()
+    };
+    assert!(export(&viewer, "seen.cert") > 0);
+    let audit = || guarded.queens(Some(&operator), ["audit"]).stdout;
+    assert!(!is_exported() && !audit().contains("export job 1"), "{}", audit());
+    assert!(export(&operator, "decided.cert") > 0);
+    wait_until("what is exported to be so", || is_exported().then_some(()));
+    wait_until("its record", || audit().contains("export job 1").then_some(()));
+}
+
+#[test]
+fn nobody_else_on_the_machine_reads_what_is_kept() {
+    let (_scratch, guarded) = start();
+    let operator = guarded.invite(["--role", "operator"]);
+    assert!(guarded.queens(Some(&operator), ["submit", "8"]).status.success());
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(guarded.data_dir()), 0o700);
+    let files: Vec<_> = fs::read_dir(guarded.data_dir()).expect("readable").collect();
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let path = file.expect("readable").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
 }

@@ -8,20 +8,23 @@ use queens_access::{Credentials, Token, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
+use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::Coordinator;
 use queens_tests::guarded::Behind;
 use queens_tests::http;
-use queens_tests::process::{run, wait_until};
+use queens_tests::process::{run, wait_at_most, wait_until};
 use queens_tests::say;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Code;
+use tonic::{Code, Status, Streaming};
 
 /// A coordinator that one person can have too much of.
 struct Site {
     behind: Behind,
+    /// The token of somebody who looks.
+    viewer: String,
     _scratch: TempDir,
 }
 
@@ -29,7 +32,8 @@ impl Site {
     fn start() -> Self {
         let scratch = TempDir::new().expect("a temporary directory");
         let behind = Behind::start(&scratch.path().join("data"), &["--max-submissions", "30"]);
-        Self { behind, _scratch: scratch }
+        let viewer = behind.token("viewer");
+        Self { behind, viewer, _scratch: scratch }
     }
 
     fn coordinator(&self) -> &Coordinator {
@@ -58,6 +62,17 @@ impl Site {
         stream.read_exact(&mut answer).expect("an answer");
         (stream, String::from_utf8_lossy(&answer).into_owned())
     }
+}
+
+fn credentials(token: &str) -> Credentials {
+    let token = Some(token.parse().expect("a token"));
+    Credentials { trust: Trust::Public, token, certificate: None }
+}
+
+/// The way of somebody with a token.
+fn route(site: &Site, token: &str) -> Route {
+    let address = endpoint(&site.coordinator().url()).expect("a URL");
+    Route::new(address, &credentials(token)).expect("a route")
 }
 
 #[test]
@@ -112,10 +127,7 @@ fn one_person_submits_so_many_jobs() {
 #[test]
 fn one_person_has_so_many_sessions() {
     let site = Site::start();
-    let token: Token = site.token("worker").parse().expect("a token");
-    let credentials = Credentials { trust: Trust::Public, token: Some(token), certificate: None };
-    let route = Route::new(endpoint(&site.coordinator().url()).expect("a URL"), &credentials);
-    let route = route.expect("a route");
+    let route = route(&site, &site.token("worker"));
     Runtime::new().expect("a runtime").block_on(async {
         let mut open = Vec::new();
         let status = loop {
@@ -145,6 +157,78 @@ fn one_person_has_so_many_sessions() {
     });
 }
 
+/// What a worker says first.
+fn hello(number: u64, name: &str) -> pb::WorkerMessage {
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: number,
+        name: name.to_owned(),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e9,
+        ..pb::Hello::default()
+    };
+    pb::WorkerMessage { message: Some(pb::worker_message::Message::Hello(hello)) }
+}
+
+/// A session that has begun, and what its worker says in it.
+type Session = (mpsc::Sender<pb::WorkerMessage>, Streaming<pb::CoordinatorMessage>);
+
+async fn begin(route: &Route, number: u64, name: &str) -> Result<Session, Status> {
+    let mut client = WorkersClient::new(route.open().await.expect("connected"));
+    let (sender, messages) = mpsc::channel(16);
+    sender.send(hello(number, name)).await.expect("there is room");
+    let session = client.session(ReceiverStream::new(messages)).await?;
+    Ok((sender, session.into_inner()))
+}
+
+#[test]
+fn nobody_comes_and_goes_to_have_more_than_a_share() {
+    let site = Site::start();
+    let route = route(&site, &site.token("worker"));
+    let n_known = || site.ask(&site.viewer, "GET", "/api/v1/workers", "").json()["total"].as_u64();
+    Runtime::new().expect("a runtime").block_on(async {
+        let began = Instant::now();
+        let mut n_refused = 0;
+        for number in 1..=100 {
+            match begin(&route, number, "fool").await {
+                Ok(session) => drop(session),
+                Err(status) => {
+                    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+                    n_refused += 1;
+                }
+            }
+        }
+        // Six in five seconds.
+        let most = 6 * (1 + began.elapsed().as_secs() / 5);
+        assert!(100 - n_refused <= most, "{n_refused} of 100 were refused");
+        assert!(n_known().is_some_and(|n| n <= most), "{:?}", n_known());
+    });
+}
+
+#[test]
+fn who_is_revoked_is_put_out_though_answers_are_not_read() {
+    let site = Site::start();
+    let token = site.token("worker");
+    let address = endpoint(&site.coordinator().url()).expect("a URL");
+    // The answers wait for somebody who takes none.
+    let credentials = credentials(&token);
+    let route = Route::new(address.initial_stream_window_size(0), &credentials).expect("a route");
+    let is_connected = || {
+        let workers = site.ask(&site.viewer, "GET", "/api/v1/workers", "").json();
+        workers["workers"].as_array().is_some_and(|all| all.iter().any(|worker| worker["connected"] == true))
+    };
+    let runtime = Runtime::new().expect("a runtime");
+    let session = runtime.block_on(begin(&route, 1, "fool")).expect("a session");
+    wait_until("the worker", || is_connected().then_some(()));
+    let number = token.parse::<Token>().expect("a token").invitation().to_string();
+    site.behind.manage(["revoke", &number]);
+    wait_at_most(Duration::from_secs(5), "the end of its session", || (!is_connected()).then_some(()));
+    drop(session);
+}
+
 /// What a session answers to a worker's first message.
 async fn answer(route: &Route, message: pb::WorkerMessage) -> Code {
     let mut client = WorkersClient::new(route.open().await.expect("connected"));
@@ -157,10 +241,7 @@ async fn answer(route: &Route, message: pb::WorkerMessage) -> Code {
 #[test]
 fn what_has_more_parts_than_anybody_sends_is_refused() {
     let site = Site::start();
-    let token: Token = site.token("worker").parse().expect("a token");
-    let credentials = Credentials { trust: Trust::Public, token: Some(token), certificate: None };
-    let route = Route::new(endpoint(&site.coordinator().url()).expect("a URL"), &credentials);
-    let route = route.expect("a route");
+    let route = route(&site, &site.token("worker"));
     let report = |n_deltas| {
         let report =
             pb::Report { sequence: 1, deltas: vec![pb::Delta::default(); n_deltas], ..pb::Report::default() };

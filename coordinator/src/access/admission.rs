@@ -180,7 +180,11 @@ impl Admission {
         path: &str,
         peer: Option<IpAddr>,
     ) -> Option<Noting> {
-        let decides = permit(method, path) == Some(Permit::Decide);
+        let decides = match permit(method, path) {
+            Some(Permit::Decide) => true,
+            Some(Permit::Export) => pass.decides(),
+            _ => false,
+        };
         self.keeper.as_ref().filter(|_| decides).map(|keeper| Noting::new(keeper.clone(), pass, peer, path))
     }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
-use queens_access::{Binding, Role};
+use queens_access::{Binding, Permit, Role};
 use queens_messages::Name;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -58,6 +58,11 @@ impl Pass {
         self.guest.as_ref().map(|(guest, _)| guest.invitation.role)
     }
 
+    /// Whether its holder may decide.
+    pub(crate) fn decides(&self) -> bool {
+        self.role().is_none_or(|role| role.may(Permit::Decide))
+    }
+
     /// Sees to it that a worker may call itself so, now and later, and that nobody else may.
     ///
     /// # Errors
@@ -67,6 +72,14 @@ impl Pass {
         match guest.invitation.binding(name) {
             Binding::Bound => Ok(()),
             Binding::Free | Binding::Full => keeper.bind(guest.invitation.number, name.clone()).await,
+        }
+    }
+
+    /// Waits until the invitation ends; for ever where nobody is asked.
+    pub(crate) async fn ended(&self) {
+        match &self.guest {
+            Some((guest, _)) => guest.ended.cancelled().await,
+            None => std::future::pending().await,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What every request takes, by gRPC and by HTTP.
 
 use queens_access::Permit;
-use queens_access::Permit::{Audit, Count, Decide, Nobodys, Read};
+use queens_access::Permit::{Audit, Count, Decide, Export, Nobodys, Read};
 
 /// Method and path of all that is served. What is not here is refused where anything is.
 const TABLE: &[(&str, &str, Permit)] = &[
@@ -17,7 +17,7 @@ const TABLE: &[(&str, &str, Permit)] = &[
     ("POST", "/queens.v1.Jobs/VerifyMore", Decide),
     ("POST", "/queens.v1.Jobs/ListContributions", Read),
     ("POST", "/queens.v1.Jobs/ListVerdicts", Read),
-    ("POST", "/queens.v1.Jobs/Export", Read),
+    ("POST", "/queens.v1.Jobs/Export", Export),
     ("POST", "/queens.v1.Jobs/ListWorkers", Read),
     ("POST", "/queens.v1.Jobs/DrainWorkers", Decide),
     ("POST", "/queens.v1.Jobs/BlockWorkers", Decide),
@@ -92,6 +92,10 @@ pub(super) enum Kind {
     Session,
     /// A new job.
     Submission,
+    /// A stream of whether all is well.
+    Watch,
+    /// Whether all is well: supervisors ask, and nobody can make it last.
+    Probe,
     Other,
 }
 
@@ -100,6 +104,8 @@ pub(super) fn kind(method: &str, path: &str) -> Kind {
     match (method, path) {
         (_, "/queens.v1.Workers/Session") => Kind::Session,
         (_, "/queens.v1.Jobs/Submit") | ("POST", "/api/v1/jobs") => Kind::Submission,
+        (_, "/grpc.health.v1.Health/Watch") => Kind::Watch,
+        (_, "/healthz" | "/readyz") => Kind::Probe,
         _ => Kind::Other,
     }
 }

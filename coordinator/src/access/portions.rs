@@ -22,6 +22,9 @@ use crate::connections::neighbourhood;
 const SESSIONS_OF_A_NAME: usize = 2;
 const MORE_SESSIONS: usize = 4;
 
+/// Streams of one person that say whether all is well, which never end.
+const MOST_WATCHES: usize = 8;
+
 /// The time for which submissions are counted.
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -66,6 +69,9 @@ pub(crate) enum Excess {
          {MORE_SESSIONS}; of connections that broke they end within a minute"
     )]
     Sessions(usize),
+    /// Streams of whether all is well.
+    #[error("{MOST_WATCHES} streams of yours say already whether all is well")]
+    Watches,
     /// Submissions lately.
     #[error(
         "{0} jobs were submitted with this invitation, which are as many as are taken in a minute: try again soon"
@@ -101,6 +107,7 @@ impl All {
 struct Portion {
     n_requests: usize,
     n_sessions: usize,
+    n_watches: usize,
     /// When all submissions are allowed again; each puts it off.
     rested: Option<Instant>,
     /// What may be said in sessions.
@@ -109,7 +116,18 @@ struct Portion {
 
 impl Portion {
     fn is_nothing(&self, now: Instant) -> bool {
-        self.n_requests == 0 && self.n_sessions == 0 && self.rested.is_none_or(|rested| rested <= now)
+        let Self { n_requests, n_sessions, n_watches, .. } = *self;
+        n_requests + n_sessions + n_watches == 0 && self.rested.is_none_or(|rested| rested <= now)
+    }
+
+    /// How many requests of a kind go on; `None` if they are not counted.
+    fn n_of(&mut self, kind: Kind) -> Option<&mut usize> {
+        match kind {
+            Kind::Session => Some(&mut self.n_sessions),
+            Kind::Watch => Some(&mut self.n_watches),
+            Kind::Submission | Kind::Other => Some(&mut self.n_requests),
+            Kind::Probe => None,
+        }
     }
 }
 
@@ -118,6 +136,7 @@ impl Portion {
 pub(crate) struct Share {
     portions: Arc<Portions>,
     person: Person,
+    kind: Kind,
     /// What a session takes of what may be said; `None` for other requests.
     helping: Option<Helping>,
 }
@@ -157,8 +176,9 @@ impl Portions {
                 if portion.n_sessions >= most {
                     return Err(Excess::Sessions(most));
                 }
-                portion.n_sessions += 1;
             }
+            Kind::Watch if portion.n_watches >= MOST_WATCHES => return Err(Excess::Watches),
+            Kind::Watch | Kind::Probe => {}
             Kind::Submission | Kind::Other => {
                 let Quota { n_requests, n_submissions } = self.quota;
                 if portion.n_requests >= n_requests.get() {
@@ -172,11 +192,11 @@ impl Portions {
                     }
                     portion.rested = Some(rested);
                 }
-                portion.n_requests += 1;
             }
         }
+        portion.n_of(kind).into_iter().for_each(|n| *n += 1);
         let helping = (kind == Kind::Session).then(|| portion.ration.helping());
-        Ok(Share { portions: self.clone(), person, helping })
+        Ok(Share { portions: self.clone(), person, kind, helping })
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
@@ -189,8 +209,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut all = self.portions.all();
         let Some(portion) = all.by_person.get_mut(&self.person) else { return };
-        let n = if self.helping.is_some() { &mut portion.n_sessions } else { &mut portion.n_requests };
-        *n = n.saturating_sub(1);
+        portion.n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
     }
 }
 
@@ -215,7 +234,11 @@ mod tests {
         let sessions: Vec<_> = (0..10).map(|_| begin(ANN, Kind::Session).expect("a few")).collect();
         assert_eq!(begin(ANN, Kind::Session).expect_err("many"), Excess::Sessions(10));
         _ = begin(ANN, Kind::Other).expect("sessions don't count");
-        drop(sessions);
+        let watches: Vec<_> = (0..MOST_WATCHES).map(|_| begin(ANN, Kind::Watch).expect("a few")).collect();
+        assert_eq!(begin(ANN, Kind::Watch).expect_err("many"), Excess::Watches);
+        _ = [begin(ANN, Kind::Other), begin(ANN, Kind::Probe)]
+            .map(|share| share.expect("nothing else is lost"));
+        drop((sessions, watches));
         for number in 0..100_000 {
             _ = begin(Person::Invited(number), Kind::Other).expect("a few");
         }

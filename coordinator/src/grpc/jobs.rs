@@ -166,8 +166,9 @@ impl Jobs for JobsService {
     }
 
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {
+        let decides = request.extensions().get().is_none_or(Pass::decides);
         let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
-        let mut pieces = self.handle.export(job).map_err(|error| not_exported(&error))?;
+        let mut pieces = self.handle.export(job, decides).map_err(|error| not_exported(&error))?;
         // What can't be begun is refused before anything is sent.
         let first = pieces.recv().await.transpose().map_err(|error| not_exported(&error))?;
         let piece = |piece: Result<Vec<u8>, NoExport>| match piece {

@@ -33,6 +33,10 @@ use crate::seldom::Seldom;
 /// a connection whose other end has vanished would stay open for ever.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
+/// The largest request of an operator, in bytes, and of anybody.
+const LARGEST_REQUEST: usize = 64 << 10;
+const LARGEST_OF_ANYBODY: usize = 1 << 10;
+
 /// Requests that go on at the same time on one connection.
 const STREAMS: u32 = 128;
 
@@ -80,11 +84,14 @@ where
     };
     let refusals = Arc::new(Seldom::default());
     let workers = WorkersService::new(handle.clone(), refusals.clone());
-    let mut routes = Routes::new(health_service)
+    let mut routes = Routes::new(health_service.max_decoding_message_size(LARGEST_OF_ANYBODY))
         .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_OF_WORKER))
-        .add_service(JobsServer::new(JobsService::new(handle, admission.clone())));
+        .add_service(
+            JobsServer::new(JobsService::new(handle, admission.clone()))
+                .max_decoding_message_size(LARGEST_REQUEST),
+        );
     if let Some(reflection) = reflection {
-        routes = routes.add_service(reflection);
+        routes = routes.add_service(reflection.max_decoding_message_size(LARGEST_REQUEST));
     }
     let too_late: TooLate = || {
         let limit = REQUEST.as_secs();

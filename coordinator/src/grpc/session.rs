@@ -26,6 +26,9 @@ const OUTGOING: usize = 64;
 /// How long a session whose connection is gone may take to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// How long a session counts as one of its invitation's after it has ended.
+const LINGER: Duration = Duration::from_secs(5);
+
 /// How long a session may take to its Hello.
 const HELLO: Duration = Duration::from_secs(10);
 
@@ -58,10 +61,17 @@ impl Workers for WorkersService {
             name: worker.clone(),
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
+        let pass = heard.pass.clone();
         tokio::spawn(async move {
-            let Some(status) = run_session(handle, request.into_inner(), heard, outgoing).await else {
-                return;
-            };
+            let ended = run_session(handle, request.into_inner(), heard, outgoing).await;
+            if let Some(pass) = pass.filter(|_| worker.get().is_some()) {
+                // The ledger keeps what such a worker has for a while: nobody comes and goes to have more than a share.
+                tokio::spawn(async move {
+                    tokio::time::sleep(LINGER).await;
+                    drop(pass);
+                });
+            }
+            let Some(status) = ended else { return };
             let worker = worker.get().map_or("unknown", String::as_str);
             // A connection that broke is no surprise, and said by the event loop.
             if status.source().is_some() {
@@ -97,7 +107,16 @@ async fn run_session(
     let mut serving = tokio::spawn(async move { handle.serve(coordinator_end).await });
     let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
     let mut served = None;
+    let pass = heard.pass.clone();
+    let put_out = async {
+        match &pass {
+            Some(pass) => pass.ended().await,
+            None => std::future::pending().await,
+        }
+    };
     let reason = tokio::select! {
+        // Whatever becomes of the answers, which may wait for somebody who does not read them.
+        () = put_out => Some(Status::permission_denied("the invitation has ended")),
         // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
         received = receive(incoming, heard, worker_end.sender) => received.err(),
         () = outgoing.closed() => None,
@@ -146,10 +165,11 @@ async fn receive(
         let message = ToCoordinator::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         if let ToCoordinator::Hello(hello) = &message {
             _ = heard.name.set(hello.name.to_string());
+            // Before its name is bound, which takes a while where thousands come at once.
+            heard.visit.iter().for_each(Visit::begin_work);
             if let Some(pass) = &heard.pass {
                 pass.use_name(&hello.name).await.map_err(not_bound)?;
             }
-            heard.visit.iter().for_each(Visit::begin_work);
         }
         if to_coordinator.send(message).await.is_err() {
             return Ok(());
@@ -192,7 +212,8 @@ fn refused(refusal: &WorkerRefusal) -> Status {
         | WorkerRefusal::TooManyThreads { .. } => Status::failed_precondition(message),
         WorkerRefusal::Full { .. } => Status::resource_exhausted(message),
         WorkerRefusal::Unknown(_) => Status::aborted(message),
-        WorkerRefusal::NoHello
+        WorkerRefusal::Another(_)
+        | WorkerRefusal::NoHello
         | WorkerRefusal::SecondHello
         | WorkerRefusal::UnknownJob(_)
         | WorkerRefusal::UnknownSpan { .. }

@@ -68,6 +68,9 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
     if !is_text(request.uri().path()) {
         return Err(RequestRefusal::bad_request("the path is not UTF-8"));
     }
+    if request.headers().get_all(HOST).iter().count() > 1 {
+        return Err(RequestRefusal::bad_request("the request says to two hosts"));
+    }
     let host = text(request.headers(), &HOST).and_then(|host| host.parse::<Authority>().ok());
     let Some(host) = host.or_else(|| request.uri().authority().cloned()) else {
         return Err(RequestRefusal::bad_request("the request does not say to which host"));

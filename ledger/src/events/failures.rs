@@ -9,7 +9,7 @@ use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::check_span;
 use crate::schedule::feed::feed;
 
-/// Returns whether there is such a span. Whose lease it was is another matter.
+/// Returns whether that changes anything.
 pub(crate) fn fail(
     book: &mut Book,
     now: Duration,
@@ -25,7 +25,7 @@ pub(crate) fn fail(
     }
     check_span(book, job, span)?;
     let Some(lease) = book.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
-        return Ok(true);
+        return Ok(false);
     };
     let mut tried = book.still_there(lease.tried());
     tried.insert(worker);
@@ -34,7 +34,7 @@ pub(crate) fn fail(
     };
     let failed = book.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
     if failed.is_empty() {
-        return Ok(true);
+        return Ok(false);
     }
     let again = book.change_lease(id, |lease| lease.give_up_again(span)).flatten();
     let too_many_spans = book.change_job(job, |job| {

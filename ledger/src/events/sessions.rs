@@ -49,7 +49,11 @@ fn check(book: &Book, hello: &Hello) -> Result<(), WorkerRefusal> {
     if found > MOST_THREADS {
         return Err(WorkerRefusal::TooManyThreads { found });
     }
-    let before = book.workers().get(hello.worker).map_or(0, |known| u64::from(known.n_threads()));
+    let known = book.workers().get(hello.worker);
+    if known.is_some_and(|known| *known.name() != hello.name) {
+        return Err(WorkerRefusal::Another(hello.worker));
+    }
+    let before = known.map_or(0, |known| u64::from(known.n_threads()));
     if book.workers().n_threads() - before + u64::from(found) > MOST_THREADS_IN_ALL {
         return Err(WorkerRefusal::Full { found });
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::Stored;
-use queens_ledger::{Core, Note, REMEMBERED, SpanOutcome};
+use queens_ledger::{Core, Note, REMEMBERED, SpanOutcome, WorkerRefusal};
 use queens_messages::{
     Delta, Failure, Held, Hello, JobId, JobState, LeaseId, Report, Speed, WorkerId, WorkerState,
 };
@@ -250,6 +250,43 @@ fn a_worker_that_reports_now_and_then_does_not_fail_on_all_the_rest() {
 }
 
 /// There may be no such job, and history can't even be stored of one whose number no column holds.
+#[test]
+fn a_failure_that_is_said_again_changes_nothing() {
+    let mut world = World::new();
+    let job = world.submit(7);
+    let worker = world.connect(1, "mallory");
+    let held = world.begin(worker).expect("something to count");
+    let failure = Failure { job, lease: held.lease, span: held.span, reason: "flood".to_owned() };
+    let told: Vec<bool> =
+        (0..100).map(|_| world.ledger.fail(world.now, worker, &failure).expect("in order")).collect();
+    assert_eq!(told.iter().filter(|told| **told).count(), 1, "{told:?}");
+}
+
+#[test]
+fn nobody_takes_the_place_of_a_worker_with_another_name() {
+    let mut world = World::new();
+    let job = world.submit(7);
+    let worker = world.connect(1, "anna");
+    let held = world.begin(worker).expect("something to count");
+    let hello = Hello {
+        worker,
+        name: named("mallory"),
+        build: named("0"),
+        kernel: named("portable"),
+        n_threads: 1,
+        speed: Speed::default(),
+        decomposition: DECOMPOSITION_VERSION,
+        halves: None,
+        machine: Some(2),
+        held: Vec::new(),
+    };
+    let refused = world.ledger.connect(world.now, hello);
+    assert_eq!(refused, Err(WorkerRefusal::Another(worker)));
+    assert_eq!(world.report(worker, Some(held)), [SpanOutcome::Recorded]);
+    world.finish();
+    world.check_done(job);
+}
+
 #[test]
 fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
     let mut core = Core::restore(Stored::default()).expect("nothing");

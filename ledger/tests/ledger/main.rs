@@ -280,7 +280,7 @@ fn failures_on_what_is_not_held_change_nothing() {
     let [first, second] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let held = world.begin(first).expect("something to count");
     let failure = Failure { job, lease: held.lease, span: held.span, reason: String::new() };
-    world.ledger.fail(world.now, second, &failure).expect("in order");
+    assert_eq!(world.ledger.fail(world.now, second, &failure), Ok(false), "it is another's");
     let other = Failure { lease: LeaseId(u64::MAX), job: JobId(99), ..failure.clone() };
     world.ledger.fail(world.now, first, &other).expect("of another coordinator");
     assert_eq!(world.job(job).n_failed, 0);

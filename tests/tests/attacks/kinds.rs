@@ -47,7 +47,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 const SESSION: &str = "/queens.v1.Workers/Session";
 
-pub(crate) const KINDS: [Kind; 18] = [
+pub(crate) const KINDS: [Kind; 19] = [
     Kind { name: "idle connections", run: idle },
     Kind { name: "half-open TLS handshakes", run: half_open },
     Kind { name: "whole TLS handshakes, one after the other", run: handshakes },
@@ -66,6 +66,7 @@ pub(crate) const KINDS: [Kind; 18] = [
     },
     Kind { name: "large messages that never end", run: never_ending },
     Kind { name: "messages with too many empty parts", run: empty_parts },
+    Kind { name: "large messages of strangers", run: strangers },
     Kind { name: "compression bombs", run: bombs },
     Kind {
         name: "messages that make no sense",
@@ -249,6 +250,17 @@ fn speak(target: &Target, end: Instant, more: &[(&str, &str)], said: &[u8]) -> O
 /// Messages of 16 MiB of which the beginning comes.
 fn never_ending(target: &Target, end: Instant) -> Outcome {
     speak(target, end, &[], &message(false, 16 << 20, &[1; 8000]))
+}
+
+/// Messages of 4 MiB, of which half comes, to what anybody may ask.
+fn strangers(target: &Target, end: Instant) -> Outcome {
+    let head = head("/grpc.health.v1.Health/Check", None, &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = frame(HEADERS, END_HEADERS, *stream, &head);
+        burst.extend(frame(DATA, 0, *stream, &message(false, 4 << 20, &[1; 8000])));
+        *stream += 2;
+        peer.send(&burst).then_some(1)
+    })
 }
 
 /// Reports of empty deltas, more than there may be.
