@@ -212,6 +212,11 @@ fn nobody_comes_and_goes_to_have_more_than_a_share() {
 fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     let site = Site::start();
     let token = site.token("worker");
+    // Leases are what it is sent.
+    assert_eq!(site.ask(&site.token("operator"), "POST", "/api/v1/jobs", "{\"n\":14}").status, 201);
+    wait_until("the plan", || {
+        (site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued").then_some(())
+    });
     let address = endpoint(&site.coordinator().url()).expect("a URL");
     // The answers wait for somebody who takes none.
     let credentials = credentials(&token);
