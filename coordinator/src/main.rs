@@ -205,8 +205,8 @@ fn main() -> ExitCode {
 
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
-    // Databases hold seeds that nobody is told before a job is done. A certificate is for everybody.
-    if !matches!(args.command, Some(Command::Export { .. })) {
+    // Databases hold seeds that nobody is told before a job is done. Certificates are for everybody.
+    if !matches!(args.command, Some(Command::Export { .. } | Command::Certs(_))) {
         keep_files_private();
     }
     match &args.command {

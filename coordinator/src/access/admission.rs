@@ -97,7 +97,8 @@ impl Admission {
         Self::new(false, keeper)
     }
 
-    /// Lets in who is invited in the book of a data directory, to take what a quota allows. Has to be called in a runtime; looks at the book until
+    /// Lets in who is invited in the book of a data directory, to take what a quota allows. Has to be called in a
+    /// runtime; looks at the book until
     /// `stop` is cancelled.
     ///
     /// # Errors

@@ -151,11 +151,11 @@ fn slow_greetings(target: &Target, end: Instant) -> Outcome {
     let mut peers: Vec<Peer> =
         (0..n_peers).filter_map(|_| Peer::connect(&target.address, &target.config)).collect();
     for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".iter().cycle() {
+        peers.retain_mut(|peer| peer.send(&[*byte]));
+        outcome.n_sent += peers.len() as u64;
         if Instant::now() >= end {
             break;
         }
-        peers.retain_mut(|peer| peer.send(&[*byte]));
-        outcome.n_sent += peers.len() as u64;
         sleep(Duration::from_millis(200));
     }
     outcome

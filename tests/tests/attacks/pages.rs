@@ -58,11 +58,11 @@ fn slowly(target: &Target, end: Instant, beginning: &str, drops: &str) -> Outcom
     let mut peers: Vec<Peer> = peers.collect();
     peers.retain_mut(|peer| peer.send(beginning.as_bytes()));
     for byte in drops.bytes().cycle() {
+        peers.retain_mut(|peer| peer.send(&[byte]));
+        outcome.n_sent += peers.len() as u64;
         if Instant::now() >= end {
             break;
         }
-        peers.retain_mut(|peer| peer.send(&[byte]));
-        outcome.n_sent += peers.len() as u64;
         sleep(Duration::from_millis(200));
     }
     *outcome.endings.entry("connection closed".to_owned()).or_default() += (n_peers - peers.len()) as u64;
