@@ -18,7 +18,7 @@ use crate::present::output::{Output, json_of, print};
 /// A board that is counted to see whether a kernel counts right: it takes milliseconds.
 const SMALL: u32 = 12;
 
-/// Memory below which threads that count by halves may not find what they need, in bytes for each.
+/// What a thread that counts by halves takes at most for n up to 25, in bytes.
 const MEMORY_OF_A_THREAD: u64 = 128 << 20;
 
 /// Clocks that differ by more make times wrong that people compare.
@@ -150,7 +150,7 @@ fn memory() -> Finding {
     let found = format!("{:.1} GiB are available", available as f64 / f64::from(1 << 30));
     let wanted = MEMORY_OF_A_THREAD * default_threads().get() as u64;
     if available < wanted {
-        let advice = "counting by halves takes up to 128 MiB a thread: start workers with fewer --threads";
+        let advice = "counting by halves takes up to 128 MiB a thread for n = 25, and more beyond: start fewer --threads";
         return Finding::warn("memory", found, advice);
     }
     Finding::ok("memory", found)

@@ -262,36 +262,9 @@ fn a_failure_that_is_said_again_changes_nothing() {
     assert_eq!(told.iter().filter(|told| **told).count(), 1, "{told:?}");
 }
 
-#[test]
-fn nobody_takes_the_place_of_a_worker_with_another_name() {
-    let mut world = World::new();
-    let job = world.submit(7);
-    let worker = world.connect(1, "anna");
-    let held = world.begin(worker).expect("something to count");
-    let hello = Hello {
+fn hello_of_mallory(worker: WorkerId) -> Hello {
+    Hello {
         worker,
-        name: named("mallory"),
-        build: named("0"),
-        kernel: named("portable"),
-        n_threads: 1,
-        speed: Speed::default(),
-        decomposition: DECOMPOSITION_VERSION,
-        halves: None,
-        machine: Some(2),
-        held: Vec::new(),
-    };
-    let refused = world.ledger.connect(world.now, hello);
-    assert_eq!(refused, Err(WorkerRefusal::Another(worker)));
-    assert_eq!(world.report(worker, Some(held)), [SpanOutcome::Recorded]);
-    world.finish();
-    world.check_done(job);
-}
-
-#[test]
-fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
-    let mut core = Core::restore(Stored::default()).expect("nothing");
-    let hello = Hello {
-        worker: WorkerId(1),
         name: named("mallory"),
         build: named("0"),
         kernel: named("portable"),
@@ -301,8 +274,26 @@ fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
         halves: None,
         machine: Some(1),
         held: Vec::new(),
-    };
-    let session = core.connect(hello).expect("in order");
+    }
+}
+
+#[test]
+fn nobody_takes_the_place_of_a_worker_with_another_name() {
+    let mut world = World::new();
+    let job = world.submit(7);
+    let worker = world.connect(1, "anna");
+    let held = world.begin(worker).expect("something to count");
+    let refused = world.ledger.connect(world.now, hello_of_mallory(worker));
+    assert_eq!(refused, Err(WorkerRefusal::Another(worker)));
+    assert_eq!(world.report(worker, Some(held)), [SpanOutcome::Recorded]);
+    world.finish();
+    world.check_done(job);
+}
+
+#[test]
+fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
+    let mut core = Core::restore(Stored::default()).expect("nothing");
+    let session = core.connect(hello_of_mallory(WorkerId(1))).expect("in order");
     core.take_notes();
     let span = Span::new(u32::MAX, 0, u64::MAX).expect("not empty");
     for (job, lease) in [(JobId(u64::MAX), LeaseId(1)), (JobId(1), LeaseId(u64::MAX))] {
