@@ -1,7 +1,5 @@
 //! Invitations: who is let in, until when, and as whom.
 
-use std::collections::BTreeSet;
-
 use queens_messages::Name;
 use thiserror::Error;
 
@@ -24,10 +22,8 @@ pub struct Invitation {
     pub expires_ms: Option<u64>,
     /// Whether an operator has ended it.
     pub revoked: bool,
-    /// How many names workers may use that come with it.
+    /// How many names workers may use that come with it. Nobody who comes with another invitation may use them.
     pub n_names: u32,
-    /// Those they use. Nobody who comes with another invitation may use them.
-    pub names: BTreeSet<Name>,
     /// What whoever was invited is known by.
     pub proof: Proof,
 }
@@ -61,17 +57,6 @@ pub enum NotAdmitted {
     Expired,
 }
 
-/// Whether a worker may use a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// It is one of those that are bound to its invitation.
-    Bound,
-    /// It may be bound to it, unless it is bound to another.
-    Free,
-    /// Its invitation has all the names that it may have.
-    Full,
-}
-
 impl Invitation {
     /// Lets in whoever has its token, or says why not.
     ///
@@ -97,16 +82,6 @@ impl Invitation {
             _ => Ok(()),
         }
     }
-
-    /// Whether a worker that comes with it may use this name.
-    #[must_use]
-    pub fn binding(&self, name: &Name) -> Binding {
-        match self.names.len() {
-            _ if self.names.contains(name) => Binding::Bound,
-            n_names if n_names < self.n_names as usize => Binding::Free,
-            _ => Binding::Full,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -124,7 +99,6 @@ mod tests {
             expires_ms: Some(1000),
             revoked: false,
             n_names: 1,
-            names: BTreeSet::new(),
             proof: Proof::Token(TokenHash::of(&token).expect("random")),
         };
         assert_eq!(open.admit(&token, 999), Ok(()));
@@ -137,28 +111,5 @@ mod tests {
         let pin = format!("sha256:{}", "0".repeat(64)).parse().expect("a pin");
         let known_by_key = Invitation { proof: Proof::Key(pin), ..open };
         assert_eq!(known_by_key.admit(&token, 0), Err(NotAdmitted::Unknown), "a token is no key");
-    }
-
-    #[test]
-    fn an_invitation_has_so_many_names() {
-        let name = |text: &str| text.parse::<Name>().expect("a name");
-        let token = Token::random(1).expect("random");
-        let invitation = Invitation {
-            number: 1,
-            role: Role::Worker,
-            label: None,
-            made_ms: 0,
-            expires_ms: None,
-            revoked: false,
-            n_names: 2,
-            names: [name("a")].into(),
-            proof: Proof::Token(TokenHash::of(&token).expect("random")),
-        };
-        assert_eq!(
-            (invitation.binding(&name("a")), invitation.binding(&name("b"))),
-            (Binding::Bound, Binding::Free)
-        );
-        let full = Invitation { n_names: 1, ..invitation };
-        assert_eq!((full.binding(&name("a")), full.binding(&name("b"))), (Binding::Bound, Binding::Full));
     }
 }

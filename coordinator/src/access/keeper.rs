@@ -37,6 +37,8 @@ struct Guests {
     by_number: HashMap<u64, Guest>,
     /// Of those that are known by a key, the latest invitation.
     by_key: HashMap<Pin, u64>,
+    /// Whose the names of workers are.
+    names: HashMap<Name, u64>,
 }
 
 /// Somebody who was invited, as long as that lasts.
@@ -63,9 +65,9 @@ enum Command {
     /// Record a decision, or that somebody was not let in.
     Note { decision: Decision, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Tell decisions.
-    Decisions { before: Option<u64>, reply: oneshot::Sender<Result<Vec<Decision>, BookError>> },
+    Decisions { before: Option<u64>, reply: Told },
     /// Bind a name to an invitation.
-    Bind { invitation: u64, name: Name, reply: oneshot::Sender<Result<(), BookError>> },
+    Bind { invitation: u64, name: Name, reply: oneshot::Sender<Result<(), NotBound>> },
 }
 
 impl Keeper {
@@ -130,19 +132,17 @@ impl Keeper {
         answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
     }
 
-    pub(super) async fn bind(&self, invitation: u64, name: Name) -> Result<(), NotBound> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.commands.send(Command::Bind { invitation, name, reply }).await;
-        let answer = match sent {
-            Ok(()) => answer.await.ok(),
-            Err(_) => None,
-        };
-        match answer {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error @ BookError::Unusable { .. })) => Err(NotBound::Unknown(error.to_string())),
-            Some(Err(refused)) => Err(NotBound::Refused(refused.to_string())),
-            None => Err(NotBound::Unknown("the coordinator is stopping".to_owned())),
+    /// Sees to it that a worker may call itself so, now and later. Takes no time with how many names there are.
+    pub(super) async fn bind(&self, invitation: u64, name: &Name) -> Result<(), NotBound> {
+        let owner = self.known.read().unwrap_or_else(PoisonError::into_inner).names.get(name).copied();
+        if owner == Some(invitation) {
+            return Ok(());
         }
+        let gone = || NotBound::Unknown("the coordinator is stopping".to_owned());
+        let (reply, answer) = oneshot::channel();
+        let command = Command::Bind { invitation, name: name.clone(), reply };
+        self.commands.send(command).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
     }
 }
 
@@ -166,29 +166,91 @@ struct Keeping {
     troubled: bool,
 }
 
-impl Keeping {
-    fn run(mut self, mut queue: mpsc::Receiver<Command>) {
-        while let Some(command) = queue.blocking_recv() {
-            match command {
-                Command::Look { reply } => {
-                    self.look();
-                    _ = reply.send(());
-                }
-                Command::Note { decision, is_refusal, reply } => {
-                    if let Err(error) = self.book.note(&[decision], is_refusal) {
-                        warn!(%error, "a decision can't be recorded");
-                    }
-                    _ = reply.map(|reply| reply.send(()));
-                }
-                Command::Decisions { before, reply } => _ = reply.send(self.book.decisions(before)),
-                Command::Bind { invitation, name, reply } => {
-                    let bound = self.book.bind(invitation, &name);
-                    if bound.is_ok() {
-                        self.note_bound(invitation, name);
-                    }
-                    _ = reply.send(bound);
-                }
+/// Where decisions are told.
+type Told = oneshot::Sender<Result<Vec<Decision>, BookError>>;
+
+/// What waits for the thread, by kind.
+#[derive(Default)]
+struct Waiting {
+    /// Names to bind, and who waits for each.
+    wanted: Vec<(u64, Name)>,
+    wanting: Vec<oneshot::Sender<Result<(), NotBound>>>,
+    decisions: Vec<Decision>,
+    refusals: Vec<Decision>,
+    /// Who waits for decisions and refusals to be recorded.
+    deciding: Vec<oneshot::Sender<()>>,
+    looking: Vec<oneshot::Sender<()>>,
+    reading: Vec<(Option<u64>, Told)>,
+}
+
+impl Waiting {
+    fn add(&mut self, command: Command) {
+        match command {
+            Command::Look { reply } => self.looking.push(reply),
+            Command::Note { decision, is_refusal, reply } => {
+                let kind = if is_refusal { &mut self.refusals } else { &mut self.decisions };
+                kind.push(decision);
+                self.deciding.extend(reply);
             }
+            Command::Decisions { before, reply } => self.reading.push((before, reply)),
+            Command::Bind { invitation, name, reply } => {
+                self.wanted.push((invitation, name));
+                self.wanting.push(reply);
+            }
+        }
+    }
+}
+
+impl Keeping {
+    /// Does what is asked for until nobody can ask any more. All that waits is written together: that takes one wait
+    /// for the disk, not one for each.
+    fn run(mut self, mut queue: mpsc::Receiver<Command>) {
+        let mut commands = Vec::with_capacity(QUEUE);
+        while queue.blocking_recv_many(&mut commands, QUEUE) > 0 {
+            let mut waiting = Waiting::default();
+            commands.drain(..).for_each(|command| waiting.add(command));
+            self.bind(waiting.wanted, waiting.wanting);
+            for (is_refusal, decisions) in [(false, waiting.decisions), (true, waiting.refusals)] {
+                self.note(&decisions, is_refusal);
+            }
+            if !waiting.looking.is_empty() {
+                self.look();
+            }
+            for done in waiting.deciding.into_iter().chain(waiting.looking) {
+                _ = done.send(());
+            }
+            for (before, reply) in waiting.reading {
+                _ = reply.send(self.book.decisions(before));
+            }
+        }
+    }
+
+    fn bind(&mut self, wanted: Vec<(u64, Name)>, wanting: Vec<oneshot::Sender<Result<(), NotBound>>>) {
+        if wanted.is_empty() {
+            return;
+        }
+        let bound: Vec<Result<(), NotBound>> = match self.book.bind(&wanted) {
+            Ok(bound) => {
+                let refused = |error: BookError| NotBound::Refused(error.to_string());
+                bound.into_iter().map(|one| one.map_err(refused)).collect()
+            }
+            Err(error) => vec![Err(NotBound::Unknown(error.to_string())); wanted.len()],
+        };
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());
+        known.names.extend(of_each.map(|((invitation, name), _)| (name, invitation)));
+        drop(known);
+        for (reply, bound) in wanting.into_iter().zip(bound) {
+            _ = reply.send(bound);
+        }
+    }
+
+    fn note(&mut self, decisions: &[Decision], is_refusal: bool) {
+        if decisions.is_empty() {
+            return;
+        }
+        if let Err(error) = self.book.note(decisions, is_refusal) {
+            warn!(%error, n_decisions = decisions.len(), "decisions can't be recorded");
         }
     }
 
@@ -210,9 +272,10 @@ impl Keeping {
         if self.version == Some(version) {
             return Ok(());
         }
-        let all = self.book.invitations()?;
+        let (all, names) = (self.book.invitations()?, self.book.names()?);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut *known).by_number;
+        known.names = names;
         // In the order of their numbers: the latest of a key stays.
         for invitation in all {
             let number = invitation.number;
@@ -228,16 +291,6 @@ impl Keeping {
         self.version = Some(version);
         self.end_expired();
         Ok(())
-    }
-
-    /// A name is bound: nothing else has changed by that. Takes time with the names of that invitation.
-    fn note_bound(&self, number: u64, name: Name) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(guest) = known.by_number.get_mut(&number) {
-            let mut invitation = (*guest.invitation).clone();
-            invitation.names.insert(name);
-            guest.invitation = Arc::new(invitation);
-        }
     }
 
     fn end_expired(&self) {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
-use queens_access::{Binding, Permit, Role};
+use queens_access::{Permit, Role};
 use queens_messages::Name;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -69,10 +69,7 @@ impl Pass {
     /// If it may not.
     pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NotBound> {
         let Some((guest, keeper)) = &self.guest else { return Ok(()) };
-        match guest.invitation.binding(name) {
-            Binding::Bound => Ok(()),
-            Binding::Free | Binding::Full => keeper.bind(guest.invitation.number, name.clone()).await,
-        }
+        keeper.bind(guest.invitation.number, name).await
     }
 
     /// Waits until the invitation ends; for ever where nobody is asked.

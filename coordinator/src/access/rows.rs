@@ -1,12 +1,10 @@
 //! Rows of the book, read.
 
-use std::collections::BTreeSet;
-
 use queens_access::{Invitation, Proof, TokenHash};
 use queens_messages::Name;
 use rusqlite::Row;
 
-/// An invitation without the names that are bound to it.
+/// An invitation.
 pub(super) fn invitation(row: &Row<'_>) -> rusqlite::Result<Invitation> {
     let role: String = row.get(1)?;
     let proof = match row.get::<_, Option<String>>(9)? {
@@ -21,7 +19,6 @@ pub(super) fn invitation(row: &Row<'_>) -> rusqlite::Result<Invitation> {
         expires_ms: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
         revoked: row.get(5)?,
         n_names: row.get(6)?,
-        names: BTreeSet::new(),
         proof,
     })
 }

@@ -1,5 +1,6 @@
 //! Inviting, listing who was invited, and ending that.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -125,16 +126,22 @@ fn command_line(args: &InviteArgs, place: &Place, shown: &str) -> String {
 
 /// Lists who was invited.
 pub(crate) fn invitations(data_dir: &Path) -> anyhow::Result<()> {
-    let all = Book::open(data_dir)?.invitations()?;
+    let book = Book::open(data_dir)?;
+    let all = book.invitations()?;
     if all.is_empty() {
         return print("nobody is invited").context("failed to write the answer");
     }
+    let mut names: HashMap<u64, BTreeSet<Name>> = HashMap::new();
+    for (name, invitation) in book.names()? {
+        names.entry(invitation).or_default().insert(name);
+    }
     let now_ms = now_ms();
-    all.iter().try_for_each(|one| print(&line_of(one, now_ms))).context("failed to write the answer")
+    let line = |one: &Invitation| line_of(one, &names.remove(&one.number).unwrap_or_default(), now_ms);
+    all.iter().map(line).try_for_each(|line| print(&line)).context("failed to write the answer")
 }
 
-fn line_of(invitation: &Invitation, now_ms: u64) -> String {
-    let Invitation { number, role, label, expires_ms, n_names, names, proof, .. } = invitation;
+fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> String {
+    let Invitation { number, role, label, expires_ms, n_names, proof, .. } = invitation;
     let key = match proof {
         Proof::Key(pin) => format!("  key {pin}"),
         Proof::Token(_) => String::new(),
