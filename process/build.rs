@@ -1,5 +1,5 @@
-//! Finds out which commit a release is built on, for `VERSION`. Other builds have none, so that they need not be made
-//! again after each commit.
+//! Finds out which commit a release is built on and of what day that is, for `VERSION` and `--version`. Other builds have
+//! neither, so that they need not be made again after each commit.
 
 use std::env;
 use std::path::Path;
@@ -8,10 +8,19 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=QUEENS_COMMIT");
-    let given = env::var("QUEENS_COMMIT").ok().filter(|commit| !commit.is_empty());
+    println!("cargo::rerun-if-env-changed=QUEENS_COMMIT_DATE");
+    let given = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = given.or_else(|| if is_release { commit() } else { None });
+    let (commit, date) = match given("QUEENS_COMMIT") {
+        Some(commit) => (Some(commit), given("QUEENS_COMMIT_DATE")),
+        None if is_release => commit().unzip(),
+        None => (None, None),
+    };
     println!("cargo::rustc-env=QUEENS_VERSION={}", version(commit.as_deref()));
+    let is_date =
+        |date: &String| date.len() == 10 && date.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-'));
+    println!("cargo::rustc-env=QUEENS_COMMIT_DATE={}", date.filter(is_date).unwrap_or_default());
+    println!("cargo::rustc-env=QUEENS_TARGET={}", env::var("TARGET").unwrap_or_default());
 }
 
 fn version(commit: Option<&str>) -> String {
@@ -20,8 +29,8 @@ fn version(commit: Option<&str>) -> String {
     commit.filter(is_commit).map_or(version.clone(), |commit| format!("{version}+{commit}"))
 }
 
-/// The commit, if these are the files of a repository and not of an archive that lies in another.
-fn commit() -> Option<String> {
+/// The commit and its day in UTC, if these are the files of a repository and not of an archive that lies in another.
+fn commit() -> Option<(String, String)> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.canonicalize().ok()?;
     let top = Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()?;
     if top != workspace {
@@ -33,11 +42,17 @@ fn commit() -> Option<String> {
     if log.exists() {
         println!("cargo::rerun-if-changed={}", log.display());
     }
-    git(&["rev-parse", "--short=12", "HEAD"])
+    let date = git(&["log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%d"])?;
+    Some((git(&["rev-parse", "--short=12", "HEAD"])?, date))
 }
 
 fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+    let output = Command::new("git")
+        .args(args)
+        .env("TZ", "UTC")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ed25519_dalek::pkcs8::EncodePublicKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use thiserror::Error;
 
@@ -127,6 +129,24 @@ impl Key {
         PublicKey(self.0.verifying_key())
     }
 
+    /// Signs a list of SHA-256 sums, as sha256sum writes it, and nothing else: nobody is made to sign a certificate that
+    /// way. The signature is plain Ed25519 (RFC 8032) of the list. `None` if it is no such list.
+    #[must_use]
+    pub fn sign_sums(&self, list: &[u8]) -> Option<[u8; 64]> {
+        let lines = str::from_utf8(list).ok()?.strip_suffix('\n')?;
+        let is_sum = |line: &str| {
+            let parts = line.split_at_checked(64);
+            parts.is_some_and(|(sum, name)| {
+                sum.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+                    && name
+                        .strip_prefix("  ")
+                        .or_else(|| name.strip_prefix(" *"))
+                        .is_some_and(|name| !name.is_empty())
+            })
+        };
+        lines.split('\n').all(is_sum).then(|| self.sign(list))
+    }
+
     pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
@@ -158,6 +178,13 @@ impl fmt::Debug for Key {
 }
 
 impl PublicKey {
+    /// The key as OpenSSL and others read it: SubjectPublicKeyInfo in PEM (RFC 8410).
+    #[must_use]
+    pub fn pem(self) -> String {
+        // What fails is a label that is none, which this is not.
+        self.0.to_public_key_pem(LineEnding::LF).unwrap_or_default()
+    }
+
     pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Result<Self, InvalidKey> {
         let key = VerifyingKey::from_bytes(bytes).map_err(|_| InvalidKey)?;
         // Such a key accepts signatures of anything.
@@ -278,5 +305,27 @@ mod tests {
         assert!(!key.public().has_signed(b"b", &signature));
         assert!(!other.public().has_signed(b"a", &signature));
         assert_eq!(key.public().to_string().parse(), Ok(key.public()));
+    }
+
+    #[test]
+    fn lists_of_sums_are_signed_and_nothing_else() {
+        let key = Key::random().expect("random");
+        let sum = "0123456789abcdef".repeat(4);
+        let list = format!("{sum}  a.tar.gz\n{sum} *b.deb\n");
+        let signature = key.sign_sums(list.as_bytes()).expect("a list");
+        assert!(key.public().has_signed(list.as_bytes(), &signature));
+        for other in [
+            String::new(),
+            "\n".to_owned(),
+            format!("{sum}  a.tar.gz"),
+            format!("{sum}  \n"),
+            format!("{sum} a\n"),
+            format!("{list}\n"),
+            format!("{list}part\t1\n"),
+            format!("{}  a\n", sum.to_uppercase()),
+            format!("{}\u{e9}  a\n", &sum[1..]),
+        ] {
+            assert!(key.sign_sums(other.as_bytes()).is_none(), "{other:?}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The command line as a whole. The arguments of a command stand in its file, those of several in `flags`.
 
 use clap::{Parser, Subcommand};
-use queens_process::VERSION;
+use queens_process::{VERSION, version_in_full};
+use queens_solver::Kernel;
 
 use crate::commands::animate::AnimateArgs;
 use crate::commands::audit::AuditArgs;
@@ -27,7 +28,7 @@ use crate::flags::{CoordinatorArgs, JobArgs, RemoteArgs};
 #[derive(Debug, Parser)]
 ///
 /// Messages go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info, debug).
-#[command(name = "queens", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "queens", version = VERSION, long_version = version_in_full(&Kernel::list()), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

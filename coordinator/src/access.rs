@@ -7,10 +7,12 @@
 
 mod admission;
 mod book;
+mod book_error;
 mod decisions;
 mod deed;
 mod failures;
 mod keeper;
+mod names;
 mod noting;
 mod pass;
 mod permits;

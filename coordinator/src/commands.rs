@@ -3,4 +3,5 @@
 pub(crate) mod certs;
 pub(crate) mod door;
 pub(crate) mod invite;
+pub(crate) mod key;
 pub(crate) mod limits;

@@ -13,8 +13,7 @@ use queens_certificate::Key;
 use queens_coordinator::access::Book;
 use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::sqlite::{
-    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, check_database, export_to, note_exported,
-    recover,
+    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, export_to, note_exported, recover,
 };
 use queens_coordinator::tls::Tls;
 use queens_coordinator::{Coordinator, grpc, http};
@@ -23,8 +22,9 @@ use queens_messages::{JobId, ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{
     CONFIG_OK, ConfigArgs, VERSION, allow_many_files, arguments_of_service, cancel_on_signal, complain,
-    default_threads, keep_files_private,
+    default_threads, keep_files_private, version_in_full,
 };
+use queens_solver::Kernel;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -32,6 +32,7 @@ use tracing::{info, warn};
 use crate::commands::certs::{CertsArgs, certs};
 use crate::commands::door::DoorArgs;
 use crate::commands::invite::{InviteArgs, invitations, invite, revoke};
+use crate::commands::key::{show_key, sign};
 use crate::commands::limits::LimitArgs;
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
@@ -40,7 +41,7 @@ use crate::commands::limits::LimitArgs;
 /// run go on with what they hold. Logs go to stderr; the environment variable QUEENS_LOG chooses how much (off,
 /// error, warn, info, debug or trace).
 #[derive(Debug, Parser)]
-#[command(name = "queens-coordinator", version = VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(name = "queens-coordinator", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -107,6 +108,23 @@ enum Command {
     /// It is made with the directory, or now. The private one stays in the directory's file signing.key, which nobody
     /// but its owner can read: no backup and no certificate has it.
     Key {
+        /// Print it in PEM, as OpenSSL takes it
+        #[arg(long)]
+        pem: bool,
+
+        #[command(flatten)]
+        data: DataArgs,
+    },
+
+    /// Sign a list of SHA-256 sums with a directory's key: write FILE.sig, which OpenSSL checks
+    ///
+    /// Nothing but such a list is signed, and nothing is overwritten. 'queens-coordinator key --pem' tells the public key;
+    /// 'openssl pkeyutl -verify -pubin -inkey KEY.pem -rawin -in FILE -sigfile FILE.sig' checks.
+    Sign {
+        /// List to sign, as sha256sum writes it
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+
         #[command(flatten)]
         data: DataArgs,
     },
@@ -206,7 +224,7 @@ fn main() -> ExitCode {
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
     // Databases hold seeds that nobody is told before a job is done. Certificates are for everybody.
-    if !matches!(args.command, Some(Command::Export { .. } | Command::Certs(_))) {
+    if !matches!(args.command, Some(Command::Export { .. } | Command::Certs(_) | Command::Sign { .. })) {
         keep_files_private();
     }
     match &args.command {
@@ -217,7 +235,8 @@ fn start(args: &Args) -> anyhow::Result<()> {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
         Some(Command::Check { path, data }) => check(path.as_deref().unwrap_or(&data.data_dir)),
-        Some(Command::Key { data }) => show_key(data),
+        Some(Command::Key { pem, data }) => show_key(&data.data_dir, *pem),
+        Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
         Some(Command::Export { job, file, data }) => export_job(data, *job, file),
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
         Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.data.data_dir),
@@ -230,11 +249,6 @@ fn start(args: &Args) -> anyhow::Result<()> {
 fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
     let n_bytes = backup(&data.data_dir, file)?;
     print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
-}
-
-fn show_key(data: &DataArgs) -> anyhow::Result<()> {
-    check_database(&data.data_dir)?;
-    print(&Key::of_directory(&data.data_dir)?.public().to_string())
 }
 
 fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {

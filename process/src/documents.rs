@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use clap::builder::Resettable;
 use clap::{Arg, Command, ValueEnum};
 pub use clap_complete::Shell;
 use clap_mangen::Man;
@@ -35,7 +36,8 @@ fn write(command: &Command, dir: &Path) -> io::Result<()> {
         let mut file = fs::File::create(dir.join(format!("{}.{shell}", command.get_name())))?;
         completions(command.clone(), *shell, &mut file)?;
     }
-    let mut command = everywhere(command.clone().disable_help_subcommand(true));
+    let command = command.clone().disable_help_subcommand(true).long_version(Resettable::Reset);
+    let mut command = everywhere(command);
     command.build();
     man(&command, command.get_name(), dir)
 }

@@ -24,3 +24,15 @@ pub use threads::{default_threads, threads};
 /// The version of the programs; that of a release with the commit it was built on, if that is known:
 /// "0.1.0+1a2b3c4d5e6f".
 pub const VERSION: &str = env!("QUEENS_VERSION");
+
+/// What `--version` tells after the name of a program: version, commit and its day, what it is built for, and the kernels
+/// that are in it, which the caller names.
+#[must_use]
+pub fn version_in_full(kernels: &str) -> String {
+    let commit = match (VERSION.split_once('+'), env!("QUEENS_COMMIT_DATE")) {
+        (Some((_, commit)), "") => commit.to_owned(),
+        (Some((_, commit)), date) => format!("{commit} of {date}"),
+        (None, _) => "not known".to_owned(),
+    };
+    format!("{VERSION}\ncommit   {commit}\ntarget   {}\nkernels  {kernels}", env!("QUEENS_TARGET"))
+}

@@ -50,6 +50,15 @@ impl Kernel {
         }
     }
 
+    /// All kernels that are in this program and those that run here, for people: "avx2, portable; here portable".
+    #[must_use]
+    pub fn list() -> String {
+        let names =
+            |some: &mut dyn Iterator<Item = Self>| some.map(Self::name).collect::<Vec<_>>().join(", ");
+        let here = names(&mut Self::ALL.into_iter().filter(|kernel| kernel.is_available()));
+        format!("{}; here {here}", names(&mut Self::ALL.into_iter()))
+    }
+
     /// The fastest kernel of this processor.
     #[must_use]
     pub fn best() -> Self {

@@ -162,16 +162,30 @@ fn mistakes_are_told_with_what_mends_them() {
 }
 
 #[test]
-fn versions_may_carry_the_commit() {
+fn versions_say_what_was_built_from_what() {
     for program in ["queens", "queens-coordinator", "queens-worker"] {
-        let mut command = clean(Command::new(binary(program)));
-        command.arg("--version");
-        let outcome = run(command);
-        assert_eq!(outcome.stdout, format!("{program} {}\n", queens_process::VERSION), "{outcome:?}");
+        let version = |option: &str| {
+            let mut command = clean(Command::new(binary(program)));
+            command.arg(option);
+            run(command).stdout
+        };
+        assert_eq!(version("-V"), format!("{program} {}\n", queens_process::VERSION));
+        let kernels = Kernel::list();
+        assert!(
+            kernels.starts_with("avx512, avx2, portable; here ") && kernels.ends_with("portable"),
+            "{kernels}"
+        );
+        assert_eq!(
+            version("--version"),
+            format!("{program} {}\n", queens_process::version_in_full(&kernels))
+        );
     }
     let (version, commit) = queens_process::VERSION.split_once('+').unwrap_or((queens_process::VERSION, ""));
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
     assert!(commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
+    let told = queens_process::version_in_full("");
+    assert_eq!(told.contains("commit   not known"), commit.is_empty(), "{told}");
+    assert!(told.contains("target   x86_64-unknown-linux-gnu\n"), "{told}");
 }
 
 #[test]

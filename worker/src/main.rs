@@ -10,10 +10,10 @@ use queens_messages::{ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{
     CONFIG_OK, ConfigArgs, CredentialsArgs, VERSION, arguments_of_service, cancel_on_signal, complain,
-    default_threads, print, threads,
+    default_threads, print, threads, version_in_full,
 };
 use queens_proto::client::{Route, endpoint};
-use queens_solver::KernelChoice;
+use queens_solver::{Kernel, KernelChoice};
 use queens_worker::{Config, Worker, http};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ use tracing::info;
 /// connection it goes on counting what it holds, and tries to connect until it succeeds. Logs go to stderr; the
 /// environment variable QUEENS_LOG says how much is logged (warn, info, debug).
 #[derive(Debug, Parser)]
-#[command(name = "queens-worker", version = VERSION, max_term_width = 100)]
+#[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100)]
 struct Args {
     /// URL of the coordinator
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,

@@ -220,7 +220,7 @@ fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
         (theirs, _) => Finding::warn(
             "versions",
             format!("this is {VERSION}, the coordinator {theirs}"),
-            "they understand each other as far as docs/OPERATIONS.md says; bring them to the same when you can",
+            "they understand each other as far as docs/operations/upgrade.md says; bring them to the same when you can",
         ),
     });
     findings.push(match role {
@@ -248,20 +248,48 @@ fn clocks(theirs: SystemTime, ours: SystemTime) -> Finding {
 }
 
 async fn certificate(route: &Route) -> Option<Finding> {
-    let end = route.certificate_end().await.ok().flatten()?;
+    route.certificate_end().await.ok().flatten().map(|end| ending(end, SystemTime::now()))
+}
+
+fn ending(end: SystemTime, now: SystemTime) -> Finding {
     let day = date(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
     let renew =
         "make another with 'queens-coordinator certs', or have your authority renew it; no restart is needed";
-    Some(match end.duration_since(SystemTime::now()) {
-        Err(_) => Finding::bad("certificate", format!("the coordinator's has ended on {day}"), renew),
-        Ok(left) if left < SOON => Finding::warn(
-            "certificate",
-            format!("the coordinator's ends on {day}, in {}", duration(left.as_secs_f64())),
-            renew,
-        ),
-        Ok(left) => Finding::ok(
-            "certificate",
-            format!("the coordinator's ends on {day}, in {}", duration(left.as_secs_f64())),
-        ),
-    })
+    let Ok(left) = end.duration_since(now) else {
+        return Finding::bad("certificate", format!("the coordinator's has ended on {day}"), renew);
+    };
+    let found = format!("the coordinator's ends on {day}, in {}", duration(left.as_secs_f64()));
+    if left < SOON { Finding::warn("certificate", found, renew) } else { Finding::ok("certificate", found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_may_differ_by_a_little() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+        let told = |theirs| clocks(theirs, now).line();
+        assert_eq!(told(now - Duration::from_secs(1)), "ok    clock        the same as the coordinator's");
+        let ahead = told(now - Duration::from_secs(3600));
+        assert!(
+            ahead.starts_with("warn  clock        1 h 0 min ahead of the coordinator's: set both"),
+            "{ahead}"
+        );
+        let behind = told(now + Duration::from_secs(5));
+        assert!(behind.starts_with("warn  clock        5 s behind the coordinator's: set both"), "{behind}");
+    }
+
+    #[test]
+    fn a_certificate_that_ends_soon_wants_to_be_made_anew() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+        let day = Duration::from_secs(86_400);
+        let state = |end| ending(end, now).state;
+        assert_eq!(
+            [now + 365 * day, now + 29 * day, now - day].map(state),
+            [State::Ok, State::Warn, State::Bad]
+        );
+        let line = ending(now - day, now).line();
+        assert!(line.starts_with("BAD   certificate  the coordinator's has ended on 2026-09-20"), "{line}");
+    }
 }

@@ -12,9 +12,10 @@ use std::time::Duration;
 use queens_access::{Invitation, Pin, Role, Token, TokenHash, new_private_file};
 use queens_messages::Name;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
-use thiserror::Error;
 
-use super::rows::{invitation, name, number, signed};
+use super::book_error::{BookError, MOST_INVITATIONS};
+use super::names::{bind, take_over};
+use super::rows::{ENDED, invitation, name, number, signed};
 use super::schema;
 
 /// The book in a data directory.
@@ -23,57 +24,11 @@ const FILE: &str = "access.sqlite3";
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many invitations there may be, ended or not.
-const MOST_INVITATIONS: i64 = 100_000;
-
-/// Names that people are told of.
-const MOST_TOLD: i64 = 10;
-
 /// The book of a data directory.
 #[derive(Debug)]
 pub struct Book {
     connection: Connection,
     path: PathBuf,
-}
-
-/// Why something is not in the book.
-#[derive(Debug, Error)]
-pub enum BookError {
-    /// It can't be read or written.
-    #[error("cannot use '{}': {reason}", path.display())]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// Somebody else may use the name.
-    #[error("the name '{name}' belongs to invitation {invitation}: names are different people")]
-    Taken {
-        /// The name.
-        name: Name,
-        /// Whose it is.
-        invitation: u64,
-    },
-    /// The invitation has as many names as it may have.
-    #[error("invitation {invitation} is not for a worker named '{name}': its names are {names}")]
-    NoNameLeft {
-        /// The name.
-        name: Name,
-        /// Whose token was shown.
-        invitation: u64,
-        /// Those that are bound to it.
-        names: String,
-    },
-    /// Somebody is invited with this key.
-    #[error("the key of this TLS certificate is that of invitation {0}: revoke it first")]
-    KeyInUse(u64),
-    /// There is no such invitation.
-    #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
-    Unknown(u64),
-    /// There is no room.
-    #[error("there are {MOST_INVITATIONS} invitations, and no more can be kept")]
-    Full,
 }
 
 /// Who is to be invited.
@@ -128,9 +83,12 @@ impl Book {
         let path = self.path.clone();
         self.add(wanted, now_ms, None, |transaction, number| {
             let made = Token::random(number).and_then(|token| Ok((TokenHash::of(&token)?, token)));
-            let (TokenHash { salt, hash }, token) = made.map_err(|error| unusable(&path, error))?;
+            let (TokenHash { salt, hash }, token) =
+                made.map_err(|error| BookError::unusable(&path, error))?;
             let sql = "UPDATE invitation SET salt = ?2, hash = ?3 WHERE number = ?1";
-            transaction.execute(sql, (signed(number), salt, hash)).map_err(|error| unusable(&path, error))?;
+            transaction
+                .execute(sql, (signed(number), salt, hash))
+                .map_err(|error| BookError::unusable(&path, error))?;
             Ok(token)
         })
     }
@@ -152,7 +110,7 @@ impl Book {
         prove: impl FnOnce(&Transaction<'_>, u64) -> Result<T, BookError>,
     ) -> Result<T, BookError> {
         let path = self.path.clone();
-        let failed = |error| unusable(&path, error);
+        let failed = |error| BookError::unusable(&path, error);
         let transaction = self.begin()?;
         let count = "SELECT count(*) FROM invitation";
         if transaction.query_row(count, [], |row| row.get::<_, i64>(0)).map_err(failed)? >= MOST_INVITATIONS {
@@ -196,7 +154,7 @@ impl Book {
         match self.connection.execute(sql, [signed(number)]) {
             Ok(0) => Err(BookError::Unknown(number)),
             Ok(_) => Ok(()),
-            Err(error) => Err(unusable(&self.path, error)),
+            Err(error) => Err(BookError::unusable(&self.path, error)),
         }
     }
 
@@ -211,7 +169,7 @@ impl Book {
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map([], invitation)?.collect()
         };
-        read().map_err(|error| unusable(&self.path, error))
+        read().map_err(|error| BookError::unusable(&self.path, error))
     }
 
     /// All names that are bound, and the numbers of the invitations that they are bound to.
@@ -223,7 +181,7 @@ impl Book {
             let mut statement = self.connection.prepare_cached("SELECT name, invitation FROM name")?;
             statement.query_map([], |row| Ok((name(row, 0)?, number(row, 1)?)))?.collect()
         };
-        read().map_err(|error| unusable(&self.path, error))
+        read().map_err(|error| BookError::unusable(&self.path, error))
     }
 
     /// Binds workers' names to invitations for ever, as far as these may use them; what becomes of each, in order. All
@@ -237,8 +195,9 @@ impl Book {
         let transaction = self.begin()?;
         let mut rooms = HashMap::new();
         let bound = wanted.iter().map(|(number, name)| bind(&transaction, &mut rooms, *number, name));
-        let bound = bound.collect::<rusqlite::Result<_>>().map_err(|error| unusable(&path, error))?;
-        transaction.commit().map_err(|error| unusable(&path, error))?;
+        let bound =
+            bound.collect::<rusqlite::Result<_>>().map_err(|error| BookError::unusable(&path, error))?;
+        transaction.commit().map_err(|error| BookError::unusable(&path, error))?;
         Ok(bound)
     }
 
@@ -249,7 +208,7 @@ impl Book {
     pub fn note_place(&mut self, place: &Place) -> Result<(), BookError> {
         let sql = "INSERT OR REPLACE INTO place (only, url, pin) VALUES (1, ?1, ?2)";
         let noted = self.connection.execute(sql, (&place.url, &place.pin));
-        noted.map(drop).map_err(|error| unusable(&self.path, error))
+        noted.map(drop).map_err(|error| BookError::unusable(&self.path, error))
     }
 
     /// Where the coordinator is reached, as far as it has noted it.
@@ -260,7 +219,7 @@ impl Book {
         let sql = "SELECT url, pin FROM place";
         let read = |row: &Row<'_>| Ok(Place { url: row.get(0)?, pin: row.get(1)? });
         let place = self.connection.query_row(sql, [], read).optional();
-        place.map(Option::unwrap_or_default).map_err(|error| unusable(&self.path, error))
+        place.map(Option::unwrap_or_default).map_err(|error| BookError::unusable(&self.path, error))
     }
 
     /// A number that changes whenever another process has written.
@@ -269,20 +228,20 @@ impl Book {
     /// If it can't be read.
     pub(super) fn version(&self) -> Result<i64, BookError> {
         let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
-        version.map_err(|error| unusable(&self.path, error))
+        version.map_err(|error| BookError::unusable(&self.path, error))
     }
 
     pub(super) fn with<T>(
         &mut self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, BookError> {
-        work(&mut self.connection).map_err(|error| unusable(&self.path, error))
+        work(&mut self.connection).map_err(|error| BookError::unusable(&self.path, error))
     }
 
     fn begin(&mut self) -> Result<Transaction<'_>, BookError> {
         let path = &self.path;
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        begun.map_err(|error| unusable(path, error))
+        begun.map_err(|error| BookError::unusable(path, error))
     }
 }
 
@@ -308,94 +267,10 @@ fn connect(path: &Path) -> rusqlite::Result<(Connection, (i64, i64))> {
     Ok((connection, found))
 }
 
-/// Whether a row's invitation has ended, by a number for the present.
-const ENDED: &str = "revoked <> 0 OR coalesce(expires_ms <= ?2, 0)";
-
 /// The invitation that goes on of somebody who is known by a key.
 fn known_by(transaction: &Connection, key: Pin, now_ms: u64) -> rusqlite::Result<Option<u64>> {
     let sql = format!("SELECT number FROM invitation WHERE key = ?1 AND NOT ({ENDED}) ORDER BY number DESC");
     transaction.query_row(&sql, (key.to_string(), signed(now_ms)), |row| number(row, 0)).optional()
-}
-
-/// Gives a name to a new invitation: one that nobody has, or whose invitation has ended.
-fn take_over(
-    transaction: &Connection,
-    number: u64,
-    name: &Name,
-    now_ms: u64,
-) -> rusqlite::Result<Result<(), BookError>> {
-    if let Some(invitation) = owner(transaction, name)? {
-        let sql = format!("SELECT {ENDED} FROM invitation WHERE number = ?1");
-        let ended: bool =
-            transaction.query_row(&sql, (signed(invitation), signed(now_ms)), |row| row.get(0))?;
-        if !ended {
-            return Ok(Err(BookError::Taken { name: name.clone(), invitation }));
-        }
-    }
-    let sql = "INSERT OR REPLACE INTO name (name, invitation) VALUES (?1, ?2)";
-    transaction.execute(sql, (name.as_str(), signed(number)))?;
-    Ok(Ok(()))
-}
-
-/// The names of an invitation.
-#[derive(Clone, Copy)]
-struct Room {
-    n_bound: i64,
-    n_names: i64,
-}
-
-/// Binds a name. `rooms` is what is known of the invitations that others were bound to in the same transaction.
-fn bind(
-    transaction: &Connection,
-    rooms: &mut HashMap<u64, Room>,
-    number: u64,
-    name: &Name,
-) -> rusqlite::Result<Result<(), BookError>> {
-    match owner(transaction, name)? {
-        Some(owner) if owner == number => return Ok(Ok(())),
-        Some(invitation) => return Ok(Err(BookError::Taken { name: name.clone(), invitation })),
-        None => {}
-    }
-    let known = match rooms.get(&number) {
-        Some(known) => Some(*known),
-        None => room(transaction, number)?,
-    };
-    let Some(Room { n_bound, n_names }) = known else { return Ok(Err(BookError::Unknown(number))) };
-    if n_bound >= n_names {
-        rooms.insert(number, Room { n_bound, n_names });
-        let names = some_names(transaction, number, n_bound)?;
-        return Ok(Err(BookError::NoNameLeft { name: name.clone(), invitation: number, names }));
-    }
-    let mut insert = transaction.prepare_cached("INSERT INTO name (name, invitation) VALUES (?1, ?2)")?;
-    insert.execute((name.as_str(), signed(number)))?;
-    rooms.insert(number, Room { n_bound: n_bound + 1, n_names });
-    Ok(Ok(()))
-}
-
-fn room(transaction: &Connection, number: u64) -> rusqlite::Result<Option<Room>> {
-    let sql =
-        "SELECT n_names, (SELECT count(*) FROM name WHERE invitation = ?1) FROM invitation WHERE number = ?1";
-    let read = |row: &Row<'_>| Ok(Room { n_names: row.get(0)?, n_bound: row.get(1)? });
-    transaction.query_row(sql, [signed(number)], read).optional()
-}
-
-/// Some of the names of an invitation, in words.
-fn some_names(transaction: &Connection, number: u64, n_bound: i64) -> rusqlite::Result<String> {
-    let mut statement = transaction.prepare_cached("SELECT name FROM name WHERE invitation = ?1 LIMIT ?2")?;
-    let some = statement.query_map((signed(number), MOST_TOLD), |row| name(row, 0))?;
-    let some = some.map(|name| name.map(|name| format!("'{name}'"))).collect::<Result<Vec<_>, _>>()?;
-    let more = if n_bound > MOST_TOLD { format!(" and {} more", n_bound - MOST_TOLD) } else { String::new() };
-    Ok(format!("{}{more}", some.join(", ")))
-}
-
-/// The invitation that a name is bound to.
-fn owner(transaction: &Connection, name: &Name) -> rusqlite::Result<Option<u64>> {
-    let mut select = transaction.prepare_cached("SELECT invitation FROM name WHERE name = ?1")?;
-    select.query_row([name.as_str()], |row| number(row, 0)).optional()
-}
-
-fn unusable(path: &Path, reason: impl ToString) -> BookError {
-    BookError::Unusable { path: path.to_owned(), reason: reason.to_string() }
 }
 
 #[cfg(test)]

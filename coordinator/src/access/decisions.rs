@@ -3,7 +3,8 @@
 use queens_messages::Decision;
 use rusqlite::{Connection, Row, TransactionBehavior};
 
-use super::book::{Book, BookError};
+use super::book::Book;
+use super::book_error::BookError;
 
 /// How many decisions are kept.
 const DECISIONS: i64 = 100_000;

@@ -12,7 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::book::{Book, BookError};
+use super::book::Book;
+use super::book_error::BookError;
 use crate::journal::unix_ms;
 
 /// What may wait for the thread.

@@ -4,6 +4,9 @@ use queens_access::{Invitation, Proof, TokenHash};
 use queens_messages::Name;
 use rusqlite::Row;
 
+/// Whether an invitation has ended, by its columns and a number for the present.
+pub(super) const ENDED: &str = "revoked <> 0 OR coalesce(expires_ms <= ?2, 0)";
+
 /// An invitation.
 pub(super) fn invitation(row: &Row<'_>) -> rusqlite::Result<Invitation> {
     let role: String = row.get(1)?;

@@ -1,0 +1,47 @@
+//! The key of a directory: shown, and signing releases.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use queens_certificate::Key;
+use queens_coordinator::store::sqlite::check_database;
+use queens_process::{NewFile, print};
+
+/// More than any list of sums of a release has, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Prints the public key of a directory.
+pub(crate) fn show_key(dir: &Path, pem: bool) -> anyhow::Result<()> {
+    let key = key(dir)?.public();
+    let text = if pem { key.pem().trim_end().to_owned() } else { key.to_string() };
+    print(&text).context("failed to write the answer")
+}
+
+/// Signs a list of sums.
+pub(crate) fn sign(dir: &Path, file: &Path) -> anyhow::Result<()> {
+    let mut sums = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut sums));
+    read.with_context(|| format!("failed to read '{}'", file.display()))?;
+    let signature = key(dir)?.sign_sums(&sums).filter(|_| sums.len() as u64 <= LONGEST);
+    let Some(signature) = signature else {
+        bail!(
+            "'{}' is no list of SHA-256 sums, as sha256sum writes it: nothing else is signed",
+            file.display()
+        );
+    };
+    let mut path = file.as_os_str().to_owned();
+    path.push(".sig");
+    let path = PathBuf::from(path);
+    let mut new = NewFile::begin(&path)?;
+    new.file().write_all(&signature).with_context(|| format!("failed to write '{}'", path.display()))?;
+    new.keep()?;
+    print(&format!("'{}' is signed in '{}'", file.display(), path.display()))
+        .context("failed to write the answer")
+}
+
+fn key(dir: &Path) -> anyhow::Result<Key> {
+    check_database(dir)?;
+    Ok(Key::of_directory(dir)?)
+}
