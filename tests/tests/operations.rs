@@ -23,7 +23,7 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const MOST_SECONDS: u64 = 120;
 
 /// What blocks may be: commands, what is not run here, what commands write, and configurations.
-const KINDS: [&str; 8] = ["sh", "sh package", "sh docker", "text", "toml", "yaml", "nginx", "haproxy"];
+const KINDS: [&str; 8] = ["sh", "sh package", "sh docker", "text", "toml", "ini", "nginx", "haproxy"];
 
 /// A test for each page, and the names of all.
 macro_rules! pages {
@@ -65,6 +65,52 @@ fn every_page_is_tested_and_listed() {
     }
     found.sort();
     assert_eq!(found, PAGES);
+}
+
+/// Links between documents, and to headings in them.
+#[test]
+fn links_lead_somewhere() {
+    let repository = Path::new(REPOSITORY);
+    let mut documents = vec![repository.join("README.md")];
+    for dir in ["docs", "docs/operations"] {
+        let entries = fs::read_dir(repository.join(dir)).expect("it is there");
+        documents.extend(entries.map(|entry| entry.expect("a directory can be read").path()));
+    }
+    documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    assert!(documents.len() > PAGES.len(), "{documents:?}");
+    let mut n_links = 0;
+    for document in documents {
+        for target in links(&prose(&document)) {
+            let (path, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let path = if path.is_empty() { document.clone() } else { document.with_file_name(path) };
+            assert!(path.exists(), "{}: there is no {target}", document.display());
+            let is_there = heading.is_empty() || headings(&prose(&path)).any(|known| known == heading);
+            assert!(is_there, "{}: there is no heading {target}", document.display());
+            n_links += 1;
+        }
+    }
+    assert!(n_links > 50, "{n_links} links were found");
+}
+
+/// The lines of a document outside its blocks.
+fn prose(document: &Path) -> String {
+    let text = fs::read_to_string(document).expect("a document");
+    text.split("```").step_by(2).collect()
+}
+
+/// Where the links of a text lead, but for those into the world.
+fn links(prose: &str) -> impl Iterator<Item = String> {
+    let targets = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
+    targets.filter(|target| !target.starts_with("http"))
+}
+
+/// The headings of a text, as links name them.
+fn headings(prose: &str) -> impl Iterator<Item = String> {
+    let lines = prose.lines().filter(|line| line.starts_with('#'));
+    lines.map(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        words.chars().filter(|c| c.is_alphanumeric() || ['-', '_'].contains(c)).collect()
+    })
 }
 
 /// What stands between two fences.
