@@ -1,4 +1,4 @@
-//! Workers, operators and pages through proxies that encrypt: nginx and HAProxy, as docs/OPERATIONS.md sets them up.
+//! Workers, operators and pages through proxies that encrypt: nginx and HAProxy, as docs/operations/invite.md sets them up.
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use queens_tests::service::Service;
 use queens_tests::{binary, http, skipped};
 use tempfile::TempDir;
 
-const OPERATIONS: &str = include_str!("../../docs/OPERATIONS.md");
+const PAGE: &str = include_str!("../../docs/operations/invite.md");
 
 /// The ports of a proxy, and where its keys are.
 struct Site {
@@ -36,7 +36,7 @@ impl Site {
 
     /// The configuration that stands behind a line in the documentation, for these ports.
     fn configuration(&self, name: &str, coordinator: &Coordinator) -> PathBuf {
-        let (_, rest) = OPERATIONS.split_once(&format!("```{name}\n")).expect("it is documented");
+        let (_, rest) = PAGE.split_once(&format!("```{name}\n")).expect("it is documented");
         let (text, _) = rest.split_once("```").expect("it ends");
         let text = text
             .replace("127.0.0.1:50051", coordinator.address())

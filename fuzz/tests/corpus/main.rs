@@ -59,7 +59,7 @@ fn whatever_comes_from_outside_does_no_harm() {
     }
     assert!(
         n_bytes <= MOST_KEPT,
-        "inputs of {n_bytes} bytes are kept: see docs/OPERATIONS.md on how to make them fewer"
+        "inputs of {n_bytes} bytes are kept: see docs/PROOFS.md on how to make them fewer"
     );
 }
 
