@@ -27,7 +27,7 @@ pub(crate) use self::admission::{COOKIE, NotLetIn};
 pub use self::book::{Book, Place, Wanted};
 pub(crate) use self::deed::decides;
 pub(crate) use self::keeper::NotBound;
-pub(crate) use self::pass::Pass;
+pub(crate) use self::pass::{OVER, Pass};
 #[cfg(test)]
 pub(crate) use self::permits::requests;
 pub use self::portions::Quota;

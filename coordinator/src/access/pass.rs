@@ -1,20 +1,27 @@
 //! What somebody has who was let in.
 
 use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use queens_access::{Permit, Role};
 use queens_messages::Name;
 use tokio_util::sync::WaitForCancellationFutureOwned;
+use tonic::Status;
 
 use super::keeper::{Guest, Keeper, NotBound};
 use super::portions::Share;
 use super::ration::Helping;
+
+/// What is said to whoever is put out.
+pub(crate) const OVER: &str = "the invitation has ended";
 
 /// What a request carries that was let in.
 #[derive(Clone, Debug)]
@@ -87,7 +94,9 @@ impl Pass {
         if ended.is_none() && share.is_none() {
             return response;
         }
-        response.map(|body| Body::new(Bounded { body, ended, _share: share }))
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_grpc = kind.is_some_and(|kind| kind.starts_with("application/grpc"));
+        response.map(|body| Body::new(Bounded { body, ended, is_grpc, is_over: false, _share: share }))
     }
 }
 
@@ -108,6 +117,9 @@ impl fmt::Display for Pass {
 struct Bounded {
     body: Body,
     ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    /// Then the end has a status, and words.
+    is_grpc: bool,
+    is_over: bool,
     _share: Option<Arc<Share>>,
 }
 
@@ -119,15 +131,23 @@ impl HttpBody for Bounded {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
         if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
-            let error = std::io::Error::new(std::io::ErrorKind::PermissionDenied, "the invitation has ended");
-            return Poll::Ready(Some(Err(axum::Error::new(error))));
+            self.is_over = true;
+            let status = Status::permission_denied(OVER);
+            let mut trailers = HeaderMap::new();
+            return Poll::Ready(Some(match status.add_header(&mut trailers) {
+                Ok(()) if self.is_grpc => Ok(Frame::trailers(trailers)),
+                _ => Err(axum::Error::new(io::Error::new(io::ErrorKind::PermissionDenied, OVER))),
+            }));
         }
         Pin::new(&mut self.body).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.is_over || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

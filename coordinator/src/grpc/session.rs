@@ -15,7 +15,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
 use super::refusal::{caller, invalid_message};
-use crate::access::{NotBound, Pass};
+use crate::access::{NotBound, OVER, Pass};
 use crate::connections::{NotYetAtWork, Visit};
 use crate::handle::Handle;
 use crate::seldom::Seldom;
@@ -116,7 +116,7 @@ async fn run_session(
     };
     let reason = tokio::select! {
         // Whatever becomes of the answers, which may wait for somebody who does not read them.
-        () = put_out => Some(Status::permission_denied("the invitation has ended")),
+        () = put_out => Some(Status::permission_denied(OVER)),
         // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
         received = receive(incoming, heard, worker_end.sender) => received.err(),
         () = outgoing.closed() => None,
