@@ -32,6 +32,7 @@ WORKDIR /queens
 COPY . .
 # What versions carry; the repository itself stays outside.
 ARG QUEENS_COMMIT
+ARG QUEENS_COMMIT_DATE
 RUN cargo static
 
 FROM base AS compiled

@@ -67,6 +67,12 @@ pub enum KeyError {
 }
 
 impl Key {
+    /// Whether a directory has a key, which may be damaged.
+    #[must_use]
+    pub fn is_in(dir: &Path) -> bool {
+        dir.join(FILE).symlink_metadata().is_ok()
+    }
+
     /// The key of a data directory; makes it if there is none yet. Nobody but the owner may read its file.
     ///
     /// # Errors

@@ -112,6 +112,10 @@ enum Command {
         #[arg(long)]
         pem: bool,
 
+        /// Make the directory, with a key and nothing else: for signing releases
+        #[arg(long)]
+        new: bool,
+
         #[command(flatten)]
         data: DataArgs,
     },
@@ -235,7 +239,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
         Some(Command::Check { path, data }) => check(path.as_deref().unwrap_or(&data.data_dir)),
-        Some(Command::Key { pem, data }) => show_key(&data.data_dir, *pem),
+        Some(Command::Key { pem, new, data }) => show_key(&data.data_dir, *pem, *new),
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
         Some(Command::Export { job, file, data }) => export_job(data, *job, file),
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),

@@ -1,6 +1,6 @@
 //! The key of a directory: shown, and signing releases.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,11 @@ use queens_process::{NewFile, print};
 /// More than any list of sums of a release has, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Prints the public key of a directory.
-pub(crate) fn show_key(dir: &Path, pem: bool) -> anyhow::Result<()> {
+/// Prints the public key of a directory; makes the directory first, if that is said.
+pub(crate) fn show_key(dir: &Path, pem: bool, new: bool) -> anyhow::Result<()> {
+    if new {
+        make(dir).with_context(|| format!("cannot make a key in '{}'", dir.display()))?;
+    }
     let key = key(dir)?.public();
     let text = if pem { key.pem().trim_end().to_owned() } else { key.to_string() };
     print(&text).context("failed to write the answer")
@@ -41,7 +44,20 @@ pub(crate) fn sign(dir: &Path, file: &Path) -> anyhow::Result<()> {
         .context("failed to write the answer")
 }
 
+/// Makes a directory that holds a key and nothing else.
+fn make(dir: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(dir)?;
+    if fs::read_dir(dir)?.next().is_some() {
+        bail!("it is not empty");
+    }
+    Key::of_directory(dir)?;
+    Ok(())
+}
+
+/// The key of a directory that has one, or of one of a coordinator.
 fn key(dir: &Path) -> anyhow::Result<Key> {
-    check_database(dir)?;
+    if !Key::is_in(dir) {
+        check_database(dir)?;
+    }
     Ok(Key::of_directory(dir)?)
 }
