@@ -23,13 +23,16 @@ function show({ decisions }) {
 // Whoever may not read them is told so, and has nothing to turn over.
 const load = repeat(5, async () => {
   try {
-    show(await get(`decisions${before === null ? "" : `?before=${before}`}`));
+    const query = new URLSearchParams({ refusals: $("refusals").checked });
+    if (before !== null) query.set("before", before);
+    show(await get(`decisions?${query}`));
     say($("said"), "");
   } catch (error) {
     say($("said"), error.message);
   }
   $("turn").hidden = last === null;
 });
+$("refusals").addEventListener("change", () => { before = null; load(); });
 $("older").addEventListener("click", () => { before = last; load(); });
 $("latest").addEventListener("click", () => { before = null; load(); });
 follow(() => {});

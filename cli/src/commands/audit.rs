@@ -16,6 +16,10 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "K", default_value_t = 100)]
     limit: usize,
 
+    /// Leave out who was not let in, and what they tried
+    #[arg(long)]
+    no_refusals: bool,
+
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -25,7 +29,7 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     let mut decisions: Vec<Decision> = Vec::new();
     while decisions.len() < args.limit {
-        let more = operator.decisions(decisions.last().map(|last| last.number)).await?;
+        let more = operator.decisions(decisions.last().map(|last| last.number), !args.no_refusals).await?;
         if more.is_empty() {
             break;
         }

@@ -189,13 +189,18 @@ impl Admission {
         self.keeper.as_ref().filter(|_| decides).map(|keeper| Noting::new(keeper.clone(), pass, peer, path))
     }
 
-    /// The latest decisions, or the latest before one: some of them, the latest first.
+    /// The latest decisions, or the latest before one: some of them, the latest first. With refusals to let somebody in,
+    /// or without.
     ///
     /// # Errors
     /// If they can't be read, in words.
-    pub(crate) async fn decisions(&self, before: Option<u64>) -> Result<Vec<Decision>, String> {
+    pub(crate) async fn decisions(
+        &self,
+        before: Option<u64>,
+        refusals: bool,
+    ) -> Result<Vec<Decision>, String> {
         match &self.keeper {
-            Some(keeper) => keeper.decisions(before).await,
+            Some(keeper) => keeper.decisions(before, refusals).await,
             None => Ok(Vec::new()),
         }
     }

@@ -40,16 +40,23 @@ impl Book {
         })
     }
 
-    /// The latest decisions, or the latest before one, the latest first; some of them.
+    /// The latest decisions, or the latest before one, the latest first; some of them. With refusals, or without.
     ///
     /// # Errors
     /// If they can't be read.
-    pub(super) fn decisions(&mut self, before: Option<u64>) -> Result<Vec<Decision>, BookError> {
+    pub(super) fn decisions(
+        &mut self,
+        before: Option<u64>,
+        refusals: bool,
+    ) -> Result<Vec<Decision>, BookError> {
         let before = before.and_then(|before| i64::try_from(before).ok()).unwrap_or(i64::MAX);
         self.with(|connection| {
-            let sql = "SELECT number, at_ms, who, role, peer, what, outcome FROM audit WHERE number < ?1
-                       ORDER BY number DESC LIMIT ?2";
-            let mut statement = connection.prepare_cached(sql)?;
+            let kinds = if refusals { "" } else { "AND refusal = 0" };
+            let sql = format!(
+                "SELECT number, at_ms, who, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
+                 ORDER BY number DESC LIMIT ?2"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map((before, PAGE), decision)?;
             rows.collect()
         })
@@ -103,7 +110,7 @@ mod tests {
         (0..3).for_each(|_| book.note(&some("knock"), true).expect("written"));
         let mut found: Vec<Decision> = Vec::new();
         loop {
-            let page = book.decisions(found.last().map(|last| last.number)).expect("read");
+            let page = book.decisions(found.last().map(|last| last.number), true).expect("read");
             assert!(page.len() <= 1000);
             if page.is_empty() {
                 break;
@@ -115,6 +122,12 @@ mod tests {
             found.iter().partition(|one| one.what.starts_with("knock"));
         assert!((10_000..11_000).contains(&refusals.len()), "{}", refusals.len());
         assert!((100_000..101_000).contains(&decisions.len()), "{}", decisions.len());
+        let without = book.decisions(None, false).expect("read");
+        assert_eq!(
+            (without.len(), without[0].number),
+            (1000, 110_000),
+            "decisions are not lost among refusals"
+        );
         assert_eq!((found[0].what.as_str(), decisions[0].number), ("knock 9999", 110_000));
     }
 }

@@ -66,7 +66,7 @@ enum Command {
     /// Record a decision, or that somebody was not let in.
     Note { decision: Decision, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Tell decisions.
-    Decisions { before: Option<u64>, reply: Told },
+    Decisions { before: Option<u64>, refusals: bool, reply: Told },
     /// Bind a name to an invitation.
     Bind { invitation: u64, name: Name, reply: oneshot::Sender<Result<(), NotBound>> },
 }
@@ -125,11 +125,15 @@ impl Keeper {
         }
     }
 
-    /// The latest decisions, or the latest before one.
-    pub(super) async fn decisions(&self, before: Option<u64>) -> Result<Vec<Decision>, String> {
+    /// The latest decisions, or the latest before one, with refusals or without.
+    pub(super) async fn decisions(
+        &self,
+        before: Option<u64>,
+        refusals: bool,
+    ) -> Result<Vec<Decision>, String> {
         let (reply, answer) = oneshot::channel();
         let gone = || "the coordinator is stopping".to_owned();
-        self.commands.send(Command::Decisions { before, reply }).await.map_err(|_| gone())?;
+        self.commands.send(Command::Decisions { before, refusals, reply }).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
     }
 
@@ -181,7 +185,7 @@ struct Waiting {
     /// Who waits for decisions and refusals to be recorded.
     deciding: Vec<oneshot::Sender<()>>,
     looking: Vec<oneshot::Sender<()>>,
-    reading: Vec<(Option<u64>, Told)>,
+    reading: Vec<(Option<u64>, bool, Told)>,
 }
 
 impl Waiting {
@@ -193,7 +197,7 @@ impl Waiting {
                 kind.push(decision);
                 self.deciding.extend(reply);
             }
-            Command::Decisions { before, reply } => self.reading.push((before, reply)),
+            Command::Decisions { before, refusals, reply } => self.reading.push((before, refusals, reply)),
             Command::Bind { invitation, name, reply } => {
                 self.wanted.push((invitation, name));
                 self.wanting.push(reply);
@@ -220,8 +224,8 @@ impl Keeping {
             for done in waiting.deciding.into_iter().chain(waiting.looking) {
                 _ = done.send(());
             }
-            for (before, reply) in waiting.reading {
-                _ = reply.send(self.book.decisions(before));
+            for (before, refusals, reply) in waiting.reading {
+                _ = reply.send(self.book.decisions(before, refusals));
             }
         }
     }

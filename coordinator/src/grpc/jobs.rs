@@ -190,8 +190,9 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::ListDecisionsRequest>,
     ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
-        let before = Some(request.into_inner().before).filter(|before| *before > 0);
-        let decisions = self.admission.decisions(before).await.map_err(Status::unavailable)?;
+        let pb::ListDecisionsRequest { before, no_refusals } = request.into_inner();
+        let before = Some(before).filter(|before| *before > 0);
+        let decisions = self.admission.decisions(before, !no_refusals).await.map_err(Status::unavailable)?;
         let decisions = decisions.into_iter().map(pb::Decision::from).collect();
         Ok(Response::new(pb::ListDecisionsResponse { decisions }))
     }

@@ -74,6 +74,8 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
 pub(super) struct DecisionQuery {
     /// The number of a decision, for those before it; the latest if it is not given.
     before: Option<u64>,
+    /// Whether refusals to let somebody in are among them; they are if this is not given.
+    refusals: Option<bool>,
 }
 
 /// Some decisions, the latest first.
@@ -91,8 +93,12 @@ pub(super) struct Decisions {
     responses((status = 200, description = "The answer.", body = Decisions), Senseless, NoRecords),
 ))]
 pub(super) async fn decisions(State(app): State<App>, query: Queried<DecisionQuery>) -> Answer<Decisions> {
-    let Query(DecisionQuery { before }) = query?;
-    let decisions = app.admission.decisions(before).await.map_err(RequestRefusal::unavailable)?;
+    let Query(DecisionQuery { before, refusals }) = query?;
+    let decisions = app
+        .admission
+        .decisions(before, refusals.unwrap_or(true))
+        .await
+        .map_err(RequestRefusal::unavailable)?;
     Ok(Json(Decisions { decisions: decisions.iter().map(Decision::from).collect() }))
 }
 

@@ -239,9 +239,10 @@ impl Operator {
     }
 
     /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there
-    /// are no more.
-    pub async fn decisions(&self, before: Option<u64>) -> Result<Vec<Decision>, ClientError> {
-        let request = pb::ListDecisionsRequest { before: before.unwrap_or_default() };
+    /// are no more. With refusals to let somebody in, or without.
+    pub async fn decisions(&self, before: Option<u64>, refusals: bool) -> Result<Vec<Decision>, ClientError> {
+        let before = before.unwrap_or_default();
+        let request = pb::ListDecisionsRequest { before, no_refusals: !refusals };
         let answer = self.answer(self.jobs.clone().list_decisions(request)).await?;
         Ok(answer.decisions.into_iter().map(Decision::from).collect())
     }

@@ -701,6 +701,9 @@ pub struct ListDecisionsRequest {
     /// The number of a decision, for those before it; 0 for the latest.
     #[prost(uint64, tag = "1")]
     pub before: u64,
+    /// Leaves out refusals to let somebody in. A coordinator of an older version tells them all the same.
+    #[prost(bool, tag = "2")]
+    pub no_refusals: bool,
 }
 /// Some decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
