@@ -22,7 +22,7 @@ use queens_messages::{JobId, ListenAddress, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{
     CONFIG_OK, ConfigArgs, VERSION, allow_many_files, arguments_of_service, cancel_on_signal, complain,
-    default_threads, keep_files_private, version_in_full,
+    default_threads, go_on_at_hangup, keep_files_private, ready, version_in_full,
 };
 use queens_solver::Kernel;
 use tokio::net::TcpListener;
@@ -329,6 +329,8 @@ fn print(line: &str) -> anyhow::Result<()> {
 
 fn run(args: &Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let listened = runtime.block_on(async { go_on_at_hangup() });
+    listened.context("failed to listen to signals")?;
     let listener = runtime
         .block_on(TcpListener::bind(args.listen.as_str()))
         .with_context(|| format!("failed to listen on {}", args.listen))?;
@@ -392,6 +394,7 @@ async fn serve(
         tokio::spawn(grpc::serve_invited(port, coordinator.handle(), admission.clone(), stop.clone()));
     let site =
         site.map(|site| tokio::spawn(site.serve(for_pages, coordinator.handle(), admission, stop.clone())));
+    ready();
     let failed = tokio::select! {
         () = stop.cancelled() => None,
         () = coordinator.stopped() => {

@@ -18,7 +18,7 @@ pub use credentials::CredentialsArgs;
 pub use files::{allow_many_files, keep_files_private};
 pub use new_file::{NewFile, NoNewFile};
 pub use output::{complain, is_screen, print, print_some, say, stdout};
-pub use signals::cancel_on_signal;
+pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
 pub use threads::{default_threads, threads};
 
 /// The version of the programs; that of a release with the commit it was built on, if that is known:

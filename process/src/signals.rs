@@ -4,13 +4,31 @@ use std::io;
 use std::process;
 use std::time::{Duration, Instant};
 
+use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::output::complain;
 
 /// A signal that comes sooner after the first counts as the same one: it may be sent to a process and to its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
+
+/// From now on, SIGHUP means that files are to be read again, to whoever listens to it, and nothing where nobody does. To
+/// other processes it means the end. Has to be called in a runtime.
+///
+/// # Errors
+/// If the signal can't be listened to.
+pub fn go_on_at_hangup() -> io::Result<()> {
+    signal(SignalKind::hangup()).map(drop)
+}
+
+/// Tells whoever supervises this process, as systemd does by its protocol, that it is ready. Where nobody does, nothing.
+pub fn ready() {
+    if let Err(error) = sd_notify::notify(&[NotifyState::Ready]) {
+        warn!(%error, "whoever supervises this is not told that it is ready");
+    }
+}
 
 /// Cancels `stop` at the first Ctrl-C or SIGTERM and ends the process at the second.
 ///
