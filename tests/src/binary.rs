@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
@@ -27,11 +27,7 @@ pub fn binary(name: &str) -> PathBuf {
     let mut built = BUILT.lock().expect("the build in another test has succeeded");
     if !built.contains(name) {
         // Cargo's lock on the target directory is free: it is not held while tests run.
-        let mut build = Command::new(cargo());
-        // What cargo says of the running test's package is not so of others, and they would be built anew because of it.
-        for (variable, _) in env::vars_os().filter(|(name, _)| is_of_package(name)) {
-            build.env_remove(variable);
-        }
+        let mut build = cargo();
         build.args(["build", "--quiet", "--locked", "--package", name, "--bin", name, "--profile", profile]);
         build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
         let output = build.arg("--target-dir").arg(target_dir).output().expect("cargo can be run");
@@ -47,7 +43,12 @@ fn is_of_package(variable: &OsStr) -> bool {
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
-/// The cargo that runs the tests or, if they are run by hand, the one that has built them.
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into())
+/// The cargo that runs the tests or, if they are run by hand, the one that has built them. What it says of the running
+/// test's package is not so of others, and they would be built anew because of it.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
+    for (variable, _) in env::vars_os().filter(|(name, _)| is_of_package(name)) {
+        command.env_remove(variable);
+    }
+    command
 }

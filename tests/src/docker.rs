@@ -1,7 +1,7 @@
 //! Clusters of containers: `docker-compose.yml`, brought up under names and on ports of their own.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::sync::Once;
 
 use serde_json::Value;
 
+use crate::binary::cargo;
 use crate::process::{Ended, clean, run, wait_until};
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -277,7 +278,7 @@ fn successful(command: Command) -> Ended {
 fn static_binary(name: &str) -> PathBuf {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
-        let mut build = Command::new(cargo());
+        let mut build = cargo();
         // Where the Dockerfile looks, whatever the environment says.
         build.args(["static", "--quiet", "--target-dir", "target"]).current_dir(WORKSPACE);
         build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -285,9 +286,4 @@ fn static_binary(name: &str) -> PathBuf {
         assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
     });
     Path::new(WORKSPACE).join("target/x86_64-unknown-linux-gnu/release").join(name)
-}
-
-/// The cargo that runs the tests or, if they are run by hand, the one that has built them.
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into())
 }
