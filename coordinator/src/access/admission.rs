@@ -98,8 +98,7 @@ impl Admission {
     }
 
     /// Lets in who is invited in the book of a data directory, to take what a quota allows. Has to be called in a
-    /// runtime; looks at the book until
-    /// `stop` is cancelled.
+    /// runtime; looks at the book until `stop` is cancelled.
     ///
     /// # Errors
     /// If the book can't be used.
