@@ -1,20 +1,19 @@
 //! The binaries under test.
 
-use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The path of the workspace's binary `name`, which the package of the same name makes, in the profile of the
-/// running test. It is built first, once per process, so that no test ever runs an outdated one.
+/// The path of the workspace's binary `name`, in the profile of the running test. All are built first, once per process,
+/// so that no test ever runs an outdated one.
 ///
 /// # Panics
 /// If it can't be built.
 #[must_use]
 pub fn binary(name: &str) -> PathBuf {
-    static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    static BUILT: Mutex<bool> = Mutex::new(false);
     // Tests are TARGET/PROFILE/deps/NAME-HASH.
     let test = env::current_exe().expect("the running test has a path");
     let profile_dir = test.ancestors().nth(2).expect("tests are in a profile's directory");
@@ -25,14 +24,15 @@ pub fn binary(name: &str) -> PathBuf {
     };
     // A test that needs it meanwhile waits. If a build fails, so does every test that waited for it.
     let mut built = BUILT.lock().expect("the build in another test has succeeded");
-    if !built.contains(name) {
+    if !*built {
         // Cargo's lock on the target directory is free: it is not held while tests run.
         let mut build = cargo();
-        build.args(["build", "--quiet", "--locked", "--package", name, "--bin", name, "--profile", profile]);
+        // Of the whole workspace, because then its crates have the features that they have been compiled with already.
+        build.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--profile", profile]);
         build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
         let output = build.arg("--target-dir").arg(target_dir).output().expect("cargo can be run");
         assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
-        built.insert(name.to_owned());
+        *built = true;
     }
     profile_dir.join(name)
 }
