@@ -5,3 +5,4 @@ pub(crate) mod door;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod limits;
+pub(crate) mod store;

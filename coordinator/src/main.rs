@@ -12,9 +12,8 @@ use clap::{Parser, Subcommand};
 use queens_certificate::Key;
 use queens_coordinator::access::Book;
 use queens_coordinator::connections::{Limits, Port};
-use queens_coordinator::store::sqlite::{
-    JobAudit, RecoveredJob, SqliteStore, audit, audit_file, backup, export_to, note_exported, recover,
-};
+use queens_coordinator::store::JobAudit;
+use queens_coordinator::store::sqlite::{RecoveredJob, backup, export_to, note_exported, recover};
 use queens_coordinator::tls::Tls;
 use queens_coordinator::{Coordinator, grpc, http};
 use queens_ledger::store::StoreError;
@@ -34,6 +33,7 @@ use crate::commands::door::DoorArgs;
 use crate::commands::invite::{InviteArgs, invitations, invite, revoke};
 use crate::commands::key::{show_key, sign};
 use crate::commands::limits::LimitArgs;
+use crate::commands::store::{MoveArgs, StoreArgs, move_jobs};
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
@@ -60,6 +60,9 @@ struct Args {
     /// Directory to keep jobs in; made if it is not there
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     #[command(flatten)]
     door: DoorArgs,
@@ -92,16 +95,25 @@ enum Command {
     /// Prove from the records alone what each job has counted: that every row is what was written, that the plans are
     /// those of their boards, that no records overlap, and that they add up to what the coordinator goes by
     ///
-    /// Reads every record of a directory that no coordinator uses, or of a backup, and makes every plan again, which
-    /// takes as long as planning the jobs. Exit status 0 if nothing contradicts anything.
+    /// Reads every record of a directory that no coordinator uses, of a backup, or of a database on a server, and makes
+    /// every plan again, which takes as long as planning the jobs. Exit status 0 if nothing contradicts anything.
     Check {
-        /// Data directory or backup to check; if not given, the directory that --data-dir names
+        /// Data directory or backup to check; if not given, what --store or --data-dir names
         #[arg(value_name = "DIR|FILE")]
         path: Option<PathBuf>,
 
         #[command(flatten)]
         data: DataArgs,
+
+        #[command(flatten)]
+        store: StoreArgs,
     },
+
+    /// Move all jobs from a data directory to a database on a server, or back
+    ///
+    /// No coordinator may use either meanwhile. Each row is proved on the way, and what was there stays there: never go
+    /// on with both. Invitations and keys stay in their data directory; workers drop what they hold.
+    Move(MoveArgs),
 
     /// Show the public key that certificates of a directory are signed with
     ///
@@ -234,11 +246,13 @@ fn start(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         None if args.config.check_config => {
             args.door.tls()?;
+            args.store.server()?;
             print(CONFIG_OK)
         }
         None => run(args),
         Some(Command::Backup { file, data }) => make_backup(data, file),
-        Some(Command::Check { path, data }) => check(path.as_deref().unwrap_or(&data.data_dir)),
+        Some(Command::Check { path, data, store }) => check(&store.audit(&data.data_dir, path.as_deref())?),
+        Some(Command::Move(args)) => move_jobs(args),
         Some(Command::Key { pem, new, data }) => show_key(&data.data_dir, *pem, *new),
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
         Some(Command::Export { job, file, data }) => export_job(data, *job, file),
@@ -268,8 +282,7 @@ fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {
     print(&format!("{} records of job {job} are in '{}'", exported.n_records, file.display()))
 }
 
-fn check(path: &Path) -> anyhow::Result<()> {
-    let audits = if path.is_file() { audit_file(path)? } else { audit(path)? };
+fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
     if audits.is_empty() {
         return print("no jobs");
     }
@@ -346,13 +359,17 @@ fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(site) = &site {
         site.announce()?;
     }
-    let store = SqliteStore::open(&args.data_dir)?.with_history();
+    let holder = args.door.place(listening[0], tls.as_deref()).url;
+    let holder = holder.unwrap_or_else(|| format!("http://{}", listening[0]));
+    let stop = CancellationToken::new();
+    runtime.block_on(async { cancel_on_signal(stop.clone()) }).context("failed to listen to signals")?;
+    let Some(store) = args.store.open(&args.data_dir, &holder, &stop)? else { return Ok(()) };
     if let Err(error) = Key::of_directory(&args.data_dir) {
         warn!(%error, "there is no key to sign certificates with");
     }
-    let coordinator = Coordinator::start(Box::new(store), default_threads())
-        .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
-    let served = runtime.block_on(serve(args, listener, site, tls, coordinator));
+    let coordinator =
+        Coordinator::start(store, default_threads()).context("failed to go on with what is kept")?;
+    let served = runtime.block_on(serve(args, listener, site, tls, coordinator, stop));
     runtime.shutdown_timeout(FAREWELL);
     served
 }
@@ -363,6 +380,7 @@ async fn serve(
     site: Option<http::Site>,
     tls: Option<Arc<Tls>>,
     coordinator: Coordinator,
+    stop: CancellationToken,
 ) -> anyhow::Result<()> {
     // Each connection is one.
     let n_files = allow_many_files().unwrap_or_else(|error| {
@@ -377,8 +395,6 @@ async fn serve(
             "fewer connections than --max-connections says: the limit of open files allows no more"
         );
     }
-    let stop = CancellationToken::new();
-    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let admission = args.door.admission(&args.data_dir, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;

@@ -2,6 +2,7 @@
 //! that it does little when there is little to do.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -38,7 +39,10 @@ impl Disk {
 
     fn check(&self) -> Result<(), StoreError> {
         if self.is_damaged.load(Ordering::SeqCst) {
-            return Err(StoreError::Damaged { path: "jobs".into(), reason: "record of job 1".to_owned() });
+            return Err(StoreError::Damaged {
+                place: Path::new("jobs").into(),
+                reason: "record of job 1".to_owned(),
+            });
         }
         Ok(())
     }

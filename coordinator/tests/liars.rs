@@ -14,7 +14,8 @@ use std::path::Path;
 
 use nature::Nature;
 use queens_coordinator::store::Archive;
-use queens_coordinator::store::sqlite::{SqliteStore, Truth, audit_against};
+use queens_coordinator::store::Truth;
+use queens_coordinator::store::sqlite::{SqliteStore, audit_against};
 use queens_ledger::store::Phase;
 use queens_messages::JobId;
 use queens_solver::Plan;

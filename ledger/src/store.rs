@@ -8,7 +8,8 @@ mod record;
 pub use self::record::{MAX_COUNT, MAX_DURATION, Record, SecondCount, Source, Verdict};
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use queens_messages::{JobId, Priority, Terms};
@@ -51,42 +52,86 @@ pub trait Store: Send {
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// Another process has it open.
-    #[error("data directory '{}' is in use by another process", .0.display())]
-    InUse(PathBuf),
-    /// The directory or a file in it can't be made, read or written.
-    #[error("cannot use data directory '{}': {reason}", path.display())]
+    #[error("{0} is in use by another process")]
+    InUse(Place),
+    /// Another coordinator leads, which alone may use it.
+    #[error("the coordinator at {leader} leads: it alone may use {place}")]
+    Led {
+        /// Where it is.
+        place: Place,
+        /// Where the other is reached.
+        leader: String,
+    },
+    /// The place can't be made, read or written.
+    #[error("cannot use {place}: {reason}")]
     Unusable {
-        /// The data directory.
-        path: PathBuf,
+        /// Where it is.
+        place: Place,
         /// What the system said.
         reason: String,
     },
     /// What is stored was made by a newer program, or is not ours.
-    #[error("data directory '{}' was written by another version: {reason}", path.display())]
+    #[error("{place} was written by another version: {reason}")]
     Version {
-        /// The data directory.
-        path: PathBuf,
+        /// Where it is.
+        place: Place,
         /// Which version, and which is understood.
         reason: String,
     },
     /// What is stored can't be read, or contradicts itself. That does not heal.
-    #[error(
-        "data directory '{0}' is damaged: {reason}: restore a backup, or keep what proves itself with \
-         'queens-coordinator recover {0} NEW_DIR'",
-        path.display()
-    )]
+    #[error("{place} is damaged: {reason}: {}", place.remedy())]
     Damaged {
-        /// The data directory.
-        path: PathBuf,
+        /// Where it is.
+        place: Place,
         /// What is wrong.
         reason: String,
     },
     /// No store could hold what was to be written.
     #[error("cannot store this: {0}")]
     Impossible(String),
+    /// Another coordinator leads by now, so that this one may write no more. That does not heal.
+    #[error("another coordinator leads: {0}")]
+    Fenced(String),
     /// A read or write failed; it may work later.
     #[error("cannot write to the store: {0}")]
     Failed(String),
+}
+
+/// Where a store keeps what it is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A data directory.
+    Directory(PathBuf),
+    /// A database on a server, as people call it.
+    Database(String),
+}
+
+impl Place {
+    /// What to do if it is damaged.
+    fn remedy(&self) -> String {
+        match self {
+            Self::Directory(path) => format!(
+                "restore a backup, or keep what proves itself with 'queens-coordinator recover {} NEW_DIR'",
+                path.display()
+            ),
+            Self::Database(_) => "restore a backup".to_owned(),
+        }
+    }
+}
+
+impl Display for Place {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => write!(formatter, "data directory '{}'", path.display()),
+            Self::Database(name) => write!(formatter, "{name}"),
+        }
+    }
+}
+
+impl From<&Path> for Place {
+    fn from(path: &Path) -> Self {
+        Self::Directory(path.to_owned())
+    }
 }
 
 impl StoreError {

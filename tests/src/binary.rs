@@ -27,8 +27,10 @@ pub fn binary(name: &str) -> PathBuf {
     if !*built {
         // Cargo's lock on the target directory is free: it is not held while tests run.
         let mut build = cargo();
-        // Of the whole workspace, because then its crates have the features that they have been compiled with already.
-        build.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--profile", profile]);
+        // Of the whole workspace and with a test, so that crates have the features that 'cargo test --workspace' has
+        // compiled them with.
+        build.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--test", "what_was_skipped"]);
+        build.args(["--profile", profile]);
         build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
         let output = build.arg("--target-dir").arg(target_dir).output().expect("cargo can be run");
         assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));

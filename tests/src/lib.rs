@@ -9,6 +9,7 @@ pub mod docker;
 pub mod guarded;
 pub mod http;
 pub mod liar;
+pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod service;

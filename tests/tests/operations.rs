@@ -38,7 +38,7 @@ macro_rules! pages {
     };
 }
 
-pages!(backup, install, invite, jobs, limits, trouble, upgrade, verify, watch, workers);
+pages!(backup, database, install, invite, jobs, limits, trouble, upgrade, verify, watch, workers);
 
 #[track_caller]
 fn check(page: &str) {

@@ -1,33 +1,25 @@
 //! A store in a directory on disk: an SQLite database and a lock.
 //!
 //! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in the
-//! files from `schema_1.sql` on and, the same words, in the database itself. Each row carries a digest (`digest.rs`),
-//! so that damage, and writing to it by hand, can't break the count unseen: [`load`](Store::load) doubts everything it
+//! files from `schema_1.sql` on and, the same words, in the database itself. [`load`](Store::load) doubts everything it
 //! reads, and [`audit()`] makes the plans and adds up the records again.
 
-mod audit;
 mod backup;
-mod contributions;
+mod certificate;
 mod counted_by;
-mod digest;
 mod directory;
-mod draw;
-mod export;
-mod export_body;
-mod fault;
 mod history;
+mod integrity;
 mod migrate;
-mod read;
+mod proof;
 mod recover;
 mod salvage;
 mod schema;
-mod tally;
 #[cfg(test)]
 mod tampering;
 #[cfg(test)]
 mod tests;
-mod verdicts;
-mod write;
+mod views;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,24 +28,25 @@ use queens_messages::JobId;
 use queens_solver::Span;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use self::contributions::SqliteRecords;
-use self::digest::{BLOCKED_WORKER, EPOCH, JOB};
 use self::directory::Directory;
-use self::draw::{Before, Reader};
-use self::fault::Fault;
 use self::history::HistoryFile;
-use self::write::Known;
+use self::views::SqliteViews;
+use super::archive::{Archive, Records};
 use super::history::History;
-use super::{Archive, Records};
+use super::sql::database::{Database, Views};
+use super::sql::fault::Fault;
+use super::sql::movable::Movable;
+use super::sql::records::SqlRecords;
+use super::sql::tables::Tables;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
-use queens_ledger::store::{Store, StoreError, Stored, Write};
+use queens_ledger::store::{Place, Store, StoreError, Stored, Write};
 
-pub use self::audit::{JobAudit, Truth, audit, audit_against, audit_file};
 pub use self::backup::{BackupError, backup};
+pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
-pub use self::export::{Exported, export_to, note_exported};
 pub use self::history::HISTORY;
+pub use self::proof::{audit, audit_against, audit_file};
 pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
@@ -64,8 +57,7 @@ pub struct SqliteStore {
     // Closed before the directory is let go.
     connection: Connection,
     directory: Arc<Directory>,
-    known: Known,
-    before: Before,
+    tables: Tables,
     keeps_history: bool,
 }
 
@@ -82,10 +74,18 @@ impl SqliteStore {
         Ok(Self {
             connection,
             directory: Arc::new(directory),
-            known: Known::default(),
-            before: Before::default(),
+            tables: Tables::default(),
             keeps_history: false,
         })
+    }
+
+    /// The same, if there is a database in the directory.
+    ///
+    /// # Errors
+    /// If there is none, or as of [`open`](Self::open).
+    pub(super) fn open_existing(dir: &Path) -> Result<Self, StoreError> {
+        check_database(dir)?;
+        Self::open(dir)
     }
 
     /// The same store, which keeps what has happened as well, for people who look.
@@ -96,20 +96,20 @@ impl SqliteStore {
 
     fn transact<T>(
         &mut self,
-        work: impl FnOnce(&Transaction<'_>, &mut Known) -> Result<T, Fault>,
+        work: impl FnOnce(&Transaction<'_>, &mut Tables) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let known = &mut self.known;
+        let tables = &mut self.tables;
         let done = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(Fault::from)
             .and_then(|transaction| {
-                let result = work(&transaction, known)?;
+                let result = work(&transaction, tables)?;
                 transaction.commit()?;
                 Ok(result)
             });
         done.map_err(|fault| {
-            self.known = Known::default();
+            self.tables = Tables::default();
             fault.of(self.directory.path())
         })
     }
@@ -117,19 +117,11 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
-        let read = |connection: &Connection| -> Result<Stored, Fault> {
-            let (epoch, first_epoch) = read::epochs(connection).map_err(|fault| fault.at(&EPOCH))?;
-            let blocked = read::blocked(connection).map_err(|fault| fault.at(&BLOCKED_WORKER))?;
-            let jobs = read::jobs(connection).map_err(|fault| fault.at(&JOB))?;
-            Ok(Stored { epoch, first_epoch, blocked, jobs })
-        };
-        read(&self.connection).map_err(|fault| fault.of(self.directory.path()))
+        Tables::load(&self.connection).map_err(|fault| fault.of(self.directory.path()))
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        self.transact(|transaction, known| {
-            writes.iter().try_for_each(|write| write::apply(transaction, known, write))
-        })?;
+        self.transact(|transaction, tables| tables.write(&**transaction, writes))?;
         if writes.iter().any(|write| matches!(write, Write::Plan { .. })) {
             // Copied out of the log, a job and its plan stay if that is lost: then what was recorded is counted again.
             // If it can't be done now, SQLite will do it some time.
@@ -139,17 +131,26 @@ impl Store for SqliteStore {
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
-        let board = write::board(&self.connection, &mut self.known, job);
-        board
-            .and_then(|board| Reader::new(&self.connection, job, board).find(span))
-            .map_err(|fault| fault.at(format_args!("record of job {job}, {span}")).of(self.directory.path()))
+        self.tables.find(&self.connection, job, span).map_err(|fault| fault.of(self.directory.path()))
     }
 
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
-        let board = write::board(&self.connection, &mut self.known, draw.job);
-        board
-            .and_then(|board| Reader::new(&self.connection, draw.job, board).draw(draw, &mut self.before))
-            .map_err(|fault| fault.at(format_args!("records of job {}", draw.job)).of(self.directory.path()))
+        self.tables.draw(&self.connection, draw).map_err(|fault| fault.of(self.directory.path()))
+    }
+}
+
+impl Movable for SqliteStore {
+    fn view(&self) -> Result<Box<dyn Database>, StoreError> {
+        let views = SqliteViews { dir: self.directory.path().to_owned() };
+        views.view().map_err(|fault| fault.of(self.directory.path()))
+    }
+
+    fn fill(&mut self, work: &mut dyn FnMut(&dyn Database) -> Result<(), Fault>) -> Result<(), StoreError> {
+        self.transact(|transaction, _| work(&**transaction))
+    }
+
+    fn place(&self) -> Place {
+        self.directory.path().into()
     }
 }
 
@@ -159,7 +160,8 @@ impl Archive for SqliteStore {
     }
 
     fn records(&self) -> Option<Arc<dyn Records>> {
-        Some(Arc::new(SqliteRecords { dir: self.directory.path().to_owned() }))
+        let dir = self.directory.path().to_owned();
+        Some(Arc::new(SqlRecords { views: SqliteViews { dir: dir.clone() }, key: dir }))
     }
 
     fn history(&self) -> Option<Box<dyn History>> {

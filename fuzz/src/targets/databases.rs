@@ -12,9 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_coordinator::store::Archive;
-use queens_coordinator::store::sqlite::{
-    RecoverError, SqliteStore, Truth, audit_against, audit_file, recover,
-};
+use queens_coordinator::store::Truth;
+use queens_coordinator::store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
 use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
 use queens_messages::{Hello, Name, Share, Speed, WorkerId};

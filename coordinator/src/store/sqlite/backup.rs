@@ -8,8 +8,9 @@ use rusqlite::Connection;
 use thiserror::Error;
 
 use super::directory::{DATABASE, check_database, open_to_read};
-use super::fault::Fault;
-use super::{read, schema, write};
+use super::schema;
+use crate::store::sql::fault::Fault;
+use crate::store::sql::{read, write};
 use queens_ledger::store::StoreError;
 
 /// Why there is no backup.

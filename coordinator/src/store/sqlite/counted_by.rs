@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use queens_messages::JobId;
 
-use super::contributions::{Sum, by_source};
 use super::directory::{DATABASE, open_to_read};
+use crate::store::sql::contributions::{Sum, by_source};
 use queens_ledger::store::{Source, StoreError};
 
 /// What one source has counted of a job.

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::Fault;
 use super::schema::{self, APPLICATION_ID, VERSION};
+use crate::store::sql::fault::Fault;
 use queens_ledger::store::StoreError;
 
 /// The database in a data directory.
@@ -51,7 +51,7 @@ impl Directory {
         let file = file.map_err(|error| unusable(path, &named(LOCK, &error)))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), lock: file, database: None }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.to_owned())),
+            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.into())),
             Err(TryLockError::Error(error)) => Err(unusable(path, &named(LOCK, &error))),
         }
     }
@@ -69,10 +69,10 @@ impl Directory {
             self.lock_database()?;
         }
         let mut connection =
-            open_file(&self.path.join(DATABASE)).map_err(|fault| fault.of_opening(&self.path))?;
+            open_file(&self.path.join(DATABASE)).map_err(|fault| fault.of_opening(self.path.as_path()))?;
         self.check_version(&connection)?;
-        schema::check(&connection).map_err(|fault| fault.of_opening(&self.path))?;
-        set_up(&mut connection).map_err(|fault| fault.of_opening(&self.path))?;
+        schema::check(&connection).map_err(|fault| fault.of_opening(self.path.as_path()))?;
+        set_up(&mut connection).map_err(|fault| fault.of_opening(self.path.as_path()))?;
         Ok(connection)
     }
 
@@ -87,7 +87,7 @@ impl Directory {
         };
         match file.try_lock() {
             Ok(()) => self.database = Some(file),
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(self.path.clone())),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(self.path.as_path().into())),
             Err(TryLockError::Error(error)) => return Err(unusable(&self.path, &named(DATABASE, &error))),
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Directory {
             }
             Ok(version)
         };
-        known_version(&self.path, check().map_err(|fault| fault.of_opening(&self.path))?)
+        known_version(&self.path, check().map_err(|fault| fault.of_opening(self.path.as_path()))?)
     }
 
     /// Makes the database under another name first, so that [`DATABASE`] is complete whenever it is there.
@@ -113,12 +113,12 @@ impl Directory {
         if self.path.join(&log).exists() {
             // SQLite would take it for the log of the new database.
             let reason = format!("there is a '{log}' but no '{DATABASE}'");
-            return Err(StoreError::Damaged { path: self.path.clone(), reason });
+            return Err(StoreError::Damaged { place: self.path.as_path().into(), reason });
         }
         let unfinished = self.path.join(UNFINISHED);
         let made = remove_unfinished(&self.path)
             .and_then(|()| make_database(&unfinished))
-            .map_err(|fault| fault.of_opening(&self.path))
+            .map_err(|fault| fault.of_opening(self.path.as_path()))
             .and_then(|()| {
                 let renamed = fs::rename(&unfinished, self.path.join(DATABASE));
                 // The new name, too, must outlive a power failure.
@@ -171,27 +171,27 @@ fn look_at_database(dir: &Path) -> Result<bool, StoreError> {
         (header.starts_with(b"SQLite format 3\0"), word(60), word(68))
     else {
         let reason = format!("'{DATABASE}' is no SQLite database");
-        return Err(StoreError::Damaged { path: dir.to_owned(), reason });
+        return Err(StoreError::Damaged { place: dir.into(), reason });
     };
     let application = u32::from_be_bytes(application);
     if application != APPLICATION_ID {
         let reason = format!(
             "'{DATABASE}' belongs to another program (application id {application:#010x}, not {APPLICATION_ID:#010x})"
         );
-        return Err(StoreError::Version { path: dir.to_owned(), reason });
+        return Err(StoreError::Version { place: dir.into(), reason });
     }
     known_version(dir, i32::from_be_bytes(version)).map(|()| true)
 }
 
 fn known_version(dir: &Path, version: i32) -> Result<(), StoreError> {
-    let path = dir.to_owned();
+    let place = dir.into();
     match version {
         1..=VERSION => Ok(()),
         ..=0 => {
-            Err(StoreError::Damaged { path, reason: format!("'{DATABASE}' has schema version {version}") })
+            Err(StoreError::Damaged { place, reason: format!("'{DATABASE}' has schema version {version}") })
         }
         _ => Err(StoreError::Version {
-            path,
+            place,
             reason: format!(
                 "'{DATABASE}' has schema version {version}, this program knows those up to {VERSION}"
             ),
@@ -273,5 +273,5 @@ fn no_database() -> io::Error {
 }
 
 fn unusable(dir: &Path, error: &io::Error) -> StoreError {
-    StoreError::Unusable { path: dir.to_owned(), reason: error.to_string() }
+    StoreError::Unusable { place: dir.into(), reason: error.to_string() }
 }

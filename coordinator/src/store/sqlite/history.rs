@@ -8,17 +8,14 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use queens_messages::{Event, EventKind, JobId};
-use rusqlite::types::Value;
-use rusqlite::{Connection, Row, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use tracing::warn;
 
-use super::digest::{EVENT, POINT};
 use super::directory::{Directory, open_file};
-use super::fault::{Fault, may_heal};
-use super::read::{self, cell, integer, sql_integer};
 use super::schema;
-use crate::store::history::{Change, History, LEVELS, NotKept, Past, Point};
+use crate::store::history::{Change, History, NotKept, Past};
+use crate::store::sql::fault::Fault;
+use crate::store::sql::history::{read_past, write_change};
 
 /// The database in a data directory.
 pub const HISTORY: &str = "history.db";
@@ -55,10 +52,7 @@ impl HistoryFile {
 
     fn read(&mut self) -> Result<Past, (Past, Fault)> {
         let mut past = Past { is_stored: true, ..Past::default() };
-        let read = self.connect().and_then(|connection| {
-            let points = read_points(connection, &mut past.points);
-            points.and(read_events(connection, &mut past.events))
-        });
+        let read = self.connect().and_then(|connection| read_past(connection, &mut past));
         match read {
             Ok(()) => Ok(past),
             Err(fault) => Err((past, fault)),
@@ -81,25 +75,7 @@ impl HistoryFile {
         let begins_anew = self.begins_anew;
         let connection = self.connect()?;
         let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-        // What goes makes room for what comes.
-        if begins_anew {
-            transaction.execute_batch("DELETE FROM point; DELETE FROM event;")?;
-        }
-        for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
-            let step = sql_integer("step", level.step_seconds)?;
-            // Two statements, each of which finds its rows by the key.
-            for (which, bound) in [("<", first), (">", last)] {
-                let sql = format!("DELETE FROM point WHERE step = ?1 AND number {which} ?2");
-                transaction.prepare_cached(&sql)?.execute((step, sql_integer("step", bound)?))?;
-            }
-        }
-        let (first_of_workers, first_of_others) = change.first_events;
-        for (which, first) in [("=", first_of_workers), ("<>", first_of_others)] {
-            let sql = format!("DELETE FROM event WHERE kind {which} 'worker' AND number < ?1");
-            transaction.prepare_cached(&sql)?.execute([i64::try_from(first).unwrap_or(i64::MAX)])?;
-        }
-        change.points.iter().try_for_each(|point| put_point(&transaction, point))?;
-        change.events.iter().try_for_each(|event| put_event(&transaction, event))?;
+        write_change(&*transaction, change, begins_anew)?;
         transaction.commit()?;
         self.begins_anew = false;
         Ok(())
@@ -131,7 +107,7 @@ impl History for HistoryFile {
             warn!(file, reason, "this is not ours and stays as it is: no history is kept");
             return Past::default();
         }
-        let reason = describe(&fault);
+        let reason = fault.reason();
         if is_damage(&fault) {
             let (points, events) = (past.points.len(), past.events.len());
             warn!(
@@ -157,7 +133,7 @@ impl History for HistoryFile {
             return Ok(());
         }
         let Err(fault) = self.write(change) else { return Ok(()) };
-        let reason = describe(&fault);
+        let reason = fault.reason();
         if !is_damage(&fault) {
             return Err(NotKept::Failed(reason));
         }
@@ -192,107 +168,11 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     }
 }
 
-/// Adds all points that are what was written. What is not is an error, after all others are read.
-fn read_points(connection: &Connection, points: &mut Vec<Point>) -> Result<(), Fault> {
-    let mut statement = read::select(connection, &POINT, "")?;
-    let mut rows = statement.query([])?;
-    let mut damaged = Ok(());
-    while let Some(row) = rows.next()? {
-        match point(row) {
-            Ok(point) => points.push(point),
-            Err(fault) => damaged = Err(fault),
-        }
-    }
-    damaged
-}
-
-fn point(row: &Row<'_>) -> Result<Point, Fault> {
-    let place = "a point of a curve";
-    POINT.verify(row, None, &place)?;
-    let step: u64 = integer(row, "step", &place)?;
-    let level = LEVELS.iter().position(|level| level.step_seconds == step);
-    Ok(Point {
-        job: JobId(integer(row, "job", &place)?),
-        level: level.ok_or_else(|| Fault::Damaged(format!("{place}: no step takes {step} s")))?,
-        // Times in milliseconds stay below 2^63.
-        number: u64::from(integer::<u32>(row, "number", &place)?),
-        end_ms: integer(row, "end_ms", &place)?,
-        measured_ms: integer(row, "measured_ms", &place)?,
-        nodes: integer(row, "nodes", &place)?,
-        billionths: integer(row, "billionths", &place)?,
-    })
-}
-
-fn put_point(connection: &Connection, point: &Point) -> Result<(), Fault> {
-    let Point { job, level, number, end_ms, measured_ms, nodes, billionths } = *point;
-    let amount = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
-    let values = [
-        amount(LEVELS[level].step_seconds),
-        amount(number),
-        sql_integer("job", job.0)?.into(),
-        amount(end_ms),
-        amount(measured_ms),
-        amount(nodes),
-        billionths.into(),
-    ];
-    Ok(POINT.put(connection, None, &values)?)
-}
-
-/// Adds all events that are what was written, in order. What is not is an error, after all others are read.
-fn read_events(connection: &Connection, events: &mut Vec<Arc<Event>>) -> Result<(), Fault> {
-    let mut statement = read::select(connection, &EVENT, "ORDER BY number")?;
-    let mut rows = statement.query([])?;
-    let mut damaged = Ok(());
-    while let Some(row) = rows.next()? {
-        match event(row) {
-            Ok(event) => events.push(Arc::new(event)),
-            Err(fault) => damaged = Err(fault),
-        }
-    }
-    damaged
-}
-
-fn event(row: &Row<'_>) -> Result<Event, Fault> {
-    let place = "an event";
-    EVENT.verify(row, None, &place)?;
-    let kind: String = cell(row, "kind", &place)?;
-    let known = EventKind::ALL.into_iter().find(|known| known.name() == kind);
-    let job: Option<i64> = cell(row, "job", &place)?;
-    Ok(Event {
-        number: integer(row, "number", &place)?,
-        at_ms: integer(row, "at_ms", &place)?,
-        kind: known.ok_or_else(|| Fault::Damaged(format!("{place} is of no kind that is known")))?,
-        job: job.and_then(|job| u64::try_from(job).ok()).map(JobId),
-        text: cell(row, "text", &place)?,
-    })
-}
-
-fn put_event(connection: &Connection, event: &Event) -> Result<(), Fault> {
-    let values = [
-        sql_integer("event", event.number)?.into(),
-        sql_integer("time", event.at_ms)?.into(),
-        event.kind.name().to_owned().into(),
-        event.job.map(|job| sql_integer("job", job.0)).transpose()?.into(),
-        event.text.clone().into(),
-    ];
-    Ok(EVENT.put(connection, None, &values)?)
-}
-
 fn is_damage(fault: &Fault) -> bool {
     match fault {
-        Fault::Sqlite(error) => !may_heal(error),
         Fault::Damaged(_) => true,
         Fault::Version(_) | Fault::Impossible(_) | Fault::Unfit(_) => false,
-    }
-}
-
-fn describe(fault: &Fault) -> String {
-    match fault {
-        Fault::Sqlite(error) => error.to_string(),
-        Fault::Damaged(reason)
-        | Fault::Version(reason)
-        | Fault::Impossible(reason)
-        | Fault::Unfit(reason) => reason.clone(),
+        fault => !fault.may_heal(),
     }
 }
 
@@ -300,8 +180,12 @@ fn describe(fault: &Fault) -> String {
 mod tests {
     use tempfile::TempDir;
 
+    use queens_messages::{Event, EventKind, JobId};
+
     use super::*;
-    use crate::store::Archive;
+    use crate::store::archive::Archive;
+    use crate::store::history::{LEVELS, Point};
+    use crate::store::sql::digest::{EVENT, POINT};
     use crate::store::sqlite::SqliteStore;
 
     fn open(dir: &TempDir) -> Box<dyn History> {

@@ -12,14 +12,16 @@ use queens_solver::{Choice, Method, Plan};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-use super::digest::{
+use super::integrity::check_file;
+use crate::store::sql::database::Row;
+use crate::store::sql::digest::{
     BLOCKED_WORKER, BLOCKED_WORKER_4, Board, EPOCH, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SOURCE, Table,
     plan_digest,
 };
-use super::fault::Fault;
-use super::read::{self, integer, parsed, sql_integer};
-use super::tally::{Tally, check_file};
-use super::write::put_coverage;
+use crate::store::sql::fault::Fault;
+use crate::store::sql::read::{self, integer, parsed, sql_integer};
+use crate::store::sql::tally::Tally;
+use crate::store::sql::write::put_coverage;
 use queens_ledger::RestoreError;
 use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{Coverage, JobEntry, Phase};
@@ -83,7 +85,7 @@ fn reseal(connection: &Connection, old: &Table, digest: &str, new: &Table) -> Re
             Value::Integer(id) => format!("job {id}"),
             _ => format!("a row of table {table}"),
         };
-        old.verify(row, None, &place)?;
+        old.verify(&Row::Sqlite(row), None, &place)?;
     }
     drop(rows);
     seal(connection, new, None)?;
@@ -96,6 +98,7 @@ fn jobs(connection: &Connection) -> Result<Vec<(JobEntry, bool)>, Fault> {
     let mut rows = statement.query([])?;
     let mut jobs = Vec::new();
     while let Some(row) = rows.next()? {
+        let row = &Row::Sqlite(row);
         let id = JobId(integer(row, "id", &"a job")?);
         let place = format!("job {id}");
         let n_crosses: Option<i64> = read::cell(row, "n_crosses", &place)?;
@@ -115,7 +118,10 @@ fn choices(connection: &Connection, job: &JobEntry) -> Result<Vec<Choice>, Fault
     let mut rows = statement.query([id])?;
     let mut choices = Vec::new();
     while let Some(row) = rows.next()? {
-        choices.push(read::choice(row, &format!("plan of job {}, cross {}", job.id, choices.len()))?);
+        choices.push(read::choice(
+            &Row::Sqlite(row),
+            &format!("plan of job {}, cross {}", job.id, choices.len()),
+        )?);
     }
     if job.n.get() > QUICKLY_PLANNED {
         return Ok(choices);
@@ -159,6 +165,7 @@ fn old_coverage(connection: &Connection, job: JobId, cross: u32) -> Result<Cover
         connection.prepare_cached("SELECT * FROM coverage_2 WHERE job = ?1 AND cross = ?2")?;
     let mut rows = statement.query((sql_integer("job", job.0)?, cross))?;
     let Some(row) = rows.next()? else { return Ok(Coverage::default()) };
+    let row = &Row::Sqlite(row);
     let place = format_args!("coverage of job {job}, cross {cross}");
     let recorded: Intervals = parsed(row, "recorded", &place)?;
     Ok(Coverage {
@@ -185,15 +192,12 @@ pub(super) fn seal(connection: &Connection, table: &Table, job: Option<(JobId, B
         let filter =
             if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
         let mut batch: Vec<Vec<Value>> = Vec::new();
-        {
-            let mut statement =
-                read::select(connection, table, &format!("{filter} ORDER BY {names} LIMIT {BATCH}"))?;
-            let mut rows = statement.query(params_from_iter(last.iter().flatten()))?;
-            while let Some(row) = rows.next()? {
-                let value = |i| Ok(row.get::<_, Value>(i)?);
-                batch.push((0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?);
-            }
-        }
+        let rest = format!("{filter} ORDER BY {names} LIMIT {BATCH}");
+        read::select(connection, table, &rest, last.as_deref().unwrap_or_default(), |row| {
+            let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
+            batch.push((0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?);
+            Ok::<_, Fault>(())
+        })?;
         for values in &batch {
             let digest = table.digest(job.map(|(_, board)| board), values.iter().map(ValueRef::from));
             let digest = Value::Integer(digest);

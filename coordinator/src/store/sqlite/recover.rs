@@ -10,21 +10,21 @@ use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 use thiserror::Error;
 
-use super::audit::{Truth, other_decomposition, pass};
 use super::backup::put_in_place;
-use super::digest::{
+use super::directory::{DATABASE, LOCK, make_database, open_file};
+use super::salvage::{Candidate, candidates};
+use crate::journal::unix_ms;
+use crate::seed;
+use crate::store::sql::audit::{Truth, other_decomposition, pass};
+use crate::store::sql::digest::{
     BLOCKED_WORKER, BLOCKED_WORKER_4, Board, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
     Table, VERDICT,
 };
-use super::directory::{DATABASE, LOCK, make_database, open_file};
-use super::fault::Fault;
-use super::read::{self, integer, sql_integer};
-use super::salvage::{Candidate, candidates};
-use super::tally::Tally;
-use super::verdicts;
-use super::write::{self, Known};
-use crate::journal::unix_ms;
-use crate::seed;
+use crate::store::sql::fault::Fault;
+use crate::store::sql::read::{self, integer, sql_integer};
+use crate::store::sql::tally::Tally;
+use crate::store::sql::verdicts;
+use crate::store::sql::write::{self, Known};
 use queens_ledger::store::{JobEntry, Phase, StoreError, Write};
 
 /// Why nothing was recovered.
@@ -143,14 +143,14 @@ pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError
 
 /// The files of a database that nobody uses.
 fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
-    let unusable = |reason: String| StoreError::Unusable { path: damaged.to_owned(), reason };
+    let unusable = |reason: String| StoreError::Unusable { place: damaged.into(), reason };
     let named = if damaged.is_dir() { damaged.join(DATABASE) } else { damaged.to_owned() };
     // The log stands beside the file itself, wherever links to it are.
     let path = named.canonicalize().map_err(|error| unusable(format!("'{}': {error}", named.display())))?;
     let database = File::open(&path).map_err(|error| unusable(error.to_string()))?;
     for file in [Some(&database), File::open(path.with_file_name(LOCK)).ok().as_ref()].into_iter().flatten() {
         match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(damaged.to_owned())),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(damaged.into())),
             Err(TryLockError::Error(error)) => return Err(unusable(error.to_string())),
             Ok(()) => {}
         }
@@ -183,9 +183,9 @@ impl<'a> Salvage<'a> {
         Ok(salvage)
     }
 
-    fn keep_job(&mut self, Candidate { values, is_latest }: &Candidate) -> Result<(), rusqlite::Error> {
+    fn keep_job(&mut self, Candidate { values, is_latest }: &Candidate) -> Result<(), Fault> {
         if is_proved(&SOURCE, None, values) {
-            SOURCE.put(self.connection, None, &values[..SOURCE.columns.len()])?;
+            SOURCE.put(self.connection, None, values[..SOURCE.columns.len()].to_vec())?;
         }
         // A name on a page that was written since may be blocked no more.
         for table in [&BLOCKED_WORKER, &BLOCKED_WORKER_4].into_iter().filter(|_| *is_latest) {
@@ -195,7 +195,7 @@ impl<'a> Salvage<'a> {
                 // Of version 4, that is the digest.
                 let reason = reason.filter(|_| table.columns.len() > 1).cloned();
                 let reason = reason.unwrap_or(Value::Text(String::new()));
-                BLOCKED_WORKER.put(self.connection, None, &[name.clone(), reason])?;
+                BLOCKED_WORKER.put(self.connection, None, vec![name.clone(), reason])?;
             }
         }
         for (version, table) in [(5, &JOB), (4, &JOB_4), (3, &JOB_3)] {
@@ -213,7 +213,7 @@ impl<'a> Salvage<'a> {
                     let (none, nothing) = (Value::Null, Value::Integer(0));
                     values.extend([none.clone(), none.clone(), nothing, none.clone(), seed, none]);
                 }
-                JOB.put(self.connection, None, &values)?;
+                JOB.put(self.connection, None, values.clone())?;
                 self.note_board(&values);
             }
         }
@@ -232,7 +232,7 @@ impl<'a> Salvage<'a> {
         }
     }
 
-    fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), rusqlite::Error> {
+    fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), Fault> {
         // No job has a number below that: whoever makes digests fit has written it.
         let Some(Value::Integer(job @ 0..)) = values.first() else { return Ok(()) };
         let tables = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
@@ -246,7 +246,7 @@ impl<'a> Salvage<'a> {
             });
             let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
             if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
-                table.put(self.connection, Some(board), &values[..table.columns.len()])?;
+                table.put(self.connection, Some(board), values[..table.columns.len()].to_vec())?;
                 if known.is_none() {
                     self.boards.insert(*job, board);
                     self.lost.insert(*job);
@@ -305,9 +305,9 @@ impl<'a> Salvage<'a> {
         let mut statement = self.connection.prepare(sql)?;
         let ids = statement.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
         for id in ids {
-            let unknown = || Value::Text("unknown".to_owned());
-            let values = [id.into(), Value::Text(format!("lost-{id}")), unknown(), unknown()];
-            SOURCE.put(self.connection, None, &values)?;
+            let text = |text: &str| Value::Text(text.to_owned());
+            let values = vec![id.into(), text(&format!("lost-{id}")), text("unknown"), text("unknown")];
+            SOURCE.put(self.connection, None, values)?;
         }
         Ok(())
     }
@@ -374,16 +374,18 @@ impl<'a> Salvage<'a> {
     /// Removes what is stored of a plan, and the records of crosses that it has not or has another image of.
     fn drop_foreign(&self, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
-        let mut statement = read::select(self.connection, &PLAN_CROSS, "WHERE job = ?1")?;
-        let mut rows = statement.query([job])?;
         let drop_cross = "DELETE FROM record WHERE job = ?1 AND cross = ?2";
-        while let Some(row) = rows.next()? {
+        let mut foreign = Vec::new();
+        read::select(self.connection, &PLAN_CROSS, "WHERE job = ?1", &[job.into()], |row| {
             let number: usize = integer(row, "number", &"a plan")?;
-            let stored = read::choice(row, "a plan")?;
-            if choices.get(number).is_some_and(|choice| choice.image != stored.image) {
-                self.connection.prepare_cached(drop_cross)?.execute((job, sql_integer("cross", number)?))?;
+            let image = read::choice(row, "a plan")?.image;
+            if choices.get(number).is_some_and(|choice| choice.image != image) {
+                foreign.push(sql_integer("cross", number)?);
             }
-        }
+            Ok::<_, Fault>(())
+        })?;
+        let mut drop = self.connection.prepare_cached(drop_cross)?;
+        foreign.into_iter().try_for_each(|number| drop.execute((job, number)).map(|_| ()))?;
         let n_crosses = sql_integer("number of crosses", choices.len())?;
         for table in [&RECORD, &SECOND_COUNT, &VERDICT] {
             let sql = format!("DELETE FROM {} WHERE job = ?1 AND (cross < 0 OR cross >= ?2)", table.name);
@@ -397,11 +399,9 @@ impl<'a> Salvage<'a> {
     /// may be older than another.
     fn drop_overlaps(&self, id: JobId, cross: u32, n_subproblems: u64) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
-        let mut statement =
-            read::select(self.connection, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first")?;
-        let mut rows = statement.query((job, cross))?;
         let (mut end, mut dropped) = (0, Vec::new());
-        while let Some(row) = rows.next()? {
+        let (rest, values) = ("WHERE job = ?1 AND cross = ?2 ORDER BY first", [job.into(), cross.into()]);
+        read::select(self.connection, &RECORD, rest, &values, |row| -> Result<(), Fault> {
             let place = "a record";
             let first: u64 = integer(row, "first", &place)?;
             let until: u64 = integer(row, "until", &place)?;
@@ -410,12 +410,11 @@ impl<'a> Salvage<'a> {
             } else {
                 end = until;
             }
-        }
+            Ok(())
+        })?;
         let sql = "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first = ?3";
-        for first in dropped {
-            self.connection.prepare_cached(sql)?.execute((job, cross, first))?;
-        }
-        Ok(())
+        let mut drop = self.connection.prepare_cached(sql)?;
+        Ok(dropped.into_iter().try_for_each(|first| drop.execute((job, cross, first)).map(|_| ()))?)
     }
 
     /// Removes records of a cross that have lost a dispute since, and what is said of spans that no record has.

@@ -11,6 +11,8 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::types::Value;
 
+use crate::store::sql::fault::Fault;
+
 /// Bytes of a page: SQLite's default, which we never change.
 const PAGE: usize = 4096;
 
@@ -36,12 +38,12 @@ pub(super) struct Candidate {
 pub(super) fn candidates(
     database: &File,
     log: Option<&File>,
-    found: &mut dyn FnMut(Candidate) -> Result<(), rusqlite::Error>,
-) -> Result<u64, rusqlite::Error> {
+    found: &mut dyn FnMut(Candidate) -> Result<(), Fault>,
+) -> Result<u64, Fault> {
     let frames = log.map(frames).unwrap_or_default();
     let latest: HashMap<u32, u64> = frames.iter().copied().collect();
     let mut n_unreadable = 0;
-    let mut look = |file: &File, at: u64, is_latest| -> Result<bool, rusqlite::Error> {
+    let mut look = |file: &File, at: u64, is_latest| -> Result<bool, Fault> {
         match page(file, at) {
             Err(_) => n_unreadable += 1,
             Ok(None) => return Ok(false),

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::fault::Fault;
 use super::migrate::{to_version_3, to_version_4, to_version_5};
+use crate::store::sql::fault::Fault;
 
 /// What `file queens.db` shows, and what tells our databases from others.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");

@@ -3,17 +3,19 @@
 
 use queens_messages::JobId;
 use queens_solver::{DECOMPOSITION_VERSION, Method};
+use rusqlite::Connection;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row};
 
-use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    Table, VERDICT, plan_digest,
-};
 use super::directory::DATABASE;
 use super::migrate::seal;
 use super::tests::{audit_sample, count_eight, sample};
-use super::{SqliteStore, audit, read, recover};
+use super::{SqliteStore, audit, recover};
+use crate::store::sql::database::Row;
+use crate::store::sql::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    Table, VERDICT, plan_digest,
+};
+use crate::store::sql::read;
 use queens_ledger::store::{Store, StoreError};
 
 /// What the directory says after `sql` was done to it, to a coordinator and to an audit; if `sealed`, by somebody who
@@ -45,7 +47,7 @@ fn seal_sample(connection: &Connection) {
         let mut rows = statement.query([]).expect("readable");
         let mut choices = Vec::new();
         while let Some(row) = rows.next().expect("readable") {
-            choices.extend(read::choice(row, "a cross").ok());
+            choices.extend(read::choice(&Row::Sqlite(row), "a cross").ok());
         }
         let digest = plan_digest(board, &choices);
         connection.execute("UPDATE job SET plan_digest = ?1 WHERE id = 3", [digest]).expect("writes");
@@ -329,14 +331,14 @@ fn records_of_no_job_and_of_no_cross_are_not_recovered() {
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
     let unchecked = "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF";
     connection.execute_batch(unchecked).expect("settings");
-    let all_columns = |row: &Row<'_>| (0..RECORD.columns.len()).map(|i| row.get(i)).collect();
+    let all_columns = |row: &rusqlite::Row<'_>| (0..RECORD.columns.len()).map(|i| row.get(i)).collect();
     let row: Vec<Value> = connection.query_row("SELECT * FROM record", [], all_columns).expect("a record");
     let method = Method::Search;
     let board = Board { n: 8, method, decomposition: method.decomposition(), is_second: false };
     for number in [0, 1] {
         let mut row = row.clone();
         row[number] = Value::Integer(-1);
-        RECORD.put(&connection, Some(board), &row).expect("writes");
+        RECORD.put(&connection, Some(board), row.clone()).expect("writes");
     }
     drop(connection);
     let new = tempfile::tempdir().expect("a temporary directory");

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::directory::DATABASE;
 use super::*;
+use crate::store::{JobAudit, Truth};
 use queens_ledger::store::{Coverage, JobEntry, Phase, Record, SecondCount, Source, Verdict};
 
 pub(super) fn size(n: u8) -> BoardSize {

@@ -6,22 +6,22 @@ use std::io::{self, Write};
 use queens_certificate::{Counted, Counter, CrossSum, Entry, Total, Verdict, Writer};
 use queens_messages::{JobId, Name};
 use queens_solver::{Count, Plan, Span};
-use rusqlite::{Connection, Row};
 
-use super::digest::{Board, RECORD, SECOND_COUNT, SOURCE, Table, VERDICT};
+use super::database::{Database, Row, for_each};
+use super::digest::{Board, RECORD, SECOND_COUNT, Table, VERDICT};
 use super::fault::Fault;
-use super::read::{cell, integer, select, sql_integer};
+use super::read::{self, cell, integer, sql_integer};
 use super::tally::Tally;
-use queens_ledger::store::{Coverage, StoredJob};
+use queens_ledger::store::{Coverage, Source, StoredJob};
 
 /// A job that is done.
-pub(super) struct DoneJob {
-    pub(super) stored: StoredJob,
-    pub(super) plan: Plan,
+pub(in crate::store) struct DoneJob {
+    pub(in crate::store) stored: StoredJob,
+    pub(in crate::store) plan: Plan,
 }
 
 /// Why a body is not written.
-pub(super) enum Unwritten {
+pub(in crate::store) enum Unwritten {
     /// It can't be read.
     Fault(Fault),
     /// It can't be written.
@@ -35,41 +35,35 @@ impl<F: Into<Fault>> From<F> for Unwritten {
 }
 
 /// All who counted anything of some jobs, by the numbers of their rows, with those that they have in the certificate.
-pub(super) struct Counters(BTreeMap<i64, (u32, Counter)>);
+pub(in crate::store) struct Counters(BTreeMap<i64, (u32, Counter)>);
 
 /// The columns of tables that name a source.
 const SOURCES: [(&Table, &str); 4] =
     [(&RECORD, "source"), (&SECOND_COUNT, "source"), (&VERDICT, "source"), (&VERDICT, "lost_source")];
 
 impl Counters {
-    pub(super) fn of(connection: &Connection, jobs: &[JobId]) -> Result<Self, Fault> {
+    pub(in crate::store) fn of(database: &dyn Database, jobs: &[JobId]) -> Result<Self, Fault> {
         let mut used: Vec<i64> = Vec::new();
         for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
             let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
-            let mut statement = connection.prepare_cached(&sql)?;
-            let mut rows = statement.query([sql_integer("job", job.0)?])?;
-            while let Some(row) = rows.next()? {
+            for_each(database, &sql, &[sql_integer("job", job.0)?.into()], |row| -> Result<(), Fault> {
                 used.push(cell(row, "source", &table)?);
-            }
+                Ok(())
+            })?;
         }
         used.sort_unstable();
         used.dedup();
         let mut counters = BTreeMap::new();
         for (number, source) in (0..).zip(used) {
-            let place = format!("source {source}");
-            let mut statement = select(connection, &SOURCE, "WHERE id = ?1")?;
-            let mut rows = statement.query([source])?;
-            let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
-            SOURCE.verify(row, None, &place)?;
-            let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
-            let counter = Counter { worker: name("worker")?, build: name("build")?, kernel: name("kernel")? };
+            let Source { name: worker, build, kernel } = read::source(database, source)?;
+            let counter = Counter { worker, build, kernel };
             counters.insert(source, (number, counter));
         }
         Ok(Self(counters))
     }
 
     /// All of them, in order.
-    pub(super) fn all(&self) -> impl Iterator<Item = Entry> {
+    pub(in crate::store) fn all(&self) -> impl Iterator<Item = Entry> {
         self.0.values().map(|(number, counter)| Entry::Counter { number: *number, counter: counter.clone() })
     }
 
@@ -81,12 +75,12 @@ impl Counters {
 }
 
 /// A pass on its way into a certificate.
-pub(super) struct Body<'a> {
-    pub(super) connection: &'a Connection,
-    pub(super) pass: &'a DoneJob,
+pub(in crate::store) struct Body<'a> {
+    pub(in crate::store) database: &'a dyn Database,
+    pub(in crate::store) pass: &'a DoneJob,
     /// Of the pass: 1 or 2.
-    pub(super) number: u8,
-    pub(super) counters: &'a Counters,
+    pub(in crate::store) number: u8,
+    pub(in crate::store) counters: &'a Counters,
 }
 
 /// What is said about records of a cross, by their first subproblems; as it goes into the certificate.
@@ -101,7 +95,7 @@ struct Opinion {
 
 impl Body<'_> {
     /// Writes it; returns what it adds up to.
-    pub(super) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
+    pub(in crate::store) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
         let DoneJob { stored, plan } = self.pass;
         let crosses = stored.entry.terms.crosses;
         let mut total = Total::default();
@@ -146,9 +140,9 @@ impl Body<'_> {
         let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
         let mut tally = Tally::default();
         let place = self.place(&RECORD, cross);
-        let mut statement = select(self.connection, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first")?;
-        let mut rows = statement.query((self.job()?, cross))?;
-        while let Some(row) = rows.next()? {
+        let rest = "WHERE job = ?1 AND cross = ?2 ORDER BY first";
+        let values = [self.job()?.into(), cross.into()];
+        read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Unwritten> {
             RECORD.verify(row, Some(self.board()), &place)?;
             let (counted, name) = self.counted(row, cross, &place)?;
             let span = counted.span;
@@ -164,18 +158,18 @@ impl Body<'_> {
             for opinion in again.chain(verdicts) {
                 writer.entry(&opinion.entry).map_err(Unwritten::Io)?;
             }
-        }
+            Ok(())
+        })?;
         Ok(tally)
     }
 
     /// All that a table says about records of a cross, in the order of their spans and of `order`.
     fn opinions(&self, table: &Table, order: &str, cross: u32) -> Result<Opinions, Fault> {
         let rest = format!("WHERE job = ?1 AND cross = ?2 ORDER BY first, {order}");
-        let mut statement = select(self.connection, table, &rest)?;
-        let mut rows = statement.query((self.job()?, cross))?;
         let place = self.place(table, cross);
         let mut opinions = Opinions::new();
-        while let Some(row) = rows.next()? {
+        let values = [self.job()?.into(), cross.into()];
+        read::select(self.database, table, &rest, &values, |row| -> Result<(), Fault> {
             table.verify(row, Some(self.board()), &place)?;
             let opinion = if table.name == VERDICT.name {
                 self.verdict(row, cross, &place)?
@@ -185,7 +179,8 @@ impl Body<'_> {
                 Opinion { entry, span: counted.span, name: name.clone() }
             };
             opinions.entry(opinion.span.from()).or_default().push(opinion);
-        }
+            Ok(())
+        })?;
         Ok(opinions)
     }
 

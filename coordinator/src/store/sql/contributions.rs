@@ -1,115 +1,60 @@
-//! Reading who has counted what, beside the coordinator: on a connection of its own that can't write.
+//! Who has counted what.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use queens_messages::{Contribution, JobId, Name, VerdictStatus};
-use rusqlite::{Connection, params};
+use queens_ledger::store::Source;
+use queens_messages::{Contribution, JobId, Name};
 
-use super::digest::{Board, RECORD, SOURCE};
-use super::directory::{DATABASE, open_to_read};
-use super::draw::Reader;
-use super::export::export;
+use super::database::Database;
+use super::digest::{Board, RECORD};
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, integer, sql_integer};
-use crate::store::Records;
-use crate::store::certificate::ExportError;
-use queens_ledger::store::{Source, StoreError, Verdict};
-
-/// The records of a data directory.
-#[derive(Debug)]
-pub(super) struct SqliteRecords {
-    pub(super) dir: PathBuf,
-}
-
-impl Records for SqliteRecords {
-    fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
-        let connection = open_to_read(&self.dir.join(DATABASE));
-        let read = connection.and_then(|connection| contributions(&connection, job, cross));
-        read.map_err(|fault| fault.of(&self.dir))
-    }
-
-    fn verdicts(&self, job: JobId, offset: usize, most: usize) -> Result<Vec<VerdictStatus>, StoreError> {
-        let connection = open_to_read(&self.dir.join(DATABASE));
-        let read = connection.and_then(|connection| {
-            let Some(JobColumns { row, .. }) = read::one_job(&connection, job)? else {
-                return Ok(Vec::new());
-            };
-            Reader::new(&connection, job, Board::of(&row)).all_verdicts(offset, most)
-        });
-        let verdicts = read.map_err(|fault| fault.of(&self.dir))?;
-        Ok(verdicts.into_iter().map(verdict_status).collect())
-    }
-
-    fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError> {
-        export(&self.dir, job, program, out).map(drop)
-    }
-}
-
-fn verdict_status(verdict: Verdict) -> VerdictStatus {
-    let Verdict { span, number, at_ms, count, source, lost, lost_source } = verdict;
-    let (worker, kernel) = (source.name.clone(), source.kernel.clone());
-    let (lost_worker, lost_kernel) = (lost_source.name.clone(), lost_source.kernel.clone());
-    VerdictStatus { span, number, at_ms, count, worker, kernel, lost, lost_worker, lost_kernel }
-}
 
 /// What the records of a source add up to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum {
-    pub(super) n_records: u64,
-    pub(super) nodes: u128,
-    pub(super) time_us: u64,
+pub(in crate::store) struct Sum {
+    pub(in crate::store) n_records: u64,
+    pub(in crate::store) nodes: u128,
+    pub(in crate::store) time_us: u64,
 }
 
 /// What each source has counted of a job, or of one of its crosses. Reads and verifies all of those records.
-pub(super) fn by_source(
-    connection: &Connection,
+pub(in crate::store) fn by_source(
+    database: &dyn Database,
     job: JobId,
     cross: Option<u32>,
 ) -> Result<Vec<(Source, Sum)>, Fault> {
-    // Added up here: SQLite would sort all records by their sources first, and refuse sums over 2^63.
-    let Some(JobColumns { row: job_row, .. }) = read::one_job(connection, job)? else {
+    // Added up here: databases would sort all records by their sources first, and SQLite refuses sums over 2^63.
+    let Some(JobColumns { row: job_row, .. }) = read::one_job(database, job)? else {
         return Ok(Vec::new());
     };
     let board = Board::of(&job_row);
-    let mut statement = read::select(connection, &RECORD, "WHERE job = ?1 AND cross BETWEEN ?2 AND ?3")?;
     let place = format!("records of job {job}");
     let (first, last) = cross.map_or((0, u32::MAX), |cross| (cross, cross));
-    let mut rows = statement.query(params![sql_integer("job", job.0)?, first, last])?;
     let mut sums: HashMap<i64, Sum> = HashMap::new();
-    while let Some(row) = rows.next()? {
+    let rest = "WHERE job = ?1 AND cross BETWEEN ?2 AND ?3";
+    let values = [sql_integer("job", job.0)?.into(), first.into(), last.into()];
+    read::select(database, &RECORD, rest, &values, |row| -> Result<(), Fault> {
         RECORD.verify(row, Some(board), &place)?;
         let sum = sums.entry(cell(row, "source", &place)?).or_default();
         sum.n_records += 1;
         sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
         sum.time_us = sum.time_us.saturating_add(integer(row, "duration_us", &place)?);
-    }
-    let mut statement = read::select(connection, &SOURCE, "WHERE id = ?1")?;
-    let mut all = Vec::new();
-    for (source, sum) in sums {
-        let place = format!("source {source}");
-        let mut rows = statement.query([source])?;
-        let row = rows.next()?.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))?;
-        SOURCE.verify(row, None, &place)?;
-        let name = |column| -> Result<Name, Fault> {
-            let text: String = cell(row, column, &place)?;
-            Ok(Name::of_any(&text))
-        };
-        all.push((Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")? }, sum));
-    }
-    Ok(all)
+        Ok(())
+    })?;
+    sums.into_iter().map(|(source, sum)| Ok((read::source(database, source)?, sum))).collect()
 }
 
-fn contributions(
-    connection: &Connection,
+/// Who has counted a job, or one of its crosses: those with the most nodes first.
+pub(in crate::store) fn contributions(
+    database: &dyn Database,
     job: JobId,
     cross: Option<u32>,
 ) -> Result<Vec<Contribution>, Fault> {
     let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
-    for (Source { name: worker, kernel, .. }, found) in by_source(connection, job, cross)? {
+    for (Source { name: worker, kernel, .. }, found) in by_source(database, job, cross)? {
         // The same worker may have counted with several versions of its program.
         let sum = named.entry((worker, kernel)).or_default();
         sum.n_records += found.n_records;
@@ -137,7 +82,7 @@ mod tests {
     use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
     use super::*;
-    use crate::store::Archive;
+    use crate::store::archive::Archive;
     use crate::store::sqlite::SqliteStore;
     use queens_ledger::store::{JobEntry, MAX_COUNT, Phase, Record, Store, Write};
 

@@ -3,8 +3,8 @@
 use queens_ledger::store::draw::is_drawn;
 use queens_ledger::store::{JobEntry, Phase};
 use queens_messages::Share;
-use rusqlite::{Connection, OptionalExtension};
 
+use super::database::{Database, first, for_each};
 use super::fault::Fault;
 use super::read::{integer, sql_integer};
 
@@ -14,7 +14,7 @@ const LAST: &str = "FROM verdict v LEFT JOIN record r USING (job, cross, first) 
 
 /// A verdict stands if its span is a record's, and the record is what was decided last; those of a span are numbered
 /// without gaps; nothing was counted again of what is not recorded; and a job that is done is settled.
-pub(super) fn check(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
+pub(in crate::store) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     let id = job.id;
     let last = [
         ("r.until IS NULL OR r.until <> v.until", "is on a span that no record has"),
@@ -25,21 +25,21 @@ pub(super) fn check(connection: &Connection, job: &JobEntry) -> Result<(), Fault
     ];
     for (condition, problem) in last {
         let sql = format!("SELECT v.cross, v.first, v.until {LAST} AND ({condition}) LIMIT 1");
-        refuse(connection, id.0, &sql, |span| format!("verdict of job {id}, {span}: it {problem}"))?;
+        refuse(database, id.0, &sql, |span| format!("verdict of job {id}, {span}: it {problem}"))?;
     }
     let sql = "SELECT s.cross, s.first, s.until FROM second_count s LEFT JOIN record r USING (job, cross, first) \
                WHERE s.job = ?1 AND (r.until IS NULL OR r.until < s.until) LIMIT 1";
-    refuse(connection, id.0, sql, |span| format!("second count of job {id}, {span}: no record has it"))?;
-    let sql = "SELECT cross, first, max(until) FROM verdict WHERE job = ?1 GROUP BY cross, first HAVING max(number) <> \
+    refuse(database, id.0, sql, |span| format!("second count of job {id}, {span}: no record has it"))?;
+    let sql = "SELECT cross, first, max(until) AS until FROM verdict WHERE job = ?1 GROUP BY cross, first HAVING max(number) <> \
                count(*) - 1 LIMIT 1";
-    refuse(connection, id.0, sql, |span| format!("verdicts of job {id}, {span}: one is missing"))?;
-    if job.phase == Phase::Done { check_settled(connection, job) } else { Ok(()) }
+    refuse(database, id.0, sql, |span| format!("verdicts of job {id}, {span}: one is missing"))?;
+    if job.phase == Phase::Done { check_settled(database, job) } else { Ok(()) }
 }
 
 /// Whether nothing is left to be counted again of a job: another name has confirmed what was drawn, and, if it was not
 /// exported before, no difference is undecided.
-pub(super) fn check_settled(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
-    check_drawn(connection, job)?;
+pub(in crate::store) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
+    check_drawn(database, job)?;
     let id = job.id;
     if job.terms.exported_ms.is_some() {
         return Ok(());
@@ -49,13 +49,13 @@ pub(super) fn check_settled(connection: &Connection, job: &JobEntry) -> Result<(
                (SELECT 1 FROM verdict v JOIN source l ON l.id = v.lost_source WHERE v.job = s.job AND v.cross = s.cross \
                AND v.first = s.first AND l.worker = s.name AND v.lost_solutions = s.solutions AND v.lost_nodes = \
                s.nodes) LIMIT 1";
-    refuse(connection, id.0, sql, |span| {
+    refuse(database, id.0, sql, |span| {
         format!("job {id} is done, but of {span} there are different counts, and nothing is decided")
     })
 }
 
 /// Whether another name has confirmed each record that was drawn.
-fn check_drawn(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
+fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     let (id, seed, share) = (job.id, job.terms.seed, job.terms.recount);
     if share == Share::NOTHING {
         return Ok(());
@@ -63,9 +63,7 @@ fn check_drawn(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
     let sql = "SELECT r.cross, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
                EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.cross = r.cross AND s.first = r.first AND \
                s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.name <> w.worker)";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([sql_integer("job", id.0)?])?;
-    while let Some(row) = rows.next()? {
+    for_each(database, sql, &[sql_integer("job", id.0)?.into()], |row| {
         let place = format_args!("record of job {id}");
         let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
         if is_drawn(seed, share, id, cross, first) {
@@ -75,23 +73,23 @@ fn check_drawn(connection: &Connection, job: &JobEntry) -> Result<(), Fault> {
                  has confirmed it"
             )));
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Finds fault with the first span that a query finds.
 fn refuse(
-    connection: &Connection,
+    database: &dyn Database,
     job: u64,
     sql: &str,
     problem: impl Fn(String) -> String,
 ) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let span = |row: &rusqlite::Row<'_>| {
-        let [cross, first, until] = [row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?];
-        Ok(format!("cross {cross}, {first}..{until}"))
-    };
-    match statement.query_row([sql_integer("job", job)?], span).optional()? {
+    let place = "a span";
+    let span = first(database, sql, &[sql_integer("job", job)?.into()], |row| {
+        let number = |column| integer::<u64>(row, column, &place);
+        Ok(format!("cross {}, {}..{}", number("cross")?, number("first")?, number("until")?))
+    })?;
+    match span {
         None => Ok(()),
         Some(span) => Err(Fault::Damaged(problem(span))),
     }
@@ -99,14 +97,14 @@ fn refuse(
 
 /// Removes records of a cross that are not what was decided last about their spans: they are older than that. Verdicts
 /// behind one that is lost are removed before.
-pub(super) fn drop_losers(connection: &Connection, job: i64, cross: u32) -> Result<(), Fault> {
+pub(in crate::store) fn drop_losers(database: &dyn Database, job: i64, cross: u32) -> Result<(), Fault> {
     let sql = "DELETE FROM verdict AS v WHERE job = ?1 AND cross = ?2 AND number > (SELECT count(*) FROM verdict w WHERE \
                w.job = v.job AND w.cross = v.cross AND w.first = v.first AND w.number < v.number)";
-    connection.prepare_cached(sql)?.execute((job, cross))?;
+    let values = [job.into(), cross.into()];
+    database.change(sql, &values)?;
     let sql = format!(
         "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first IN (SELECT v.first {LAST} AND v.cross = ?2 AND \
          (r.solutions <> v.solutions OR r.nodes <> v.nodes))"
     );
-    connection.prepare_cached(&sql)?.execute((job, cross))?;
-    Ok(())
+    database.change(&sql, &values)
 }

@@ -15,27 +15,27 @@ use std::fmt::{self, Display, Formatter};
 
 use queens_solver::{Choice, Method};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Row, params_from_iter};
 use siphasher::sip::SipHasher13;
 
+use super::database::{Database, Row};
 use super::fault::Fault;
 use queens_ledger::store::JobEntry;
 
 /// A table whose rows have a digest.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) name: &'static str,
+pub(in crate::store) struct Table {
+    pub(in crate::store) name: &'static str,
     /// All of its columns but the digest, which is the last, in the order in which they are declared.
-    pub(super) columns: &'static [&'static str],
+    pub(in crate::store) columns: &'static [&'static str],
     /// How many of them, from the first on, are the primary key.
-    pub(super) n_key: usize,
+    pub(in crate::store) n_key: usize,
     /// Whether its rows belong to a job, which the first column says.
-    pub(super) is_of_job: bool,
+    pub(in crate::store) is_of_job: bool,
     /// Writes a row, all columns and the digest, in place of the one with the same key.
     put: &'static str,
 }
 
-pub(super) const EPOCH: Table = Table {
+pub(in crate::store) const EPOCH: Table = Table {
     name: "epoch",
     columns: &["one", "next", "first"],
     n_key: 1,
@@ -69,11 +69,11 @@ const JOB_COLUMNS: &[&str] = &[
     "exported_ms",
 ];
 /// The table of jobs in schema version 3, which knew no methods. Nothing is written to it.
-pub(super) const JOB_3: Table =
+pub(in crate::store) const JOB_3: Table =
     Table { name: "job", columns: JOB_COLUMNS.split_at(14).0, n_key: 1, is_of_job: false, put: "" };
 /// The table of jobs in schema version 4, which knew no terms. Nothing is written to it.
-pub(super) const JOB_4: Table = Table { columns: JOB_COLUMNS.split_at(15).0, ..JOB_3 };
-pub(super) const JOB: Table = Table {
+pub(in crate::store) const JOB_4: Table = Table { columns: JOB_COLUMNS.split_at(15).0, ..JOB_3 };
+pub(in crate::store) const JOB: Table = Table {
     name: "job",
     columns: JOB_COLUMNS,
     n_key: 1,
@@ -93,7 +93,7 @@ pub(super) const JOB: Table = Table {
           excluded.recount, second_of = excluded.second_of, seed = excluded.seed, exported_ms = \
           excluded.exported_ms, digest = excluded.digest",
 };
-pub(super) const PLAN_CROSS: Table = Table {
+pub(in crate::store) const PLAN_CROSS: Table = Table {
     name: "plan_cross",
     columns: &["job", "number", "image", "n_subproblems", "work"],
     n_key: 2,
@@ -103,7 +103,7 @@ pub(super) const PLAN_CROSS: Table = Table {
           ON CONFLICT (job, number) DO UPDATE SET image = excluded.image, n_subproblems = \
           excluded.n_subproblems, work = excluded.work, digest = excluded.digest",
 };
-pub(super) const COVERAGE: Table = Table {
+pub(in crate::store) const COVERAGE: Table = Table {
     name: "coverage",
     columns: &["job", "cross", "n_recorded", "solutions", "nodes", "n_ranges", "fingerprint"],
     n_key: 2,
@@ -115,7 +115,7 @@ pub(super) const COVERAGE: Table = Table {
           excluded.solutions, nodes = excluded.nodes, n_ranges = excluded.n_ranges, fingerprint \
           = excluded.fingerprint, digest = excluded.digest",
 };
-pub(super) const COVERAGE_RANGE: Table = Table {
+pub(in crate::store) const COVERAGE_RANGE: Table = Table {
     name: "coverage_range",
     columns: &["job", "cross", "first", "until"],
     n_key: 3,
@@ -125,7 +125,7 @@ pub(super) const COVERAGE_RANGE: Table = Table {
           ON CONFLICT (job, cross, first) DO UPDATE SET until = excluded.until, digest = \
           excluded.digest",
 };
-pub(super) const SOURCE: Table = Table {
+pub(in crate::store) const SOURCE: Table = Table {
     name: "source",
     columns: &["id", "worker", "build", "kernel"],
     n_key: 1,
@@ -135,7 +135,7 @@ pub(super) const SOURCE: Table = Table {
           ON CONFLICT (id) DO UPDATE SET worker = excluded.worker, build = excluded.build, \
           kernel = excluded.kernel, digest = excluded.digest",
 };
-pub(super) const RECORD: Table = Table {
+pub(in crate::store) const RECORD: Table = Table {
     name: "record",
     columns: &["job", "cross", "first", "until", "solutions", "nodes", "duration_us", "lease", "source"],
     n_key: 3,
@@ -147,7 +147,7 @@ pub(super) const RECORD: Table = Table {
           excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, lease \
           = excluded.lease, source = excluded.source, digest = excluded.digest",
 };
-pub(super) const SECOND_COUNT: Table = Table {
+pub(in crate::store) const SECOND_COUNT: Table = Table {
     name: "second_count",
     columns: &[
         "job",
@@ -170,7 +170,7 @@ pub(super) const SECOND_COUNT: Table = Table {
           excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, source \
           = excluded.source, at_ms = excluded.at_ms, digest = excluded.digest",
 };
-pub(super) const VERDICT: Table = Table {
+pub(in crate::store) const VERDICT: Table = Table {
     name: "verdict",
     columns: &[
         "job",
@@ -197,9 +197,9 @@ pub(super) const VERDICT: Table = Table {
           excluded.lost_nodes, lost_source = excluded.lost_source, digest = excluded.digest",
 };
 /// The table of blocked workers in schema version 4, which knew no reasons. Nothing is written to it.
-pub(super) const BLOCKED_WORKER_4: Table =
+pub(in crate::store) const BLOCKED_WORKER_4: Table =
     Table { name: "blocked_worker", columns: &["name"], n_key: 1, is_of_job: false, put: "" };
-pub(super) const BLOCKED_WORKER: Table = Table {
+pub(in crate::store) const BLOCKED_WORKER: Table = Table {
     name: "blocked_worker",
     columns: &["name", "reason"],
     n_key: 1,
@@ -209,7 +209,7 @@ pub(super) const BLOCKED_WORKER: Table = Table {
           ON CONFLICT (name) DO UPDATE SET reason = excluded.reason, digest = excluded.digest",
 };
 
-pub(super) const POINT: Table = Table {
+pub(in crate::store) const POINT: Table = Table {
     name: "point",
     columns: &["step", "number", "job", "end_ms", "measured_ms", "nodes", "billionths"],
     n_key: 3,
@@ -220,7 +220,7 @@ pub(super) const POINT: Table = Table {
           excluded.measured_ms, nodes = excluded.nodes, billionths = excluded.billionths, digest = \
           excluded.digest",
 };
-pub(super) const EVENT: Table = Table {
+pub(in crate::store) const EVENT: Table = Table {
     name: "event",
     columns: &["number", "at_ms", "kind", "job", "text"],
     n_key: 1,
@@ -236,12 +236,12 @@ const SECOND: &str = "second";
 
 /// What the rows of a job are about: part of their digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Board {
-    pub(super) n: u8,
-    pub(super) method: Method,
-    pub(super) decomposition: u32,
+pub(in crate::store) struct Board {
+    pub(in crate::store) n: u8,
+    pub(in crate::store) method: Method,
+    pub(in crate::store) decomposition: u32,
     /// Whether the job is the second pass of another: its crosses are on other images, whose subproblems are others.
-    pub(super) is_second: bool,
+    pub(in crate::store) is_second: bool,
 }
 
 impl Board {
@@ -251,7 +251,7 @@ impl Board {
         (self.method != Method::Search).then(|| self.method.name())
     }
 
-    pub(super) fn of(job: &JobEntry) -> Self {
+    pub(in crate::store) fn of(job: &JobEntry) -> Self {
         let is_second = job.terms.second_of.is_some();
         Self { n: job.n.get(), method: job.method, decomposition: job.decomposition, is_second }
     }
@@ -266,7 +266,7 @@ impl Display for Table {
 impl Table {
     /// The digest of a row with these values, in the order of [`columns`](Self::columns); of a table of jobs' rows,
     /// with the board of the job.
-    pub(super) fn digest<'a>(
+    pub(in crate::store) fn digest<'a>(
         &self,
         board: Option<Board>,
         values: impl IntoIterator<Item = ValueRef<'a>>,
@@ -288,16 +288,15 @@ impl Table {
     }
 
     /// Whether a row of all columns in order has the digest that belongs to it.
-    pub(super) fn verify(
+    pub(in crate::store) fn verify(
         &self,
         row: &Row<'_>,
         board: Option<Board>,
         place: &dyn Display,
     ) -> Result<(), Fault> {
-        let value = |i| row.get_ref(i).map_err(Fault::from);
-        let values = (0..self.columns.len()).map(value).collect::<Result<Vec<_>, _>>()?;
+        let values = (0..self.columns.len()).map(|i| row.value(i)).collect::<Result<Vec<_>, _>>()?;
         let expected = self.digest(board, values);
-        if row.get_ref(self.columns.len())? == ValueRef::Integer(expected) {
+        if row.value(self.columns.len())? == ValueRef::Integer(expected) {
             Ok(())
         } else {
             Err(Fault::Damaged(format!("{place}: its digest is not that of its content")))
@@ -305,26 +304,24 @@ impl Table {
     }
 
     /// All columns and the digest, as a list for SQL.
-    pub(super) fn all(&self) -> String {
+    pub(in crate::store) fn all(&self) -> String {
         self.columns.join(", ") + ", digest"
     }
 
     /// Writes a row with its digest, in place of the one with the same key.
-    pub(super) fn put(
+    pub(in crate::store) fn put(
         &self,
-        connection: &Connection,
+        database: &dyn Database,
         board: Option<Board>,
-        values: &[Value],
-    ) -> Result<(), rusqlite::Error> {
-        let digest = Value::Integer(self.digest(board, values.iter().map(ValueRef::from)));
-        let mut statement = connection.prepare_cached(self.put)?;
-        statement.execute(params_from_iter(values.iter().chain([&digest])))?;
-        Ok(())
+        mut values: Vec<Value>,
+    ) -> Result<(), Fault> {
+        values.push(Value::Integer(self.digest(board, values.iter().map(ValueRef::from))));
+        database.change(self.put, &values)
     }
 }
 
 /// The digest of a whole plan: of all choices, in order.
-pub(super) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
+pub(in crate::store) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     let mut bytes = Vec::with_capacity(32 * (choices.len() + 1));
     bytes.extend([board.n]);
     bytes.extend(board.decomposition.to_le_bytes());

@@ -2,23 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
 use queens_messages::{JobId, Share};
 use queens_solver::{BoardSize, Choice, Method, Pass, Plan, published};
-use rusqlite::Connection;
 use tracing::info;
 
+use super::database::Database;
 use super::digest::{Board, SECOND_COUNT, VERDICT};
-use super::directory::{Directory, open_to_read};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
-use super::schema::{self, VERSION};
-use super::tally::{Tally, check_file};
+use super::tally::Tally;
 use super::verdicts;
-use queens_ledger::store::{Coverage, JobEntry, Phase, StoreError, StoredJob};
+use queens_ledger::store::{Coverage, JobEntry, Phase, StoredJob};
 
 /// What the records of a job prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,58 +70,17 @@ impl Truth {
 /// From here on it is worth a word that a plan is being made.
 const SLOWLY_PLANNED: u8 = 27;
 
-/// Proves, from the records alone, what each job of the directory has counted.
-///
-/// Each plan must be what is planned for the board; the records of each cross must be disjoint, lie inside it, and
-/// cover and add up to what the coordinator goes by; every row must be the one that was written; a total must be the
-/// published one. Reads every record; memory is bounded by the plan and the gaps of one cross.
-///
-/// # Errors
-/// If there is no database in the directory, another process uses it, or something contradicts something.
-pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    audit_against(dir, &|job, pass| Truth::of(job.n, job.method, pass))
-}
-
-/// The same for jobs of which something else is true than of boards: artificial ones.
-///
-/// # Errors
-/// If there is no database in the directory, another process uses it, or something contradicts something.
-pub fn audit_against(
-    dir: &Path,
-    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
-) -> Result<Vec<JobAudit>, StoreError> {
-    let mut dir = Directory::take_existing(dir)?;
-    let connection = dir.connect()?;
-    audit_all(&connection, truth).map_err(|fault| fault.of(dir.path()))
-}
-
-/// The same as [`audit()`] for a database that is no data directory's, such as a backup.
-///
-/// # Errors
-/// If there is no database, or something contradicts something.
-pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => audit_all(&connection, &|job, pass| Truth::of(job.n, job.method, pass)),
-        older => Err(Fault::Version(format!(
-            "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
-        ))),
-    });
-    audited.map_err(|fault| fault.of_opening(file))
-}
-
-fn audit_all(
-    connection: &Connection,
+/// Proves, from the records alone, what each job has counted; from one state of the database.
+pub(in crate::store) fn audit_all(
+    database: &dyn Database,
     truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, Fault> {
-    // One transaction, so that all is read from one state, whoever else writes.
-    let transaction = connection.unchecked_transaction()?;
-    check_file(&transaction)?;
-    read::epochs(&transaction)?;
-    read::blocked(&transaction)?;
-    let sources = read::sources(&transaction)?;
-    let jobs = read::jobs(&transaction)?;
+    read::epochs(database)?;
+    read::blocked(database)?;
+    let sources = read::sources(database)?;
+    let jobs = read::jobs(database)?;
     let entries: Vec<&JobEntry> = jobs.iter().map(|job| &job.entry).collect();
-    let audited = |job: &StoredJob| audit_job(&transaction, job, pass(&job.entry, &entries), &sources, truth);
+    let audited = |job: &StoredJob| audit_job(database, job, pass(&job.entry, &entries), &sources, truth);
     let audits = jobs.iter().map(audited).collect::<Result<Vec<_>, _>>()?;
     check_passes(&jobs, &audits)?;
     Ok(audits)
@@ -160,13 +116,13 @@ fn check_passes(jobs: &[StoredJob], audits: &[JobAudit]) -> Result<(), Fault> {
 }
 
 /// The images that a job has to be counted on: others than in the first pass, if it is the second by the same method.
-pub(super) fn pass(job: &JobEntry, jobs: &[&JobEntry]) -> Pass {
+pub(in crate::store) fn pass(job: &JobEntry, jobs: &[&JobEntry]) -> Pass {
     let first = job.terms.second_of.and_then(|first| jobs.iter().find(|job| job.id == first));
     if first.is_some_and(|first| first.method == job.method) { Pass::Second } else { Pass::First }
 }
 
 fn audit_job(
-    connection: &Connection,
+    database: &dyn Database,
     stored: &StoredJob,
     pass: Pass,
     sources: &BTreeSet<i64>,
@@ -183,7 +139,7 @@ fn audit_job(
             let n_subproblems = planned.choice().n_subproblems;
             let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
             let proved = Some((Board::of(job), sources));
-            let found = Tally::of(connection, job.id, proved, number, n_subproblems)?;
+            let found = Tally::of(database, job.id, proved, number, n_subproblems)?;
             found
                 .compare(claimed.unwrap_or(&Coverage::default()))
                 .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
@@ -200,8 +156,8 @@ fn audit_job(
             audit.total += u128::from(planned.weight()) * found.sum.solutions;
             audit.nodes += found.sum.nodes;
         }
-        check_second_counts(connection, job, choices, sources)?;
-        verdicts::check(connection, job)?;
+        check_second_counts(database, job, choices, sources)?;
+        verdicts::check(database, job)?;
         let is_whole = job.terms.crosses.is_none();
         // What is to be counted again may be wrong yet.
         let is_final = job.phase != Phase::Active || job.terms.recount == Share::NOTHING;
@@ -225,15 +181,13 @@ fn audit_job(
 
 /// Whether what was counted again of a job, and what was decided about it, is what was written, and lies in its plan.
 fn check_second_counts(
-    connection: &Connection,
+    database: &dyn Database,
     job: &JobEntry,
     choices: &[Choice],
     sources: &BTreeSet<i64>,
 ) -> Result<(), Fault> {
     for (table, columns) in [(&SECOND_COUNT, &["source"][..]), (&VERDICT, &["source", "lost_source"])] {
-        let mut statement = read::select(connection, table, "WHERE job = ?1")?;
-        let mut rows = statement.query([sql_integer("job", job.id.0)?])?;
-        while let Some(row) = rows.next()? {
+        read::select(database, table, "WHERE job = ?1", &[sql_integer("job", job.id.0)?.into()], |row| {
             let what = if table.name == VERDICT.name { "verdict" } else { "second count" };
             let place = format!("{what} of job {}", job.id);
             let (cross, first): (usize, u64) =
@@ -251,7 +205,8 @@ fn check_second_counts(
                     return Err(Fault::Damaged(format!("{place}: there is no source {source}")));
                 }
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }
@@ -285,7 +240,7 @@ fn check_plan(
 }
 
 /// A job is cut by rules that this program does not have.
-pub(super) fn other_decomposition(job: JobId, method: Method, found: u32) -> Fault {
+pub(in crate::store) fn other_decomposition(job: JobId, method: Method, found: u32) -> Fault {
     Fault::Version(format!(
         "job {job} is cut by decomposition {found} of the method {method}, this program knows {}",
         method.decomposition()

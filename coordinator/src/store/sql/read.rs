@@ -5,126 +5,138 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use queens_messages::{Crosses, JobId, Priority, Share, Terms};
+use queens_messages::{Crosses, JobId, Name, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Method, Symmetry};
-use rusqlite::types::FromSql;
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+use rusqlite::types::{FromSql, Value, ValueRef};
 
+use super::database::{Database, Row, first, for_each};
 use super::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
     Table, VERDICT, plan_digest,
 };
 use super::fault::Fault;
 use queens_ledger::intervals::{Extent, Intervals};
-use queens_ledger::store::{Coverage, JobEntry, Phase, StoredJob};
+use queens_ledger::store::{Coverage, JobEntry, Phase, Source, StoredJob};
 
 /// A row of the table of jobs.
-pub(super) struct JobColumns {
-    pub(super) row: JobEntry,
+pub(in crate::store) struct JobColumns {
+    pub(in crate::store) row: JobEntry,
     /// How many crosses its plan has, and the digest of all of them.
-    pub(super) plan: Option<(i64, i64)>,
+    pub(in crate::store) plan: Option<(i64, i64)>,
 }
 
-/// All columns of a table, for the rows that `rest` chooses.
-pub(super) fn select<'a>(
-    connection: &'a Connection,
+/// Calls `each` with the rows of a table that `rest` chooses, all columns and the digest. It must not ask the database
+/// for anything else meanwhile.
+pub(in crate::store) fn select<E: From<Fault>>(
+    database: &dyn Database,
     table: &Table,
     rest: &str,
-) -> Result<CachedStatement<'a>, Fault> {
-    Ok(connection.prepare_cached(&format!("SELECT {} FROM {} {rest}", table.all(), table.name))?)
+    parameters: &[Value],
+    each: impl FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for_each(database, &all(table, rest), parameters, each)
+}
+
+fn all(table: &Table, rest: &str) -> String {
+    format!("SELECT {} FROM {} {rest}", table.all(), table.name)
 }
 
 /// What the next lease tokens begin with, and what the first began with.
-pub(super) fn epochs(connection: &Connection) -> Result<(u32, u32), Fault> {
-    let mut statement = select(connection, &EPOCH, "WHERE one = 1")?;
-    let mut rows = statement.query([])?;
-    let row = rows.next()?.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))?;
-    EPOCH.verify(row, None, &"epoch")?;
-    Ok((integer(row, "next", &"epoch")?, integer(row, "first", &"epoch")?))
+pub(in crate::store) fn epochs(database: &dyn Database) -> Result<(u32, u32), Fault> {
+    let epochs = first(database, &all(&EPOCH, "WHERE one = 1"), &[], |row| {
+        EPOCH.verify(row, None, &"epoch")?;
+        Ok((integer(row, "next", &"epoch")?, integer(row, "first", &"epoch")?))
+    })?;
+    epochs.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))
 }
 
 /// Names of workers that get no leases, with the reasons.
-pub(super) fn blocked(connection: &Connection) -> Result<BTreeMap<String, String>, Fault> {
-    let mut statement = select(connection, &BLOCKED_WORKER, "")?;
-    let mut rows = statement.query([])?;
+pub(in crate::store) fn blocked(database: &dyn Database) -> Result<BTreeMap<String, String>, Fault> {
     let mut names = BTreeMap::new();
-    while let Some(row) = rows.next()? {
+    select(database, &BLOCKED_WORKER, "", &[], |row| -> Result<(), Fault> {
         let place = "a blocked worker";
         let name: String = cell(row, "name", &place)?;
         BLOCKED_WORKER.verify(row, None, &format_args!("blocked worker '{}'", name.escape_debug()))?;
         let reason = cell(row, "reason", &place)?;
         names.insert(name, reason);
-    }
+        Ok(())
+    })?;
     Ok(names)
 }
 
 /// The ids of all sources of records.
-pub(super) fn sources(connection: &Connection) -> Result<BTreeSet<i64>, Fault> {
-    let mut statement = select(connection, &SOURCE, "")?;
-    let mut rows = statement.query([])?;
+pub(in crate::store) fn sources(database: &dyn Database) -> Result<BTreeSet<i64>, Fault> {
     let mut ids = BTreeSet::new();
-    while let Some(row) = rows.next()? {
+    select(database, &SOURCE, "", &[], |row| -> Result<(), Fault> {
         let id: i64 = cell(row, "id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
         ids.insert(id);
-    }
+        Ok(())
+    })?;
     Ok(ids)
 }
 
+/// The source of a record by its number.
+pub(in crate::store) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> {
+    let place = format!("source {id}");
+    let source = first(database, &all(&SOURCE, "WHERE id = ?1"), &[id.into()], |row| {
+        SOURCE.verify(row, None, &place)?;
+        let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
+        Ok(Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")? })
+    })?;
+    source.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))
+}
+
 /// All jobs with all that is said of them, records left out.
-pub(super) fn jobs(connection: &Connection) -> Result<Vec<StoredJob>, Fault> {
-    let rows = job_rows(connection)?;
+pub(in crate::store) fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
+    let rows = job_rows(database)?;
     let ids = rows.iter().map(|job| job.row.id).collect();
-    let jobs = rows.into_iter().map(|columns| stored(connection, columns)).collect::<Result<_, _>>()?;
-    check_tables(connection, &ids)?;
+    let jobs = rows.into_iter().map(|columns| stored(database, columns)).collect::<Result<_, _>>()?;
+    check_tables(database, &ids)?;
     Ok(jobs)
 }
 
 /// Whether the rows of all jobs are what was written, and no other row is left of a job that is not there.
-pub(super) fn check_jobs(connection: &Connection) -> Result<(), Fault> {
-    let ids = job_rows(connection)?.iter().map(|job| job.row.id).collect();
-    check_tables(connection, &ids)
+pub(in crate::store) fn check_jobs(database: &dyn Database) -> Result<(), Fault> {
+    let ids = job_rows(database)?.iter().map(|job| job.row.id).collect();
+    check_tables(database, &ids)
 }
 
-fn job_rows(connection: &Connection) -> Result<Vec<JobColumns>, Fault> {
-    let mut statement = select(connection, &JOB, "ORDER BY id")?;
-    let mut rows = statement.query([])?;
+fn job_rows(database: &dyn Database) -> Result<Vec<JobColumns>, Fault> {
     let mut jobs = Vec::new();
-    while let Some(row) = rows.next()? {
+    select(database, &JOB, "ORDER BY id", &[], |row| {
         jobs.push(job(row)?);
-    }
+        Ok::<_, Fault>(())
+    })?;
     Ok(jobs)
 }
 
 /// Whether all rows of tables are of jobs that are there.
-fn check_tables(connection: &Connection, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
+fn check_tables(database: &dyn Database, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
-        .try_for_each(|table| check_owners(connection, table, jobs).map_err(|fault| fault.at(table)))
+        .try_for_each(|table| check_owners(database, table, jobs).map_err(|fault| fault.at(table)))
 }
 
 /// A job with all that is said of it, if it is there; records left out.
-pub(super) fn stored_job(connection: &Connection, id: JobId) -> Result<Option<StoredJob>, Fault> {
-    one_job(connection, id)?.map(|columns| stored(connection, columns)).transpose()
+pub(in crate::store) fn stored_job(database: &dyn Database, id: JobId) -> Result<Option<StoredJob>, Fault> {
+    one_job(database, id)?.map(|columns| stored(database, columns)).transpose()
 }
 
-fn stored(connection: &Connection, JobColumns { row, plan }: JobColumns) -> Result<StoredJob, Fault> {
+fn stored(database: &dyn Database, JobColumns { row, plan }: JobColumns) -> Result<StoredJob, Fault> {
     let board = Board::of(&row);
     let id = row.id;
-    let choices =
-        choices(connection, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
+    let choices = choices(database, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
     check_plan(&row, plan, &choices)?;
-    let coverage = coverage(connection, id, board, &choices)
+    let coverage = coverage(database, id, board, &choices)
         .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
-    let has_second_counts = has_second_counts(connection, id)?;
+    let has_second_counts = has_second_counts(database, id)?;
     Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts })
 }
 
 /// The row of one job, if there is such a job.
-pub(super) fn one_job(connection: &Connection, id: JobId) -> Result<Option<JobColumns>, Fault> {
-    let mut statement = select(connection, &JOB, "WHERE id = ?1")?;
-    let mut rows = statement.query([sql_integer("job", id.0)?])?;
-    rows.next()?.map(job).transpose()
+pub(in crate::store) fn one_job(database: &dyn Database, id: JobId) -> Result<Option<JobColumns>, Fault> {
+    first(database, &all(&JOB, "WHERE id = ?1"), &[sql_integer("job", id.0)?.into()], job)
 }
 
 fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
@@ -142,7 +154,12 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
 }
 
 /// A job of this method as any schema version from 2 on has it.
-pub(super) fn job_row(row: &Row<'_>, id: JobId, method: Method, place: &str) -> Result<JobEntry, Fault> {
+pub(in crate::store) fn job_row(
+    row: &Row<'_>,
+    id: JobId,
+    method: Method,
+    place: &str,
+) -> Result<JobEntry, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
     let phase: String = cell(row, "phase", &place)?;
@@ -206,11 +223,16 @@ fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> 
     time.map(in_range).transpose()
 }
 
+/// What a question was answered with.
+pub(in crate::store) fn is_true(value: ValueRef<'_>) -> bool {
+    value != ValueRef::Integer(0)
+}
+
 /// Whether something of a job was counted again.
-fn has_second_counts(connection: &Connection, job: JobId) -> Result<bool, Fault> {
+fn has_second_counts(database: &dyn Database, job: JobId) -> Result<bool, Fault> {
     let sql = "SELECT EXISTS (SELECT 1 FROM second_count WHERE job = ?1)";
-    let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row([sql_integer("job", job.0)?], |row| row.get(0))?)
+    let found = first(database, sql, &[sql_integer("job", job.0)?.into()], |row| row.value(0).map(is_true))?;
+    Ok(found.unwrap_or(false))
 }
 
 /// Whether these are the choices that the job was given.
@@ -227,11 +249,10 @@ fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> R
     Ok(())
 }
 
-fn choices(connection: &Connection, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
-    let mut statement = select(connection, &PLAN_CROSS, "WHERE job = ?1 ORDER BY number")?;
-    let mut rows = statement.query([sql_integer("job", job.0)?])?;
+fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
     let mut choices = Vec::new();
-    while let Some(row) = rows.next()? {
+    let rest = "WHERE job = ?1 ORDER BY number";
+    select(database, &PLAN_CROSS, rest, &[sql_integer("job", job.0)?.into()], |row| {
         let place = format!("plan of job {job}, cross {}", choices.len());
         let number: i64 = cell(row, "number", &place)?;
         if usize::try_from(number) != Ok(choices.len()) {
@@ -239,12 +260,13 @@ fn choices(connection: &Connection, job: JobId, board: Board) -> Result<Vec<Choi
         }
         PLAN_CROSS.verify(row, Some(board), &place)?;
         choices.push(choice(row, &place)?);
-    }
+        Ok(())
+    })?;
     Ok(choices)
 }
 
 /// A cross of a plan as any schema version has it.
-pub(super) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
+pub(in crate::store) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
     let image: i64 = cell(row, "image", &place)?;
     let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);
     Ok(Choice {
@@ -255,16 +277,15 @@ pub(super) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
 }
 
 fn coverage(
-    connection: &Connection,
+    database: &dyn Database,
     job: JobId,
     board: Board,
     choices: &[Choice],
 ) -> Result<Vec<(u32, Coverage)>, Fault> {
-    let mut ranges = ranges(connection, job, board)?.into_iter().peekable();
-    let mut statement = select(connection, &COVERAGE, "WHERE job = ?1 ORDER BY cross")?;
-    let mut rows = statement.query([sql_integer("job", job.0)?])?;
+    let mut ranges = ranges(database, job, board)?.into_iter().peekable();
     let mut coverage = Vec::new();
-    while let Some(row) = rows.next()? {
+    let rest = "WHERE job = ?1 ORDER BY cross";
+    select(database, &COVERAGE, rest, &[sql_integer("job", job.0)?.into()], |row| {
         let place = format!("coverage of job {job}");
         let cross: u32 = integer(row, "cross", &place)?;
         let place = format!("{place}, cross {cross}");
@@ -295,7 +316,8 @@ fn coverage(
         }
         let (solutions, nodes) = (parsed(row, "solutions", &place)?, parsed(row, "nodes", &place)?);
         coverage.push((cross, Coverage { recorded, solutions, nodes }));
-    }
+        Ok(())
+    })?;
     match ranges.next() {
         None => Ok(coverage),
         Some((cross, _)) => {
@@ -305,11 +327,10 @@ fn coverage(
 }
 
 /// The recorded ranges of each cross that has any, in order.
-fn ranges(connection: &Connection, job: JobId, board: Board) -> Result<Vec<(u32, Intervals)>, Fault> {
-    let mut statement = select(connection, &COVERAGE_RANGE, "WHERE job = ?1 ORDER BY cross, first")?;
-    let mut rows = statement.query([sql_integer("job", job.0)?])?;
+fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32, Intervals)>, Fault> {
     let mut crosses: Vec<(u32, Intervals)> = Vec::new();
-    while let Some(row) = rows.next()? {
+    let rest = "WHERE job = ?1 ORDER BY cross, first";
+    select(database, &COVERAGE_RANGE, rest, &[sql_integer("job", job.0)?.into()], |row| {
         let place = format_args!("recorded ranges of job {job}");
         let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
         let place = format_args!("recorded ranges of job {job}, cross {cross}, from {first}");
@@ -318,22 +339,22 @@ fn ranges(connection: &Connection, job: JobId, board: Board) -> Result<Vec<(u32,
         if crosses.last().is_none_or(|(last, _)| *last != cross) {
             crosses.push((cross, Intervals::default()));
         }
-        let Some((_, recorded)) = crosses.last_mut() else { continue };
+        let Some((_, recorded)) = crosses.last_mut() else { return Ok(()) };
         let before = recorded.ranges().next_back();
         if until <= first || before.is_some_and(|before| before.end >= first) {
             return Err(Fault::Damaged(format!("{place}: it is empty, or meets the one before it")));
         }
         recorded.insert(first..until);
-    }
+        Ok(())
+    })?;
     Ok(crosses)
 }
 
 /// Whether all rows of a table are of jobs that are there.
-fn check_owners(connection: &Connection, table: &Table, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
+fn check_owners(database: &dyn Database, table: &Table, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
     let sql = format!("SELECT job FROM {} WHERE job > ?1 ORDER BY job LIMIT 1", table.name);
-    let mut statement = connection.prepare_cached(&sql)?;
     let mut last = i64::MIN;
-    while let Some(job) = statement.query_row([last], |row| row.get::<_, i64>(0)).optional()? {
+    while let Some(job) = first(database, &sql, &[last.into()], |row| cell::<i64>(row, "job", table))? {
         if !u64::try_from(job).is_ok_and(|job| jobs.contains(&JobId(job))) {
             return Err(Fault::Damaged(format!(
                 "table {} has rows of job {job}, which is not there",
@@ -346,18 +367,25 @@ fn check_owners(connection: &Connection, table: &Table, jobs: &BTreeSet<JobId>) 
 }
 
 /// An integer as SQLite keeps it.
-pub(super) fn sql_integer(what: &str, value: impl TryInto<i64> + Copy + Display) -> Result<i64, Fault> {
+pub(in crate::store) fn sql_integer(
+    what: &str,
+    value: impl TryInto<i64> + Copy + Display,
+) -> Result<i64, Fault> {
     value.try_into().map_err(|_| Fault::Impossible(format!("{what} {value} is over 2^63 - 1")))
 }
 
 /// An integer column that may not hold every integer.
-pub(super) fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
+pub(in crate::store) fn integer<T: TryFrom<i64>>(
+    row: &Row<'_>,
+    column: &str,
+    place: &dyn Display,
+) -> Result<T, Fault> {
     let value: i64 = cell(row, column, place)?;
     T::try_from(value).map_err(|_| Fault::Damaged(format!("{place}: {column} {value} is out of range")))
 }
 
 /// A text column that holds something else.
-pub(super) fn parsed<T: FromStr<Err: Display>>(
+pub(in crate::store) fn parsed<T: FromStr<Err: Display>>(
     row: &Row<'_>,
     column: &str,
     place: &dyn Display,
@@ -366,6 +394,10 @@ pub(super) fn parsed<T: FromStr<Err: Display>>(
     text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
 }
 
-pub(super) fn cell<T: FromSql>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
-    row.get(column).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
+pub(in crate::store) fn cell<T: FromSql>(
+    row: &Row<'_>,
+    column: &str,
+    place: &dyn Display,
+) -> Result<T, Fault> {
+    row.get(column, place)
 }

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use queens_messages::{Crosses, JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
-use rusqlite::{Connection, ffi};
 
+use super::database::{Database, first};
 use super::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
     Table, VERDICT, plan_digest,
 };
 use super::fault::Fault;
-use super::read::{self, JobColumns, sql_integer};
+use super::read::{self, JobColumns, cell, sql_integer};
 use queens_ledger::store::{CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
 
 /// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
 /// it names may have gone with it.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(in crate::store) struct Known {
     sources: HashMap<Arc<Source>, i64>,
     jobs: HashMap<JobId, KnownJob>,
 }
@@ -33,59 +33,63 @@ struct KnownJob {
 }
 
 /// Makes one write part of the transaction that is open.
-pub(super) fn apply(connection: &Connection, known: &mut Known, write: &Write) -> Result<(), Fault> {
+pub(in crate::store) fn apply(
+    database: &dyn Database,
+    known: &mut Known,
+    write: &Write,
+) -> Result<(), Fault> {
     match write {
-        Write::Epoch(next) => read::epochs(connection)
-            .and_then(|(_, first)| epochs(connection, *next, first))
+        Write::Epoch(next) => read::epochs(database)
+            .and_then(|(_, first)| epochs(database, *next, first))
             .map_err(|fault| fault.at(&EPOCH)),
         Write::Blocked { name, blocked, reason } => {
-            self::blocked(connection, name, *blocked, reason).map_err(|fault| fault.at(&BLOCKED_WORKER))
+            self::blocked(database, name, *blocked, reason).map_err(|fault| fault.at(&BLOCKED_WORKER))
         }
         Write::Job(row) => {
-            job(connection, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
+            job(database, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
         }
-        Write::Plan { job, choices } => plan(connection, known, *job, choices)
-            .map_err(|fault| fault.at(format_args!("plan of job {job}"))),
-        Write::Record { job, record: counted } => record(connection, known, *job, counted)
+        Write::Plan { job, choices } => {
+            plan(database, known, *job, choices).map_err(|fault| fault.at(format_args!("plan of job {job}")))
+        }
+        Write::Record { job, record: counted } => record(database, known, *job, counted)
             .map_err(|fault| fault.at(format_args!("record of job {job}, {}", counted.span))),
-        Write::Coverage { job, cross, change } => board(connection, known, *job)
-            .and_then(|board| put_coverage(connection, board, *job, *cross, change))
+        Write::Coverage { job, cross, change } => board(database, known, *job)
+            .and_then(|board| put_coverage(database, board, *job, *cross, change))
             .map_err(|fault| fault.at(format_args!("coverage of job {job}, cross {cross}"))),
-        Write::SecondCount { job, count } => second_count(connection, known, *job, count)
+        Write::SecondCount { job, count } => second_count(database, known, *job, count)
             .map_err(|fault| fault.at(format_args!("second count of job {job}, {}", count.span))),
-        Write::Verdict { job, verdict } => self::verdict(connection, known, *job, verdict)
+        Write::Verdict { job, verdict } => self::verdict(database, known, *job, verdict)
             .map_err(|fault| fault.at(format_args!("verdict of job {job}, {}", verdict.span))),
     }
 }
 
 /// What the next lease tokens begin with, and what the first began with.
-pub(super) fn epochs(connection: &Connection, next: u32, first: u32) -> Result<(), Fault> {
-    Ok(EPOCH.put(connection, None, &[1.into(), next.into(), first.into()])?)
+pub(in crate::store) fn epochs(database: &dyn Database, next: u32, first: u32) -> Result<(), Fault> {
+    EPOCH.put(database, None, vec![1.into(), next.into(), first.into()])
 }
 
-fn blocked(connection: &Connection, name: &str, blocked: bool, reason: &str) -> Result<(), Fault> {
+fn blocked(database: &dyn Database, name: &str, blocked: bool, reason: &str) -> Result<(), Fault> {
     if blocked {
-        let values = [name.to_owned().into(), reason.to_owned().into()];
-        return Ok(BLOCKED_WORKER.put(connection, None, &values)?);
+        let values = vec![name.to_owned().into(), reason.to_owned().into()];
+        return BLOCKED_WORKER.put(database, None, values);
     }
-    connection.prepare_cached("DELETE FROM blocked_worker WHERE name = ?1")?.execute([name])?;
-    Ok(())
+    database.change("DELETE FROM blocked_worker WHERE name = ?1", &[name.to_owned().into()])
 }
 
-fn job(connection: &Connection, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
+fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
     let board = Board::of(row);
-    let plan = match find_job(connection, known, row.id)? {
+    let plan = match find_job(database, known, row.id)? {
         None => None,
         Some(known) if known.board == board => known.plan,
         Some(_) => return Err(Fault::Impossible(format!("job {} is of another board already", row.id))),
     };
-    put_job(connection, row, plan)?;
+    put_job(database, row, plan)?;
     known.jobs.insert(row.id, KnownJob { board, plan });
     Ok(())
 }
 
 /// The form in which a seed is stored: 32 hexadecimal digits.
-pub(super) fn seed_text(seed: u128) -> String {
+pub(in crate::store) fn seed_text(seed: u128) -> String {
     format!("{seed:032x}")
 }
 
@@ -94,14 +98,14 @@ fn time(what: &str, ms: Option<u64>) -> Result<Value, Fault> {
 }
 
 /// Writes the row of a job whose plan has so many crosses and this digest.
-pub(super) fn put_job(
-    connection: &Connection,
+pub(in crate::store) fn put_job(
+    database: &dyn Database,
     row: &JobEntry,
     plan: Option<(i64, i64)>,
 ) -> Result<(), Fault> {
     let crosses = row.terms.crosses.map(Crosses::range);
     let second_of = row.terms.second_of.map(|job| sql_integer("job", job.0)).transpose()?;
-    let values = [
+    let values = vec![
         sql_integer("job", row.id.0)?.into(),
         row.n.get().into(),
         row.decomposition.into(),
@@ -124,43 +128,43 @@ pub(super) fn put_job(
         seed_text(row.terms.seed).into(),
         time("time when it was exported", row.terms.exported_ms)?,
     ];
-    Ok(JOB.put(connection, None, &values)?)
+    JOB.put(database, None, values)
 }
 
-fn plan(connection: &Connection, known: &mut Known, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
-    let JobColumns { row, .. } = read::one_job(connection, id)?.ok_or_else(|| no_job(id))?;
+fn plan(database: &dyn Database, known: &mut Known, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
+    let JobColumns { row, .. } = read::one_job(database, id)?.ok_or_else(|| no_job(id))?;
     let board = Board::of(&row);
     let n_crosses = sql_integer("number of crosses", choices.len())?;
     let plan = Some((n_crosses, plan_digest(board, choices)));
-    put_job(connection, &row, plan)?;
+    put_job(database, &row, plan)?;
     known.jobs.insert(id, KnownJob { board, plan });
     let job = sql_integer("job", id.0)?;
     for (number, choice) in (0_i64..).zip(choices) {
         let n_subproblems = sql_integer("number of subproblems", choice.n_subproblems)?;
-        let values = [
+        let values = vec![
             job.into(),
             number.into(),
             choice.image.index().into(),
             n_subproblems.into(),
             choice.work.to_string().into(),
         ];
-        PLAN_CROSS.put(connection, Some(board), &values)?;
+        PLAN_CROSS.put(database, Some(board), values)?;
     }
-    let mut delete = connection.prepare_cached("DELETE FROM plan_cross WHERE job = ?1 AND number >= ?2")?;
+    let delete = "DELETE FROM plan_cross WHERE job = ?1 AND number >= ?2";
     let problem = || format!("job {id} has records of crosses past the {n_crosses} of its plan");
-    related(delete.execute([job, n_crosses]).map(drop), problem)
+    related(database.change(delete, &[job.into(), n_crosses.into()]), problem)
 }
 
 /// Changes what is said to be recorded of a cross.
-pub(super) fn put_coverage(
-    connection: &Connection,
+pub(in crate::store) fn put_coverage(
+    database: &dyn Database,
     board: Board,
     id: JobId,
     cross: u32,
     change: &CoverageChange,
 ) -> Result<(), Fault> {
     let job = sql_integer("job", id.0)?;
-    let values = [
+    let values = vec![
         job.into(),
         cross.into(),
         sql_integer("number of subproblems", change.extent.n_numbers)?.into(),
@@ -169,26 +173,26 @@ pub(super) fn put_coverage(
         sql_integer("number of ranges", change.extent.n_ranges)?.into(),
         change.extent.fingerprint.cast_signed().into(),
     ];
-    put_related(&COVERAGE, connection, board, &values, || no_cross(id, cross))?;
+    put_related(&COVERAGE, database, board, values, || no_cross(id, cross))?;
     for &(first, until) in &change.ranges {
         let first = sql_integer("subproblem", first)?;
         if let Some(until) = until {
             let until = sql_integer("subproblem", until)?;
-            let values = [job.into(), cross.into(), first.into(), until.into()];
-            put_related(&COVERAGE_RANGE, connection, board, &values, || no_cross(id, cross))?;
+            let values = vec![job.into(), cross.into(), first.into(), until.into()];
+            put_related(&COVERAGE_RANGE, database, board, values, || no_cross(id, cross))?;
         } else {
             let sql = "DELETE FROM coverage_range WHERE job = ?1 AND cross = ?2 AND first = ?3";
-            connection.prepare_cached(sql)?.execute((job, cross, first))?;
+            database.change(sql, &[job.into(), cross.into(), first.into()])?;
         }
     }
     Ok(())
 }
 
-fn record(connection: &Connection, known: &mut Known, job: JobId, record: &Record) -> Result<(), Fault> {
-    let board = board(connection, known, job)?;
-    let source = source(connection, known, &record.source)?;
+fn record(database: &dyn Database, known: &mut Known, job: JobId, record: &Record) -> Result<(), Fault> {
+    let board = board(database, known, job)?;
+    let source = source(database, known, &record.source)?;
     let span = record.span;
-    let values = [
+    let values = vec![
         sql_integer("job", job.0)?.into(),
         span.cross().into(),
         sql_integer("subproblem", span.from())?.into(),
@@ -199,19 +203,19 @@ fn record(connection: &Connection, known: &mut Known, job: JobId, record: &Recor
         sql_integer("lease", record.lease.0)?.into(),
         source.into(),
     ];
-    put_related(&RECORD, connection, board, &values, || no_cross(job, span.cross()))
+    put_related(&RECORD, database, board, values, || no_cross(job, span.cross()))
 }
 
 fn second_count(
-    connection: &Connection,
+    database: &dyn Database,
     known: &mut Known,
     job: JobId,
     counted: &SecondCount,
 ) -> Result<(), Fault> {
-    let board = board(connection, known, job)?;
-    let source = source(connection, known, &counted.source)?;
+    let board = board(database, known, job)?;
+    let source = source(database, known, &counted.source)?;
     let span = counted.span;
-    let values = [
+    let values = vec![
         sql_integer("job", job.0)?.into(),
         span.cross().into(),
         sql_integer("subproblem", span.from())?.into(),
@@ -223,15 +227,14 @@ fn second_count(
         source.into(),
         sql_integer("time of a second count", counted.at_ms)?.into(),
     ];
-    put_related(&SECOND_COUNT, connection, board, &values, || no_cross(job, span.cross()))
+    put_related(&SECOND_COUNT, database, board, values, || no_cross(job, span.cross()))
 }
 
-fn verdict(connection: &Connection, known: &mut Known, job: JobId, verdict: &Verdict) -> Result<(), Fault> {
-    let board = board(connection, known, job)?;
-    let sources =
-        [source(connection, known, &verdict.source)?, source(connection, known, &verdict.lost_source)?];
+fn verdict(database: &dyn Database, known: &mut Known, job: JobId, verdict: &Verdict) -> Result<(), Fault> {
+    let board = board(database, known, job)?;
+    let sources = [source(database, known, &verdict.source)?, source(database, known, &verdict.lost_source)?];
     let span = verdict.span;
-    let values = [
+    let values = vec![
         sql_integer("job", job.0)?.into(),
         span.cross().into(),
         sql_integer("subproblem", span.from())?.into(),
@@ -245,30 +248,30 @@ fn verdict(connection: &Connection, known: &mut Known, job: JobId, verdict: &Ver
         sql_integer("number of nodes", verdict.lost.nodes)?.into(),
         sources[1].into(),
     ];
-    put_related(&VERDICT, connection, board, &values, || no_cross(job, span.cross()))
+    put_related(&VERDICT, database, board, values, || no_cross(job, span.cross()))
 }
 
-fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {
+fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {
     if let Some(&id) = known.sources.get(source) {
         return Ok(id);
     }
     let Source { name: worker, build, kernel } = &**source;
-    let mut find = connection.prepare_cached(
-        "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3",
-    )?;
-    let mut rows = find.query([worker.as_str(), build.as_str(), kernel.as_str()])?;
-    let id = if let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
+    let text = |name: &Name| Value::from(name.to_string());
+    let texts = [text(worker), text(build), text(kernel)];
+    let find = "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3";
+    let found = first(database, find, &texts, |row| {
+        let id: i64 = cell(row, "id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
+        Ok(id)
+    })?;
+    let id = if let Some(id) = found {
         id
     } else {
-        let last =
-            connection.query_row("SELECT max(id) FROM source", [], |row| row.get::<_, Option<i64>>(0))?;
-        let id = last.unwrap_or(0).checked_add(1);
+        let last = "SELECT max(id) AS last FROM source";
+        let last: Option<Option<i64>> = first(database, last, &[], |row| cell(row, "last", &"sources"))?;
+        let id = last.flatten().unwrap_or(0).checked_add(1);
         let id = id.ok_or_else(|| Fault::Damaged("a source has the largest number".to_owned()))?;
-        let text = |name: &Name| name.to_string().into();
-        let values = [id.into(), text(worker), text(build), text(kernel)];
-        SOURCE.put(connection, None, &values)?;
+        SOURCE.put(database, None, [id.into()].into_iter().chain(texts).collect())?;
         id
     };
     known.sources.insert(Arc::clone(source), id);
@@ -276,15 +279,15 @@ fn source(connection: &Connection, known: &mut Known, source: &Arc<Source>) -> R
 }
 
 /// The board of a job, which is part of the digests of its rows.
-pub(super) fn board(connection: &Connection, known: &mut Known, id: JobId) -> Result<Board, Fault> {
-    Ok(find_job(connection, known, id)?.ok_or_else(|| no_job(id))?.board)
+pub(in crate::store) fn board(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Board, Fault> {
+    Ok(find_job(database, known, id)?.ok_or_else(|| no_job(id))?.board)
 }
 
-fn find_job(connection: &Connection, known: &mut Known, id: JobId) -> Result<Option<KnownJob>, Fault> {
+fn find_job(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Option<KnownJob>, Fault> {
     if let Some(job) = known.jobs.get(&id) {
         return Ok(Some(*job));
     }
-    let read = read::one_job(connection, id)?;
+    let read = read::one_job(database, id)?;
     let job = read.map(|JobColumns { row, plan }| KnownJob { board: Board::of(&row), plan });
     if let Some(job) = job {
         known.jobs.insert(id, job);
@@ -302,22 +305,18 @@ fn no_cross(job: JobId, cross: u32) -> String {
 
 fn put_related(
     table: &Table,
-    connection: &Connection,
+    database: &dyn Database,
     board: Board,
-    values: &[Value],
+    values: Vec<Value>,
     problem: impl Fn() -> String,
 ) -> Result<(), Fault> {
-    related(table.put(connection, Some(board), values), problem)
+    related(table.put(database, Some(board), values), problem)
 }
 
 /// What became of a statement that only a missing or still needed row of another table forbids; `problem` says which.
-fn related(result: rusqlite::Result<()>, problem: impl Fn() -> String) -> Result<(), Fault> {
-    match result {
-        Err(rusqlite::Error::SqliteFailure(error, _))
-            if error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
-        {
-            Err(Fault::Damaged(problem()))
-        }
-        result => Ok(result?),
-    }
+fn related(result: Result<(), Fault>, problem: impl Fn() -> String) -> Result<(), Fault> {
+    result.map_err(|fault| match fault {
+        Fault::Unrelated(_) => Fault::Damaged(problem()),
+        fault => fault,
+    })
 }

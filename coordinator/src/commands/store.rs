@@ -1,0 +1,129 @@
+//! Where jobs are kept: in a data directory, or in a database on a server.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use queens_coordinator::store::postgres::{self, PostgresStore, Server};
+use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file};
+use queens_coordinator::store::{Archive, JobAudit, Moved, Whereabouts, move_all};
+use queens_ledger::store::StoreError;
+use queens_process::print;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+/// How long a coordinator that does not lead waits before it tries again.
+const RETRY: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// PostgreSQL database to keep jobs in, as postgres://USER@HOST:PORT/DATABASE; keys and who is invited stay in the
+    /// data directory
+    ///
+    /// Its tables are made if they are not there. One coordinator at a time uses it. A server elsewhere is reached by
+    /// TLS: write '?sslmode=require' behind the database. Several servers of which one takes writes are named with
+    /// commas between them.
+    #[arg(long, env = "QUEENS_STORE", value_name = "URL")]
+    store: Option<String>,
+
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// How a server is reached.
+#[derive(Debug, Args)]
+pub(crate) struct ReachArgs {
+    /// File whose only line is the password for the database
+    #[arg(long, env = "QUEENS_STORE_PASSWORD_FILE", value_name = "FILE")]
+    store_password_file: Option<PathBuf>,
+
+    /// Certificates (PEM) of who vouches for the TLS certificate of the database's server [default: public authorities]
+    #[arg(long, env = "QUEENS_STORE_CA", value_name = "FILE")]
+    store_ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MoveArgs {
+    /// Where the jobs are: a data directory, or a database as postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "DIR|URL")]
+    from: String,
+
+    /// Where they go: a data directory or a database without jobs
+    #[arg(long, value_name = "DIR|URL")]
+    to: String,
+
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+impl StoreArgs {
+    /// The server that jobs are kept on, if they are.
+    pub(crate) fn server(&self) -> anyhow::Result<Option<Server>> {
+        self.store.as_ref().map(|address| self.reach.server(address)).transpose()
+    }
+
+    /// Opens the store. `holder` is what others are told of who leads. While another coordinator does, and while the
+    /// server can't be reached, this one waits; `None` if it is told to stop meanwhile.
+    pub(crate) fn open(
+        &self,
+        data_dir: &Path,
+        holder: &str,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Option<Box<dyn Archive>>> {
+        let Some(server) = self.server()? else {
+            return Ok(Some(Box::new(SqliteStore::open(data_dir)?.with_history())));
+        };
+        let mut told = String::new();
+        while !stop.is_cancelled() {
+            let reason = match PostgresStore::open(server.clone(), holder, data_dir) {
+                Ok(store) => return Ok(Some(Box::new(store))),
+                Err(error @ (StoreError::Led { .. } | StoreError::Failed(_))) => error.to_string(),
+                Err(error) => return Err(error.into()),
+            };
+            if reason != told {
+                info!(reason, "waiting to lead");
+                told = reason;
+            }
+            thread::sleep(RETRY);
+        }
+        Ok(None)
+    }
+
+    /// Proves what the store says of its jobs; or what a path does, if one is given.
+    pub(crate) fn audit(&self, data_dir: &Path, path: Option<&Path>) -> anyhow::Result<Vec<JobAudit>> {
+        Ok(match (path, self.server()?) {
+            (Some(file), _) if file.is_file() => audit_file(file)?,
+            (Some(dir), _) => audit(dir)?,
+            (None, Some(server)) => postgres::audit(&server)?,
+            (None, None) => audit(data_dir)?,
+        })
+    }
+}
+
+impl ReachArgs {
+    fn server(&self, address: &str) -> anyhow::Result<Server> {
+        let server = Server::new(address, self.store_password_file.as_deref(), self.store_ca.as_deref());
+        server.context("the store can't be used")
+    }
+
+    fn whereabouts(&self, text: &str) -> anyhow::Result<Whereabouts> {
+        Ok(if text.contains("://") {
+            Whereabouts::Server(self.server(text)?)
+        } else {
+            Whereabouts::Directory(text.into())
+        })
+    }
+}
+
+/// Moves all jobs from one store to another.
+pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
+    let (from, to) = (args.reach.whereabouts(&args.from)?, args.reach.whereabouts(&args.to)?);
+    let Moved { n_jobs, n_records } = move_all(&from, &to)?;
+    let jobs = if n_jobs == 1 { "job" } else { "jobs" };
+    print(&format!(
+        "{n_jobs} {jobs} with {n_records} records are in the new place. 'queens-coordinator check' proves both"
+    ))
+    .context("failed to write the answer")
+}

@@ -1,0 +1,145 @@
+//! Moving all that a store keeps to another: from a data directory to a server, or back.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use queens_ledger::store::{Place, StoreError};
+use rusqlite::types::Value;
+use thiserror::Error;
+
+use super::history::{Change, NotKept};
+use super::postgres::{PostgresStore, Server};
+use super::sql::database::{Database, Row, first};
+use super::sql::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, Table,
+    VERDICT,
+};
+use super::sql::fault::Fault;
+use super::sql::movable::Movable;
+use super::sql::read::{self, cell, sql_integer};
+use super::sqlite::SqliteStore;
+
+/// Where a store is.
+#[derive(Clone, Debug)]
+pub enum Whereabouts {
+    /// In a data directory.
+    Directory(PathBuf),
+    /// In a database on a server.
+    Server(Server),
+}
+
+/// Why nothing was moved.
+#[derive(Debug, Error)]
+pub enum MoveError {
+    /// One of the two stores can't be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is something in the other already.
+    #[error("there are jobs in the {0} already: what is moved needs a place of its own")]
+    Occupied(Place),
+    /// Everything was moved but history, of which no count depends.
+    #[error("all is moved but what has happened, for people who look: {0}")]
+    History(String),
+}
+
+/// What was moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// The jobs.
+    pub n_jobs: u64,
+    /// Their records.
+    pub n_records: u64,
+}
+
+/// The tables, each after those that its rows refer to. Epochs are not moved: every store has its own.
+const TABLES: [&Table; 9] = [
+    &JOB,
+    &PLAN_CROSS,
+    &SOURCE,
+    &COVERAGE,
+    &COVERAGE_RANGE,
+    &RECORD,
+    &BLOCKED_WORKER,
+    &SECOND_COUNT,
+    &VERDICT,
+];
+
+impl Whereabouts {
+    fn open(&self, must_exist: bool) -> Result<Box<dyn Movable>, StoreError> {
+        Ok(match self {
+            Self::Directory(dir) if must_exist => Box::new(SqliteStore::open_existing(dir)?.with_history()),
+            Self::Directory(dir) => Box::new(SqliteStore::open(dir)?.with_history()),
+            Self::Server(server) => Box::new(PostgresStore::open(server.clone(), "a move", Path::new("."))?),
+        })
+    }
+}
+
+/// Moves everything from one store to another in which there are no jobs. Nobody may use either meanwhile. Each row is
+/// looked at on the way. What was there stays there. The other store has its own lease tokens, so that workers drop
+/// what they hold.
+///
+/// # Errors
+/// If a store can't be read or written, a row is not what was written, or there are jobs in the other; then nothing is
+/// written.
+pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError> {
+    let from = from.open(true)?;
+    let mut to = to.open(false)?;
+    let view = from.view()?;
+    let boards = boards(&*view).map_err(|fault| fault.of(from.place()))?;
+    let mut moved = Moved { n_jobs: boards.len() as u64, n_records: 0 };
+    let (mut is_occupied, mut unread) = (false, None);
+    let filled = to.fill(&mut |database| {
+        is_occupied = first(database, "SELECT id FROM job LIMIT 1", &[], |_| Ok(()))?.is_some();
+        if is_occupied {
+            return Err(Fault::Impossible("there are jobs in it".to_owned()));
+        }
+        for table in TABLES {
+            let order = if table.name == JOB.name { "ORDER BY id" } else { "" };
+            // Which of the two is to blame tells what the fault is of.
+            read::select(&*view, table, order, &[], |row| {
+                let (board, values) =
+                    look_at(table, row, &boards).inspect_err(|fault| unread = Some(fault.reason()))?;
+                moved.n_records += u64::from(table.name == RECORD.name);
+                table.put(database, board, values)
+            })?;
+        }
+        Ok(())
+    });
+    match (filled, unread) {
+        (Ok(()), _) => {}
+        (Err(_), _) if is_occupied => return Err(MoveError::Occupied(to.place())),
+        (Err(_), Some(reason)) => return Err(StoreError::Damaged { place: from.place(), reason }.into()),
+        (Err(error), None) => return Err(error.into()),
+    }
+    if let Some((mut old, mut new)) = from.history().zip(to.history()) {
+        let past = old.load();
+        let change = Change {
+            points: past.points,
+            kept: [(0, u64::from(u32::MAX)); super::history::N_LEVELS],
+            events: past.events,
+            first_events: (0, 0),
+        };
+        new.store(&change).map_err(|error| match error {
+            NotKept::Failed(reason) | NotKept::Lost(reason) => MoveError::History(reason),
+        })?;
+    }
+    Ok(moved)
+}
+
+/// The boards of all jobs, which the digests of their rows are of.
+fn boards(view: &dyn Database) -> Result<HashMap<i64, Board>, Fault> {
+    let jobs = read::jobs(view)?;
+    jobs.iter().map(|job| Ok((sql_integer("job", job.entry.id.0)?, Board::of(&job.entry)))).collect()
+}
+
+/// The values of a row, if they are what was written, and the board that its digest is of.
+fn look_at(
+    table: &Table,
+    row: &Row<'_>,
+    boards: &HashMap<i64, Board>,
+) -> Result<(Option<Board>, Vec<Value>), Fault> {
+    let board = if table.is_of_job { boards.get(&cell(row, "job", table)?).copied() } else { None };
+    table.verify(row, board, table)?;
+    let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
+    Ok((board, (0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?))
+}

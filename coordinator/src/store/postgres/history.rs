@@ -1,0 +1,63 @@
+//! History, in tables beside those of the jobs.
+
+use tracing::warn;
+
+use super::server::Server;
+use super::session::Session;
+use crate::store::history::{Change, History, NotKept, Past};
+use crate::store::sql::fault::Fault;
+use crate::store::sql::history::{read_past, write_change};
+
+/// The history of a database.
+#[derive(Debug)]
+pub(super) struct PostgresHistory {
+    server: Server,
+    session: Option<Session>,
+    /// Whether what is there could not be read, so that it goes before anything else comes.
+    begins_anew: bool,
+}
+
+impl PostgresHistory {
+    pub(super) const fn of(server: Server) -> Self {
+        Self { server, session: None, begins_anew: false }
+    }
+
+    fn with_session<T>(&mut self, work: impl FnOnce(&Session) -> Result<T, Fault>) -> Result<T, Fault> {
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => Session::open(&self.server)?,
+        };
+        let done = work(&session)?;
+        self.session = Some(session);
+        Ok(done)
+    }
+}
+
+impl History for PostgresHistory {
+    fn load(&mut self) -> Past {
+        let mut past = Past { is_stored: true, ..Past::default() };
+        if let Err(fault) = self.with_session(|session| read_past(session, &mut past)) {
+            let (points, events) = (past.points.len(), past.events.len());
+            let reason = fault.reason();
+            warn!(
+                reason,
+                points, events, "history is damaged: what could be read is kept. No count depends on it"
+            );
+            self.begins_anew = true;
+            past.is_stored = false;
+        }
+        past
+    }
+
+    fn store(&mut self, change: &Change) -> Result<(), NotKept> {
+        let begins_anew = self.begins_anew;
+        let stored = self.with_session(|session| {
+            session.carry_out("BEGIN")?;
+            write_change(session, change, begins_anew)?;
+            session.carry_out("COMMIT")
+        });
+        stored.map_err(|fault| NotKept::Failed(fault.reason()))?;
+        self.begins_anew = false;
+        Ok(())
+    }
+}

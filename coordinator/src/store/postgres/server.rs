@@ -1,0 +1,203 @@
+//! Which PostgreSQL server, and how it is reached.
+
+use std::fmt::{self, Debug, Formatter};
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use thiserror::Error;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+/// How long a connection may take to be made, and data to be acknowledged by the other end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A database on a server: its address, and what is needed to get in.
+#[derive(Clone)]
+pub struct Server {
+    pub(super) config: Box<Config>,
+    pub(super) tls: Arc<ClientConfig>,
+}
+
+/// Why an address is no good.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// It is none of PostgreSQL.
+    #[error("'{0}' is not postgres://USER@HOST:PORT/DATABASE")]
+    NoAddress(String),
+    /// It is one, but something in it is wrong.
+    #[error("{0}")]
+    Wrong(String),
+    /// It would be reached without TLS, and nobody has said that it may be.
+    #[error(
+        "the database on {0} would be reached without TLS, which anybody on the way can read and change: write \
+         sslmode=require, or sslmode=disable if the network is yours alone"
+    )]
+    Open(String),
+    /// A file can't be read.
+    #[error("'{}': {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Server {
+    /// The database that an address names, as `postgres://USER@HOST:PORT/DATABASE?sslmode=require`. Several hosts may be
+    /// named, with commas between them: that one is used that takes writes. `password` is a file whose only line is the
+    /// password; `authority` one with the certificates (PEM) that vouch for the server's, instead of public ones.
+    ///
+    /// # Errors
+    /// If the address is no good, TLS is needed and not asked for, or a file can't be read.
+    pub fn new(
+        address: &str,
+        password: Option<&Path>,
+        authority: Option<&Path>,
+    ) -> Result<Self, ServerError> {
+        let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
+        if !is_address {
+            return Err(ServerError::NoAddress(address.escape_debug().to_string()));
+        }
+        let mut config = Config::from_str(address).map_err(|error| {
+            // The address may hold a password, so that it is not repeated.
+            let reason = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
+            ServerError::Wrong(format!("the address of the database is wrong: {reason}"))
+        })?;
+        if config.get_hosts().is_empty() {
+            return Err(ServerError::Wrong("the address of the database names no host".to_owned()));
+        }
+        if config.get_dbname().is_none() {
+            return Err(ServerError::Wrong("the address of the database names no database".to_owned()));
+        }
+        if let Some(path) = password {
+            let wrong = |reason: String| ServerError::File { path: path.to_owned(), reason };
+            let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+            let mut lines = text.lines();
+            match (lines.next(), lines.next()) {
+                (Some(line), None) if !line.is_empty() => config.password(line),
+                _ => return Err(wrong("it should have one line, the password".to_owned())),
+            };
+        }
+        let is_near = config.get_hosts().iter().all(is_on_this_machine);
+        let asks_for_tls = config.get_ssl_mode() == SslMode::Require || authority.is_some();
+        if asks_for_tls {
+            config.ssl_mode(SslMode::Require);
+        } else if !is_near && config.get_ssl_mode() != SslMode::Disable {
+            return Err(ServerError::Open(hosts(&config)));
+        } else {
+            config.ssl_mode(SslMode::Disable);
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(PATIENCE);
+        }
+        config.tcp_user_timeout(PATIENCE).keepalives_idle(PATIENCE).application_name("queens-coordinator");
+        // Of several servers, the one that takes writes.
+        config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
+        Ok(Self { config: Box::new(config), tls: Arc::new(tls(authority)?) })
+    }
+
+    /// What people call it: where it is, and nothing that is secret.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!(
+            "database '{}' on {}",
+            self.config.get_dbname().unwrap_or_default().escape_debug(),
+            hosts(&self.config)
+        )
+    }
+}
+
+impl Debug for Server {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name())
+    }
+}
+
+fn hosts(config: &Config) -> String {
+    let ports = config.get_ports();
+    let port = |place: usize| ports.get(place).or(ports.first()).copied().unwrap_or(5432);
+    let name = |(place, host): (usize, &Host)| match host {
+        Host::Tcp(host) if host.contains(':') => format!("[{host}]:{}", port(place)),
+        Host::Tcp(host) => format!("{host}:{}", port(place)),
+        Host::Unix(path) => format!("{}", path.display()),
+    };
+    config.get_hosts().iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn is_on_this_machine(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    }
+}
+
+/// How servers' certificates are looked at: always, whatever `sslmode` says besides.
+fn tls(authority: Option<&Path>) -> Result<ClientConfig, ServerError> {
+    let mut roots = RootCertStore::empty();
+    match authority {
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(path) => {
+            let wrong = |reason: String| ServerError::File { path: path.to_owned(), reason };
+            let all = CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?;
+            for one in all {
+                let one = one.map_err(|error| wrong(error.to_string()))?;
+                roots.add(one).map_err(|error| wrong(error.to_string()))?;
+            }
+            if roots.is_empty() {
+                return Err(wrong("there is no certificate in it".to_owned()));
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| ServerError::Wrong(error.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_elsewhere_is_reached_by_tls_unless_somebody_says_otherwise() {
+        let server = |address: &str| Server::new(address, None, None);
+        let mode = |address: &str| server(address).expect("an address").config.get_ssl_mode();
+        assert_eq!(mode("postgres://q@127.0.0.1/q"), SslMode::Disable);
+        assert_eq!(mode("postgres://q@127.0.0.1/q?sslmode=require"), SslMode::Require);
+        assert_eq!(mode("postgres://q@db.example/q?sslmode=require"), SslMode::Require);
+        assert_eq!(mode("postgres://q@db.example/q?sslmode=disable"), SslMode::Disable);
+        for open in ["postgres://q@db.example/q", "postgres://q@127.0.0.1,db.example/q?sslmode=prefer"] {
+            assert!(matches!(server(open), Err(ServerError::Open(_))), "{open}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_are_no_good_are_refused_without_their_passwords() {
+        for (address, expected) in [
+            ("mysql://q@h/q", "'mysql://q@h/q' is not postgres://USER@HOST:PORT/DATABASE"),
+            ("postgres://q:secret@/q", "the address of the database names no host"),
+            ("postgres://q:secret@127.0.0.1", "the address of the database names no database"),
+            ("postgres://q:secret@127.0.0.1/q?pool=1", "the address of the database is wrong: "),
+        ] {
+            let error = Server::new(address, None, None).expect_err("no good").to_string();
+            assert!(error.starts_with(expected) && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_hold_no_password() {
+        let server = Server::new("postgres://q:secret@127.0.0.1:55432,[::1]/q", None, None);
+        let name = server.expect("an address").name();
+        assert_eq!(name, "database 'q' on 127.0.0.1:55432, [::1]:5432");
+    }
+}

@@ -1,0 +1,237 @@
+//! A connection to PostgreSQL, used by one thread.
+//!
+//! What is asked is asked by the thread that wants to know, which waits for the answer, also in the middle of a runtime
+//! of its own; what speaks with servers runs on a thread of its own for the whole program.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use rusqlite::types::Value;
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Error, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_stream::StreamExt;
+
+use super::server::Server;
+use crate::store::sql::database::{Database, Row, Wants};
+use crate::store::sql::fault::Fault;
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Changes that are sent together.
+const TOGETHER: usize = 1000;
+
+/// What every connection begins with. Tables are in a schema of their own. A transaction that its owner has forgotten
+/// must not keep another coordinator from leading.
+const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_session_timeout TO '10s'; \
+                        SET statement_timeout TO 0; SET synchronous_commit TO on; SET client_min_messages TO warning";
+
+/// A connection with what was prepared on it.
+pub(super) struct Session {
+    client: Client,
+    statements: RefCell<HashMap<String, Statement>>,
+    /// Changes that were not sent yet.
+    changes: RefCell<Vec<(Statement, Vec<Value>)>>,
+}
+
+impl Debug for Session {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(super) fn open(server: &Server) -> Result<Self, Fault> {
+        let tls = MakeRustlsConnect::new((*server.tls).clone());
+        let config = server.config.clone();
+        let connect = speaker()?.spawn(async move {
+            let (client, connection) = config.connect(tls).await?;
+            // It ends when the connection does, and whoever waits for an answer learns of it.
+            tokio::spawn(connection);
+            Ok::<_, Error>(client)
+        });
+        let ended = |error: tokio::task::JoinError| Fault::Lost(error.to_string());
+        let client = within(async { connect.await.map_err(ended)?.map_err(Fault::from) })?;
+        within(async { Ok(client.batch_execute(SETTINGS).await?) })?;
+        Ok(Self { client, statements: RefCell::default(), changes: RefCell::default() })
+    }
+
+    /// Carries out statements without parameters.
+    pub(super) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
+        self.send_changes()?;
+        within(async { Ok(self.client.batch_execute(sql).await?) })
+    }
+
+    /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
+    pub(super) fn send_changes(&self) -> Result<(), Fault> {
+        let changes = self.changes.take();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        within(async {
+            let mut answers: Vec<Pin<Box<_>>> = Vec::new();
+            let mut done: Vec<Result<u64, Error>> = Vec::new();
+            for (statement, values) in &changes {
+                let mut answer = Box::pin(self.client.execute_raw(statement, values.iter().map(Parameter)));
+                // The first look sends it, so that they go in their order.
+                match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
+                    Poll::Pending => answers.push(answer),
+                    Poll::Ready(answer) => done.push(answer),
+                }
+            }
+            done.into_iter().try_for_each(|answer| answer.map(drop))?;
+            for answer in answers {
+                answer.await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn prepare(&self, sql: &str) -> Result<Statement, Fault> {
+        if let Some(statement) = self.statements.borrow().get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = within(async { Ok(self.client.prepare(&translated(sql)).await?) })?;
+        self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}
+
+impl Database for Session {
+    fn rows(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(&Row<'_>) -> Wants,
+    ) -> Result<(), Fault> {
+        self.send_changes()?;
+        let statement = self.prepare(sql)?;
+        let rows = self.client.query_raw(&statement, parameters.iter().map(Parameter));
+        let rows = within(async { Ok(rows.await?) })?;
+        let mut rows = pin!(rows);
+        loop {
+            // Each answer has its time: how long all rows take depends on how many there are.
+            match within(async { Ok(rows.next().await.transpose()?) })? {
+                None => return Ok(()),
+                Some(row) if each(&Row::Postgres(&row)) == Wants::NoMore => return Ok(()),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault> {
+        let statement = self.prepare(sql)?;
+        self.changes.borrow_mut().push((statement, parameters.to_vec()));
+        if self.changes.borrow().len() < TOGETHER { Ok(()) } else { self.send_changes() }
+    }
+}
+
+/// What speaks with servers.
+fn speaker() -> Result<&'static Runtime, Fault> {
+    static SPEAKER: OnceLock<Option<Runtime>> = OnceLock::new();
+    let make =
+        || Builder::new_multi_thread().worker_threads(1).thread_name("database").enable_all().build().ok();
+    let speaker = SPEAKER.get_or_init(make).as_ref();
+    speaker.ok_or_else(|| Fault::Lost("a thread could not be started".to_owned()))
+}
+
+/// Waits for an answer, but not for ever.
+fn within<T>(answer: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let mut answer = pin!(answer);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
+            return answer;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Fault::Lost(format!("the database has not answered for {} s", PATIENCE.as_secs())));
+        }
+        thread::park_timeout(left);
+    }
+}
+
+/// Lets a thread go on that waits for an answer.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// SQL that SQLite takes, as PostgreSQL takes it: it numbers parameters with another sign, and has a meaning of its own
+/// for the word `cross`.
+fn translated(sql: &str) -> String {
+    let mut translated = String::with_capacity(sql.len() + 16);
+    let mut rest = sql;
+    while let Some(at) = rest.find(|c: char| c == '?' || c.is_alphabetic() || c == '_') {
+        let (before, from) = rest.split_at(at);
+        translated.push_str(before);
+        if let Some(after) = from.strip_prefix('?') {
+            translated.push('$');
+            rest = after;
+            continue;
+        }
+        let end = from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        if word == "cross" {
+            translated.push_str("\"cross\"");
+        } else {
+            translated.push_str(word);
+        }
+        rest = after;
+    }
+    translated.push_str(rest);
+    translated
+}
+
+/// A value on its way to the server. All columns are `BIGINT` or `TEXT`.
+#[derive(Debug)]
+struct Parameter<'a>(&'a Value);
+
+impl ToSql for Parameter<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self.0 {
+            Value::Null => Ok(IsNull::Yes),
+            Value::Integer(integer) => integer.to_sql_checked(ty, out),
+            Value::Text(text) => text.to_sql_checked(ty, out),
+            Value::Real(_) | Value::Blob(_) => Err("no column takes this".into()),
+        }
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        matches!(*ty, Type::INT8 | Type::TEXT)
+    }
+
+    to_sql_checked!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sql_is_translated_word_by_word() {
+        assert_eq!(
+            translated("SELECT cross, crosses_from FROM x WHERE (cross, first) > (?1, ?2) AND across = 'ä'"),
+            "SELECT \"cross\", crosses_from FROM x WHERE (\"cross\", first) > ($1, $2) AND across = 'ä'"
+        );
+    }
+}

@@ -1,0 +1,21 @@
+//! The tables, and what is read from them and written to them: the same in every database.
+//!
+//! Each row carries a digest (`digest.rs`), so that damage, and writing to it by hand, can't break the count unseen.
+
+pub(super) mod audit;
+pub(super) mod contributions;
+pub(super) mod database;
+pub(super) mod digest;
+pub(super) mod draw;
+pub(super) mod export;
+pub(super) mod fault;
+pub(super) mod history;
+pub(super) mod movable;
+pub(super) mod read;
+pub(super) mod records;
+pub(super) mod tables;
+pub(super) mod tally;
+pub(super) mod verdicts;
+pub(super) mod write;
+
+mod export_body;

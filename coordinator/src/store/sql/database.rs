@@ -1,0 +1,154 @@
+//! What the tables are read and written through, whatever database has them.
+//!
+//! All SQL here is written once, for SQLite and PostgreSQL: numbered parameters (`?1`), no types, and nothing that only
+//! one of them has. Values are those of `rusqlite`: integers of 64 bits with a sign, and texts.
+
+use std::fmt::{Debug, Display};
+
+use queens_ledger::store::Place;
+use rusqlite::types::{FromSql, Value, ValueRef};
+use rusqlite::{CachedStatement, Connection, ffi, params_from_iter};
+use tokio_postgres::types::Type;
+
+use super::fault::Fault;
+
+/// A database that has the tables.
+pub(in crate::store) trait Database {
+    /// Calls `each` with every row that a query finds, in their order, until it says that it wants no more. Until then
+    /// it must not ask the database for anything else.
+    fn rows(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(&Row<'_>) -> Wants,
+    ) -> Result<(), Fault>;
+
+    /// Changes rows. A fault of it may be met only when something is read, or when the transaction ends: with no
+    /// effect then, as nothing of a transaction that fails has any.
+    fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault>;
+}
+
+/// What opens a database to be read in one state, whoever else writes.
+pub(in crate::store) trait Views: Debug + Send + Sync {
+    /// Opens it: a transaction that ends with the value.
+    fn view(&self) -> Result<Box<dyn Database>, Fault>;
+
+    /// What people call it.
+    fn place(&self) -> Place;
+}
+
+/// Whether more rows are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Wants {
+    More,
+    NoMore,
+}
+
+/// A row that was found.
+#[derive(Debug)]
+pub(in crate::store) enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(&'a tokio_postgres::Row),
+}
+
+impl Row<'_> {
+    /// The value of a column, by its number.
+    pub(in crate::store) fn value(&self, column: usize) -> Result<ValueRef<'_>, Fault> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get_ref(column)?),
+            Self::Postgres(row) => value_of(row, column),
+        }
+    }
+
+    /// A column's value, by its name.
+    pub(in crate::store) fn get<T: FromSql>(&self, column: &str, place: &dyn Display) -> Result<T, Fault> {
+        let wrong = |error: &dyn Display| Fault::Damaged(format!("{place}: {error}"));
+        match self {
+            Self::Sqlite(row) => row.get(column).map_err(|error| wrong(&error)),
+            Self::Postgres(row) => {
+                let number = row.columns().iter().position(|known| known.name() == column);
+                let number = number.ok_or_else(|| wrong(&format_args!("there is no column {column}")))?;
+                let value = value_of(row, number)?;
+                T::column_result(value).map_err(|error| wrong(&format_args!("{column}: {error}")))
+            }
+        }
+    }
+}
+
+fn value_of(row: &tokio_postgres::Row, column: usize) -> Result<ValueRef<'_>, Fault> {
+    let integer = |value: Option<i64>| value.map_or(ValueRef::Null, ValueRef::Integer);
+    Ok(match *row.columns()[column].type_() {
+        Type::INT8 => integer(row.try_get(column)?),
+        Type::INT4 => integer(row.try_get::<_, Option<i32>>(column)?.map(i64::from)),
+        Type::BOOL => integer(row.try_get::<_, Option<bool>>(column)?.map(i64::from)),
+        _ => row
+            .try_get::<_, Option<&str>>(column)?
+            .map_or(ValueRef::Null, |text| ValueRef::Text(text.as_bytes())),
+    })
+}
+
+impl Database for Connection {
+    fn rows(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(&Row<'_>) -> Wants,
+    ) -> Result<(), Fault> {
+        let mut statement: CachedStatement<'_> = self.prepare_cached(sql)?;
+        let mut rows = statement.query(params_from_iter(parameters))?;
+        while let Some(row) = rows.next()? {
+            if each(&Row::Sqlite(row)) == Wants::NoMore {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault> {
+        match self.prepare_cached(sql)?.execute(params_from_iter(parameters)) {
+            Err(rusqlite::Error::SqliteFailure(error, _))
+                if error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
+            {
+                Err(Fault::Unrelated("a row of another table is missing, or needs this one".to_owned()))
+            }
+            changed => Ok(changed.map(drop)?),
+        }
+    }
+}
+
+/// Calls `each` with every row that a query finds. It must not ask the database for anything else meanwhile.
+pub(in crate::store) fn for_each<E: From<Fault>>(
+    database: &dyn Database,
+    sql: &str,
+    parameters: &[Value],
+    mut each: impl FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut failed = None;
+    let read = database.rows(sql, parameters, &mut |row| match each(row) {
+        Ok(()) => Wants::More,
+        Err(error) => {
+            failed = Some(error);
+            Wants::NoMore
+        }
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(read?),
+    }
+}
+
+/// What `read` makes of the first row that a query finds, if there is any.
+pub(in crate::store) fn first<T>(
+    database: &dyn Database,
+    sql: &str,
+    parameters: &[Value],
+    read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
+    let mut read = Some(read);
+    let mut found = None;
+    database.rows(sql, parameters, &mut |row| {
+        found = read.take().map(|read| read(row));
+        Wants::NoMore
+    })?;
+    found.transpose()
+}
