@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::process::{Running, clean, wait_until};
@@ -18,7 +20,7 @@ struct Group {
 
 impl Group {
     /// One that may use so much processor time, in percent of one processor; by either version of control groups.
-    fn new(percent: u32) -> Option<Self> {
+    fn new(percent: u64) -> Option<Self> {
         let (quota, period) = (percent * 1000, 100_000);
         let of_ours = |below: &str| Path::new(below).join(format!("queens-test-{}-{percent}", process::id()));
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -57,7 +59,7 @@ impl Drop for Group {
             if fs::remove_dir(&self.dir).is_ok() {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
     }
 }
@@ -87,15 +89,14 @@ fn affine(processors: &str) -> Command {
 
 #[test]
 fn a_worker_has_a_thread_for_each_processor_that_it_may_use() {
-    let n_processors = std::thread::available_parallelism().expect("known").get();
-    assert_eq!(threads(clean(Command::new(binary("queens-worker")))), n_processors as u64);
+    let n_processors = thread::available_parallelism().expect("known").get() as u64;
+    assert_eq!(threads(clean(Command::new(binary("queens-worker")))), n_processors);
     if n_processors < 2 {
         return impossible("that an affinity mask takes threads away, on one processor");
     }
     let allowed = first_processor();
     assert_eq!(threads(affine(&allowed)), 1);
-    for (percent, expected) in [(100, 1), (150, 1), (n_processors as u32 * 100, n_processors as u64), (20, 1)]
-    {
+    for (percent, expected) in [(100, 1), (150, 1), (n_processors * 100, n_processors), (20, 1)] {
         let Some(group) = Group::new(percent) else {
             return skipped("that a control group takes threads away, without the right to make one");
         };

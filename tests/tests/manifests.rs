@@ -60,7 +60,7 @@ fn title(object: &Value) -> String {
 fn wrong_with<T: DeserializeOwned>(object: &Value) -> Option<String> {
     let mut unknown = vec![];
     match serde_ignored::deserialize::<_, _, T>(object, |path| {
-        unknown.push(path.to_string().replace(".?", ""))
+        unknown.push(path.to_string().replace(".?", ""));
     }) {
         Err(error) => Some(error.to_string()),
         Ok(_) => (!unknown.is_empty()).then(|| format!("nobody knows {}", unknown.join(", "))),

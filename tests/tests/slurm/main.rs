@@ -1,6 +1,6 @@
-//! Workers that a real Slurm places by deploy/slurm/workers.sbatch: while they count, a node dies, their time is up, work
-//! that is more urgent takes their place, and one is cancelled. The number is right, and what was told to leave has
-//! reported everything.
+//! Workers that a real Slurm places by deploy/slurm/workers.sbatch: while they count, a node dies, their time is up,
+//! work that is more urgent takes their place, and one is cancelled. The number is right, and what was told to leave
+//! has reported everything.
 //!
 //! With the environment variable `QUEENS_FAULTS` set to `full`, the board is larger, and it is Slurm that says that the
 //! time is up.
@@ -125,7 +125,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     scene.slurm.start_node("n1");
     scene.slurm.wait_for_node("n1");
 
-    // Where n1 is, comes last: the array may be told all at once what each of its tasks is told at its time.
+    // The array is told at once what Slurm tells each of its tasks at its time.
     let array = scene.tasks[0].split('_').next().expect("an array").to_owned();
     scene.slurm.ask("scancel", &["--signal=USR1", "--batch", &array]);
     scene.wait_for_new_workers("told that the time is up");
