@@ -5,7 +5,8 @@
 //! in an empty directory that is also its home, with our programs first on its path, in a network and among processes of
 //! its own (Linux's namespaces): ports are free as they are documented, and all that it has started ends with it. A
 //! block of `text` right behind one of `sh` is what that writes to stdout, line by line. `…` stands for anything in a
-//! line, and a line that is nothing else for any lines. Blocks of `sh package` and `sh docker` are for other machines.
+//! line, and a line that is nothing else for any lines. Blocks of `sh package`, `sh docker` and `sh engine` are for other
+//! machines.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const MOST_SECONDS: u64 = 120;
 
 /// What blocks may be: commands, what is not run here, what commands write, and configurations.
-const KINDS: [&str; 8] = ["sh", "sh package", "sh docker", "text", "toml", "ini", "nginx", "haproxy"];
+const KINDS: [&str; 9] =
+    ["sh", "sh package", "sh docker", "sh engine", "text", "toml", "ini", "nginx", "haproxy"];
 
 /// A test for each page, and the names of all.
 macro_rules! pages {
@@ -38,7 +40,7 @@ macro_rules! pages {
     };
 }
 
-pages!(backup, database, install, invite, jobs, limits, trouble, upgrade, verify, watch, workers);
+pages!(backup, database, engines, install, invite, jobs, limits, trouble, upgrade, verify, watch, workers);
 
 #[track_caller]
 fn check(page: &str) {

@@ -1,0 +1,271 @@
+//! What deploy/ has for Kubernetes, read as Kubernetes reads it: no field is unknown, what belongs together fits, and the
+//! Helm chart makes the same of it. And for all engines: what they set is what our programs know.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::{Namespace, Service};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use queens_tests::process::{clean, is_installed, run};
+use queens_tests::{binary, skipped};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
+
+/// Files of deploy/kubernetes that are applied only where something else is installed.
+const OPTIONAL: [&str; 2] = ["monitoring.yaml", "autoscaling.yaml"];
+
+/// The documents of a text in YAML.
+#[track_caller]
+fn documents(text: &str) -> Vec<Value> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).expect("YAML");
+    documents.into_iter().filter(|document| !document.is_null()).collect()
+}
+
+/// The documents of each file of deploy/kubernetes, by the file's name.
+fn manifests() -> BTreeMap<String, Vec<Value>> {
+    let files = fs::read_dir(Path::new(DEPLOY).join("kubernetes")).expect("a directory");
+    let files = files.map(|file| file.expect("a directory can be read"));
+    let read = |path: PathBuf| documents(&fs::read_to_string(path).expect("UTF-8"));
+    files.map(|file| (file.file_name().into_string().expect("UTF-8"), read(file.path()))).collect()
+}
+
+/// The same without the list of files.
+fn objects() -> Vec<Value> {
+    manifests()
+        .into_iter()
+        .filter(|(file, _)| file != "kustomization.yaml")
+        .flat_map(|(_, all)| all)
+        .collect()
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The kind and the name of an object.
+fn title(object: &Value) -> String {
+    format!("{} {}", text(object, "/kind"), text(object, "/metadata/name"))
+}
+
+/// What is wrong with an object of this type.
+fn wrong_with<T: DeserializeOwned>(object: &Value) -> Option<String> {
+    let mut unknown = vec![];
+    match serde_ignored::deserialize::<_, _, T>(object, |path| {
+        unknown.push(path.to_string().replace(".?", ""));
+    }) {
+        Err(error) => Some(error.to_string()),
+        Ok(_) => (!unknown.is_empty()).then(|| format!("nobody knows {}", unknown.join(", "))),
+    }
+}
+
+/// What Prometheus' operator reads, as far as we use it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "what is read is looked at by serde alone")]
+struct ServiceMonitor {
+    api_version: String,
+    kind: String,
+    metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    spec: MonitorSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "what is read is looked at by serde alone")]
+struct MonitorSpec {
+    selector: k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector,
+    job_label: String,
+    endpoints: Vec<Endpoint>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "what is read is looked at by serde alone")]
+struct Endpoint {
+    port: String,
+    path: String,
+    scheme: String,
+    interval: String,
+    authorization: BTreeMap<String, k8s_openapi::api::core::v1::SecretKeySelector>,
+    tls_config: Value,
+}
+
+/// What is wrong with an object.
+fn wrong(object: &Value) -> Option<String> {
+    let wrong = match (text(object, "/apiVersion"), text(object, "/kind")) {
+        ("v1", "Namespace") => wrong_with::<Namespace>(object),
+        ("v1", "Service") => wrong_with::<Service>(object),
+        ("apps/v1", "StatefulSet") => wrong_with::<StatefulSet>(object),
+        ("apps/v1", "Deployment") => wrong_with::<Deployment>(object),
+        ("scheduling.k8s.io/v1", "PriorityClass") => wrong_with::<PriorityClass>(object),
+        ("policy/v1", "PodDisruptionBudget") => wrong_with::<PodDisruptionBudget>(object),
+        ("networking.k8s.io/v1", "NetworkPolicy") => wrong_with::<NetworkPolicy>(object),
+        ("autoscaling/v2", "HorizontalPodAutoscaler") => wrong_with::<HorizontalPodAutoscaler>(object),
+        ("monitoring.coreos.com/v1", "ServiceMonitor") => wrong_with::<ServiceMonitor>(object),
+        (version, kind) => Some(format!("there is no {kind} in {version}")),
+    };
+    wrong.map(|wrong| format!("{}: {wrong}", title(object)))
+}
+
+#[test]
+fn every_field_is_one_that_kubernetes_knows() {
+    let objects = objects();
+    assert!(objects.len() >= 11, "{objects:?}");
+    let wrong: Vec<_> = objects.iter().filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Changes a manifest, and finds out that it is wrong.
+#[track_caller]
+fn check_wrong(file: &str, from: &str, to: &str, expected: &str) {
+    let text = fs::read_to_string(Path::new(DEPLOY).join("kubernetes").join(file)).expect("a manifest");
+    assert!(text.contains(from), "{file} has no {from}");
+    let wrong: Vec<_> = documents(&text.replacen(from, to, 1)).iter().filter_map(wrong).collect();
+    assert!(matches!(&wrong[..], [one] if one.contains(expected)), "{wrong:?}");
+}
+
+#[test]
+fn what_kubernetes_does_not_know_is_found() {
+    check_wrong("coordinator.yaml", "readinessProbe", "readynessProbe", "containers.0.readynessProbe");
+    check_wrong(
+        "workers.yaml",
+        "terminationGracePeriodSeconds: 30",
+        "terminationGracePeriod: 30",
+        "terminationGracePeriod",
+    );
+    check_wrong("workers.yaml", "replicas: 2", "replicas: two", "invalid type");
+    check_wrong("network.yaml", "networking.k8s.io/v1", "networking.k8s.io/v2", "there is no NetworkPolicy");
+    check_wrong("monitoring.yaml", "jobLabel", "joblabel", "joblabel");
+}
+
+#[test]
+fn the_list_of_files_has_them_all() {
+    let mut manifests = manifests();
+    let list = manifests.remove("kustomization.yaml").expect("a list").remove(0);
+    let listed =
+        list["resources"].as_array().expect("files").iter().map(|file| file.as_str().expect("a name"));
+    let expected: BTreeSet<_> =
+        manifests.keys().map(String::as_str).filter(|file| !OPTIONAL.contains(file)).collect();
+    assert_eq!(listed.collect::<BTreeSet<_>>(), expected);
+}
+
+/// What selects has something to select, and a port's name stands for a port.
+#[test]
+fn what_belongs_together_fits() {
+    let objects = objects();
+    let templates: Vec<&Value> =
+        objects.iter().filter_map(|object| object.pointer("/spec/template")).collect();
+    assert_eq!(templates.len(), 2);
+    let mut n_selectors = 0;
+    for object in &objects {
+        let service = object.pointer("/spec/selector").filter(|_| object["kind"] == "Service");
+        let pointers = ["/spec/selector/matchLabels", "/spec/podSelector/matchLabels"];
+        let selectors = pointers.iter().filter_map(|pointer| object.pointer(pointer)).chain(service);
+        for selector in selectors {
+            let selected = templates.iter().filter(|template| &template["metadata"]["labels"] == selector);
+            assert_eq!(selected.count(), 1, "{}: {selector}", title(object));
+            n_selectors += 1;
+        }
+    }
+    // Of both sets of pods, the service, budgets, rules and the monitor.
+    assert_eq!(n_selectors, 8);
+    for template in templates {
+        let pod = &template["spec"];
+        let container = &pod["containers"][0];
+        let mounted =
+            container["volumeMounts"].as_array().expect("volumes").iter().map(|mount| text(mount, "/name"));
+        let mut volumes: BTreeSet<_> =
+            pod["volumes"].as_array().expect("volumes").iter().map(|volume| text(volume, "/name")).collect();
+        if text(container, "/name") == "coordinator" {
+            volumes.insert("data");
+        }
+        assert_eq!(mounted.collect::<BTreeSet<_>>(), volumes);
+        assert_eq!(text(container, "/command/0"), format!("/queens-{}", text(container, "/name")));
+        assert_eq!(text(container, "/image"), concat!("queens:", env!("CARGO_PKG_VERSION")));
+    }
+}
+
+/// What a program may be told by its environment.
+fn known(program: &str) -> BTreeSet<String> {
+    let mut command = clean(Command::new(binary(program)));
+    command.arg("--help");
+    let help = run(command).stdout;
+    // The level of logs is in no list of options.
+    variables(&help).chain(["QUEENS_LOG".to_owned()]).collect()
+}
+
+/// The variables of ours that a text names.
+fn variables(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("QUEENS_") && word.len() > 7).map(str::to_owned)
+}
+
+/// All files below a directory.
+fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).expect("a directory") {
+        let path = entry.expect("a directory can be read").path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn what_engines_set_is_what_programs_know() {
+    let all: BTreeSet<_> = ["queens-coordinator", "queens-worker"].into_iter().flat_map(known).collect();
+    let mut found = vec![];
+    for engine in ["kubernetes", "helm", "slurm", "swarm", "htcondor", "ssh"] {
+        files(&Path::new(DEPLOY).join(engine), &mut found);
+    }
+    let mut n_variables = 0;
+    for file in found {
+        for name in variables(&fs::read_to_string(&file).expect("UTF-8")) {
+            // What the files themselves are told.
+            let own = ["QUEENS_IMAGE", "QUEENS_WORKERS", "QUEENS_CPUS"].contains(&name.as_str());
+            assert!(own || all.contains(&name), "{}: no program knows {name}", file.display());
+            n_variables += 1;
+        }
+    }
+    assert!(n_variables > 20, "{n_variables}");
+}
+
+#[test]
+fn the_chart_makes_the_same() {
+    if !is_installed("helm") {
+        return skipped("the Helm chart, without helm");
+    }
+    let mut helm = clean(Command::new("helm"));
+    helm.args(["template", "queens"]).arg(Path::new(DEPLOY).join("helm/queens"));
+    helm.args(["--set", "monitoring.enabled=true"]);
+    let rendered = run(helm);
+    assert!(rendered.status.success(), "{rendered:?}");
+    let by_title = |objects: Vec<Value>| objects.into_iter().map(|object| (title(&object), object));
+    let mut chart: BTreeMap<_, _> = by_title(documents(&rendered.stdout)).collect();
+    let mut plain: BTreeMap<_, _> = by_title(objects()).collect();
+    // Helm itself makes the namespace.
+    assert!(plain.remove("Namespace queens").is_some());
+    // It is the one that says how many workers there are.
+    let autoscaling = plain.remove("HorizontalPodAutoscaler worker").expect("a manifest");
+    assert_eq!(chart.keys().collect::<Vec<_>>(), plain.keys().collect::<Vec<_>>());
+    for (title, object) in &plain {
+        assert_eq!(chart.remove(title).as_ref(), Some(object), "{title}");
+    }
+    let mut helm = clean(Command::new("helm"));
+    helm.args(["template", "queens"]).arg(Path::new(DEPLOY).join("helm/queens"));
+    helm.args(["--set", "autoscaling.enabled=true,network.enabled=false,worker.makePriorityClass=false"]);
+    let rendered = run(helm);
+    assert!(rendered.status.success(), "{rendered:?}");
+    let chart: BTreeMap<_, _> = by_title(documents(&rendered.stdout)).collect();
+    assert_eq!(chart.get("HorizontalPodAutoscaler worker"), Some(&autoscaling));
+    assert!(chart.values().all(|object| wrong(object).is_none()), "{chart:?}");
+    let absent = ["NetworkPolicy", "PriorityClass", "ServiceMonitor"];
+    assert!(!chart.keys().any(|title| absent.iter().any(|kind| title.starts_with(kind))), "{chart:?}");
+    assert_eq!(chart["Deployment worker"]["spec"].get("replicas"), None);
+}
