@@ -350,7 +350,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
     if let Err(error) = Key::of_directory(&args.data_dir) {
         warn!(%error, "there is no key to sign certificates with");
     }
-    let coordinator = Coordinator::start(Box::new(store), default_threads())
+    let coordinator = Coordinator::start(Box::new(store), default_threads(), args.limits.reporting())
         .with_context(|| format!("failed to go on with data directory '{}'", args.data_dir.display()))?;
     let served = runtime.block_on(serve(args, listener, site, tls, coordinator));
     runtime.shutdown_timeout(FAREWELL);

@@ -17,6 +17,7 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, grpc, unthreaded};
+use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
@@ -139,7 +140,7 @@ impl AsyncWrite for Accepted {
 type Shared<T> = Rc<RefCell<Option<T>>>;
 
 async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
-    let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
+    let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN, Reporting::default())?;
     tokio::spawn(running);
     if handle.snapshots().borrow().jobs.is_empty() {
         handle.submit(Submission::new(BoardSize::new(N)?, Method::Search)).await??;

@@ -63,6 +63,8 @@ pub(crate) struct Worker {
     /// By how much its counts are off.
     pub(crate) lie: Count,
     pub(crate) notices: Vec<String>,
+    /// What it was told last of how often to report.
+    pub(crate) interval: Option<Duration>,
 }
 
 impl World {
@@ -153,6 +155,7 @@ impl World {
             decomposition: DECOMPOSITION_VERSION,
             halves,
             machine,
+            takes_interval: machine.is_some(),
             held,
         };
         self.ledger.connect(self.now, hello).expect("in order");
@@ -341,6 +344,7 @@ impl Worker {
             ToWorker::Cancel(lease) => _ = self.leases.remove(&lease),
             ToWorker::Drain => self.sent_home = true,
             ToWorker::Notice(text) => self.notices.push(text),
+            ToWorker::ReportEvery(interval) => self.interval = Some(interval.get()),
             ToWorker::Acknowledge { .. } => {}
         }
     }

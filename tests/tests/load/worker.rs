@@ -52,6 +52,7 @@ impl Worker {
             decomposition: DECOMPOSITION_VERSION,
             halves: None,
             machine: Some(1),
+            takes_interval: false,
             held: Vec::new(),
         };
         to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
