@@ -69,7 +69,7 @@ impl Ledger {
     }
 
     /// Says what decides how often workers report.
-    pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
+    pub fn set_reporting(&mut self, reporting: Reporting) {
         self.book.set_reporting(reporting);
     }
 
