@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_messages::ReportInterval;
 
 /// How many times as many reports may come while the tails of leases are cut off, for which it matters how far they are.
-const HURRY: f64 = 10.0;
+const HURRY: f64 = 4.0;
 
 /// What decides how often workers report.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +50,8 @@ mod tests {
             (50, 1.0, 1.0),
             (300, 1.0, 1.0),
             (600, 2.0, 1.0),
-            (6_000, 20.0, 2.0),
-            (10_000, 30.0, 10.0 / 3.0),
+            (6_000, 20.0, 5.0),
+            (10_000, 30.0, 25.0 / 3.0),
             (1_000_000, 30.0, 30.0),
         ];
         for (n_workers, usual, hurried) in table {
