@@ -22,7 +22,7 @@ const SHARING: u64 = 100;
 
 /// What a worker may cost, and what leaves no worker without work.
 const MOST_KIB_PER_WORKER: f64 = 30.0;
-const SLOWEST_ACKNOWLEDGEMENT: Duration = Duration::from_millis(500);
+const SLOWEST_ACKNOWLEDGEMENT: Duration = Duration::from_secs(1);
 
 /// What is to be measured, once that is known.
 type Window = watch::Receiver<Option<(Instant, Instant)>>;
