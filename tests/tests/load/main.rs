@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use queens_coordinator::store::sqlite::audit;
@@ -124,6 +124,7 @@ const SLOWEST_UPDATE: Duration = Duration::from_secs(1);
 #[test]
 fn what_is_acknowledged_under_load_is_on_disk() {
     let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
     let loads = if full { &FULL[..] } else { &SHORT[..] };
     loads.iter().for_each(|load| check(*load, full));
 }
@@ -179,6 +180,12 @@ fn check(load: Load, full: bool) {
         assert!(publishing < MOST_PUBLISHING * load.measured.as_secs_f64(), "{publishing} s");
         assert!(longest_update < SLOWEST_UPDATE, "{longest_update:?}");
     }
+}
+
+/// Under the full load, one test goes on at a time: each has both cores to itself.
+fn alone(full: bool) -> Option<MutexGuard<'static, ()>> {
+    static ONE: Mutex<()> = Mutex::new(());
+    full.then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The same command on the first core, and this process on the second.

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use tonic::transport::Channel;
 
 use crate::worker::{Worker, endpoint_of};
-use crate::{OPENING, check_records, memory_kib, on_cores_apart, peak_memory_kib};
+use crate::{OPENING, alone, check_records, memory_kib, on_cores_apart, peak_memory_kib};
 
 /// Sessions on one connection.
 const SHARING: u64 = 100;
@@ -30,6 +30,7 @@ type Window = watch::Receiver<Option<(Instant, Instant)>>;
 #[test]
 fn workers_report_as_often_as_they_are_told_and_none_starves() {
     let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
     let (n, n_workers, settled, measured) = if full { (27, 100_000, 70, 60) } else { (24, 600, 4, 3) };
     let (settled, measured) = (Duration::from_secs(settled), Duration::from_secs(measured));
     let scratch = TempDir::new().expect("a temporary directory");

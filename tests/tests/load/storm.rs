@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tonic::Code;
 
 use crate::worker::{Lost, Worker, endpoint_of};
-use crate::{OPENING, on_cores_apart};
+use crate::{OPENING, alone, on_cores_apart};
 
 /// In which all are to be back.
 const BACK: Duration = Duration::from_secs(30);
@@ -38,6 +38,7 @@ struct Storm {
 #[test]
 fn all_workers_come_back_after_a_restart_and_none_is_refused_for_good() {
     let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
     allow_many_files().expect("the limit can be raised");
     let short = Storm { n: 23, n_workers: 100, period: Duration::from_secs(1), gone: Duration::from_secs(1) };
     let long = |gone| Storm { n: 27, n_workers: 10_000, period: Duration::from_secs(10), gone };
