@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use queens_ledger::store::StoreError;
-use queens_ledger::{Core, RestoreError};
+use queens_ledger::{Core, Reporting, RestoreError};
 use queens_messages::Name;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -48,13 +48,18 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Starts a coordinator on what `store` holds. Plans are made with `n_threads` threads.
+    /// Starts a coordinator on what `store` holds. Plans are made with `n_threads` threads; `reporting` decides how often
+    /// workers report.
     ///
     /// # Errors
     /// If what is stored can't be read or gone on with.
-    pub fn start(store: Box<dyn Archive>, n_threads: NonZeroUsize) -> Result<Self, StartError> {
+    pub fn start(
+        store: Box<dyn Archive>,
+        n_threads: NonZeroUsize,
+        reporting: Reporting,
+    ) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
-        let (handle, event_loop, historian) = prepare(store, n_threads, stop.clone())?;
+        let (handle, event_loop, historian) = prepare(store, n_threads, reporting, stop.clone())?;
         // In this order: the historian ends by itself if the other can't be started.
         let historian = historian.spawn()?;
         Ok(Self { handle, stop, threads: [event_loop.spawn()?, historian] })
@@ -90,8 +95,9 @@ impl Coordinator {
 pub fn unthreaded(
     store: Box<dyn Archive>,
     n_threads: NonZeroUsize,
+    reporting: Reporting,
 ) -> Result<(Handle, impl Future<Output = ()>), StartError> {
-    let (handle, event_loop, historian) = prepare(store, n_threads, CancellationToken::new())?;
+    let (handle, event_loop, historian) = prepare(store, n_threads, reporting, CancellationToken::new())?;
     let run = async {
         tokio::join!(event_loop.run(), historian.run());
     };
@@ -101,13 +107,14 @@ pub fn unthreaded(
 fn prepare(
     mut store: Box<dyn Archive>,
     n_threads: NonZeroUsize,
+    reporting: Reporting,
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop, Historian), StartError> {
     let stored = store.load()?;
     for name in stored.blocked.keys().filter(|name| name.parse::<Name>().is_err()) {
         warn!(?name, "a block is dropped: no worker can have this name any more");
     }
-    let core = Core::restore(stored)?;
+    let core = Core::restore(stored)?.with_reporting(reporting);
     let kind = store.kind();
     let (commands, queue) = mpsc::channel(QUEUE);
     let contributions = Arc::new(Contributions::of(store.records()));

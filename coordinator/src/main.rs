@@ -367,8 +367,8 @@ fn run(args: &Args) -> anyhow::Result<()> {
     if let Err(error) = Key::of_directory(&args.data_dir) {
         warn!(%error, "there is no key to sign certificates with");
     }
-    let coordinator =
-        Coordinator::start(store, default_threads()).context("failed to go on with what is kept")?;
+    let coordinator = Coordinator::start(store, default_threads(), args.limits.reporting())
+        .context("failed to go on with what is kept")?;
     let served = runtime.block_on(serve(args, listener, site, tls, coordinator, stop));
     runtime.shutdown_timeout(FAREWELL);
     served

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, Snapshot, unthreaded};
+use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
@@ -82,7 +83,8 @@ impl Store for Disk {
 
 /// A coordinator with a job, and a worker that has its first lease.
 async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToWorker>, Lease) {
-    let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
+    let (handle, running) =
+        unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN, Reporting::default()).expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(12).expect("a board size");
     let job = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
@@ -108,6 +110,7 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
         machine: Some(1),
+        takes_interval: false,
         held,
     };
     worker.sender.send(ToCoordinator::Hello(Box::new(hello))).await.expect("it listens");
@@ -190,7 +193,8 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
 /// It would be shown as waiting for "0 other plans", and for as long as nothing can be written.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
-    let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN).expect("an empty store");
+    let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN, Reporting::default())
+        .expect("an empty store");
     tokio::spawn(running);
     let n = BoardSize::new(24).expect("a board size");
     let job = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
@@ -202,7 +206,8 @@ async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
 #[tokio::test(start_paused = true)]
 async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
     let disk = Disk::default();
-    let (handle, running) = unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN).expect("an empty store");
+    let (handle, running) =
+        unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN, Reporting::default()).expect("an empty store");
     tokio::spawn(running);
     let before = handle.status();
     assert_eq!((before.store.as_str(), before.store_error, before.refuses), ("memory", None, Vec::new()));
@@ -271,7 +276,8 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
 
 #[tokio::test(start_paused = true)]
 async fn signs_of_life_of_idle_workers_are_not_published_one_by_one() {
-    let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN).expect("an empty store");
+    let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN, Reporting::default())
+        .expect("an empty store");
     tokio::spawn(running);
     let worker = join(&handle, 1, Vec::new()).await;
     let mut snapshots = handle.snapshots();

@@ -55,6 +55,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
         machine: Some(1),
+        takes_interval: false,
         held: Vec::new(),
     };
     ledger.connect(Duration::ZERO, hello).expect("in order");

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_coordinator::{Coordinator, Handle};
-use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::memory::MemoryStore;
+use queens_ledger::{Reporting, SubmissionRefusal};
 use queens_messages::{JobId, JobState, JobStatus, Submission};
 use queens_solver::{BoardSize, Method};
 use tokio::sync::Mutex;
@@ -21,7 +21,8 @@ static TURN: Mutex<()> = Mutex::const_new(());
 
 fn start() -> Coordinator {
     let n_threads = NonZeroUsize::new(N_THREADS).expect("some");
-    Coordinator::start(Box::new(MemoryStore::default()), n_threads).expect("an empty store")
+    Coordinator::start(Box::new(MemoryStore::default()), n_threads, Reporting::default())
+        .expect("an empty store")
 }
 
 async fn submit(handle: &Handle, n: u8) -> Result<JobId, SubmissionRefusal> {

@@ -51,6 +51,13 @@ pub(crate) struct Collected {
     pub(crate) ended: Vec<LeaseId>,
 }
 
+impl Collected {
+    fn take_from(&mut self, held: &mut HeldLease) {
+        self.deltas.append(&mut held.take_counted());
+        self.failures.extend(held.take_failed());
+    }
+}
+
 /// What threads do.
 impl Desk {
     /// Takes the lease that has waited longest.
@@ -121,13 +128,20 @@ impl Desk {
 
     /// Takes what there is to report since the last call, and forgets the leases that have ended.
     pub(crate) fn collect(&mut self) -> Collected {
-        let mut collected = Collected::default();
+        let mut collected = self.collect_ended();
         for held in self.held.values_mut() {
-            collected.deltas.append(&mut held.take_counted());
-            collected.failures.extend(held.take_failed());
+            collected.take_from(held);
         }
+        collected
+    }
+
+    /// The same of leases that have ended alone.
+    pub(crate) fn collect_ended(&mut self) -> Collected {
+        let mut collected = Collected::default();
         for lease in std::mem::take(&mut self.ended) {
-            self.held.remove(&lease);
+            if let Some(mut held) = self.held.remove(&lease) {
+                collected.take_from(&mut held);
+            }
             collected.ended.push(lease);
         }
         collected

@@ -36,6 +36,7 @@ impl Identity {
             decomposition: Method::Search.decomposition(),
             halves: self.halves,
             machine: Some(self.machine),
+            takes_interval: true,
             held,
         }
     }

@@ -8,6 +8,7 @@ mod chunk_size;
 mod desk;
 mod held_lease;
 mod identity;
+mod report_times;
 mod unacknowledged;
 mod worker_session;
 

@@ -1,18 +1,22 @@
 //! What a worker says to its coordinator, and when.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use queens_messages::{Delta, LeaseId, ToCoordinator, ToWorker};
 
 use crate::desk::{Collected, Desk};
 use crate::identity::Identity;
+use crate::report_times::ReportTimes;
 use crate::unacknowledged::Unacknowledged;
 
-/// How often a worker reports when no lease ends: what a crash loses.
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-
-/// How often a worker without leases says that it is alive.
+/// How often a worker without leases says that it is alive, unless it is to report less often.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// How much later than it should a sign of life may come.
+const LEEWAY: Duration = Duration::from_millis(500);
 
 /// Deltas in one report, which keeps it far below what gRPC accepts.
 const MOST_DELTAS: usize = 4096;
@@ -40,8 +44,8 @@ pub struct WorkerSession {
     is_sent_home: bool,
     /// Whether it only waits for its last acknowledgements.
     farewell: Option<Farewell>,
-    /// When it looks next whether there is something to say.
-    looks: Duration,
+    /// When it reports what is counted. That leases have ended is said at once.
+    times: ReportTimes,
     /// When the last message went out.
     sent: Duration,
     /// When the last message came or, if nothing waited to be acknowledged, the first went out that does.
@@ -106,11 +110,11 @@ impl WorkerSession {
     #[must_use]
     pub fn new(identity: Identity) -> Self {
         Self {
+            times: ReportTimes::of(identity.worker),
             identity,
             unacknowledged: Unacknowledged::default(),
             is_sent_home: false,
             farewell: None,
-            looks: Duration::ZERO,
             sent: Duration::ZERO,
             answered: Duration::ZERO,
         }
@@ -118,7 +122,8 @@ impl WorkerSession {
 
     /// There is a link: says who the worker is and what it holds, and repeats what was not acknowledged.
     pub fn connect(&mut self, now: Duration, desk: &Desk) -> Vec<ToCoordinator> {
-        (self.looks, self.sent, self.answered) = (now, now, now);
+        self.times.begin(now);
+        (self.sent, self.answered) = (now, now);
         self.farewell = None;
         let hello = self.identity.hello(self.unacknowledged.with_held(desk.held()));
         let repeated = self.unacknowledged.reports().iter().cloned().map(ToCoordinator::Report);
@@ -141,6 +146,7 @@ impl WorkerSession {
                 return Some(Remark::SentHome);
             }
             ToWorker::Notice(text) => return Some(Remark::Notice(text)),
+            ToWorker::ReportEvery(interval) => self.times.change(now, interval),
         }
         None
     }
@@ -167,21 +173,25 @@ impl WorkerSession {
     /// Says what there is to say now.
     pub fn step(&mut self, now: Duration, desk: &mut Desk) -> SessionStep {
         let mut messages = Vec::new();
-        if self.farewell.is_none() && now >= self.looks {
-            if self.is_stuck(now) {
-                return SessionStep { messages, remark: Some(Remark::Stuck), next: AfterStep::Reconnect };
-            }
-            self.looks = now + REPORT_INTERVAL;
+        if self.farewell.is_some() {
+            messages = self.report(now, desk, Desk::collect);
+        } else if self.gives_up().is_some_and(|gives_up| now >= gives_up) {
+            return SessionStep { messages, remark: Some(Remark::Stuck), next: AfterStep::Reconnect };
+        } else if now >= self.times.next() {
+            self.times.report(now);
             messages = self.report_or_live(now, desk);
-        } else if self.farewell.is_some() || desk.has_ended_leases() {
-            messages = self.report(now, desk);
+        } else if desk.has_ended_leases() {
+            messages = self.report(now, desk, Desk::collect_ended);
         }
         if self.is_sent_home && desk.is_empty() {
             self.leave(now, desk);
         }
         let is_done = desk.is_empty() && self.unacknowledged.reports().is_empty();
         let (remark, next) = match self.farewell {
-            None => (None, AfterStep::Wait { until: self.looks }),
+            None => {
+                let next = self.times.next();
+                (None, AfterStep::Wait { until: self.gives_up().map_or(next, |gives_up| next.min(gives_up)) })
+            }
             Some(Farewell { until, .. }) if is_done => {
                 messages.push(ToCoordinator::Goodbye);
                 (None, AfterStep::Left { until })
@@ -206,26 +216,34 @@ impl WorkerSession {
         (Some(Remark::LeavesUnacknowledged { n_reports }), AfterStep::Left { until })
     }
 
-    fn is_stuck(&self, now: Duration) -> bool {
-        !self.unacknowledged.reports().is_empty() && now.saturating_sub(self.answered) >= PATIENCE
+    /// When another connection is tried, if nothing comes before.
+    fn gives_up(&self) -> Option<Duration> {
+        (!self.unacknowledged.reports().is_empty()).then(|| self.answered + PATIENCE)
     }
 
     /// Reports what was counted since the last time, or at least that the worker is alive.
     fn report_or_live(&mut self, now: Duration, desk: &mut Desk) -> Vec<ToCoordinator> {
-        let mut messages = self.report(now, desk);
-        let patience = if desk.is_empty() { SIGN_OF_LIFE } else { REPORT_INTERVAL };
-        if messages.is_empty() && now.saturating_sub(self.sent) + REPORT_INTERVAL / 2 >= patience {
+        let mut messages = self.report(now, desk, Desk::collect);
+        let interval = self.times.interval();
+        let silence = if desk.is_empty() { interval.max(SIGN_OF_LIFE) } else { interval };
+        // Not if the next time is early enough.
+        if messages.is_empty() && now.saturating_sub(self.sent) + interval > silence + LEEWAY {
             messages.push(self.make_report(now, Vec::new(), Vec::new()));
         }
         messages
     }
 
-    /// Reports what was counted since the last time, if anything was.
-    fn report(&mut self, now: Duration, desk: &mut Desk) -> Vec<ToCoordinator> {
+    /// Reports what there is to collect, if there is anything.
+    fn report(
+        &mut self,
+        now: Duration,
+        desk: &mut Desk,
+        collect: impl FnOnce(&mut Desk) -> Collected,
+    ) -> Vec<ToCoordinator> {
         if self.unacknowledged.is_full() {
             return Vec::new();
         }
-        let Collected { deltas, failures, ended } = desk.collect();
+        let Collected { deltas, failures, ended } = collect(desk);
         // First: with its lease, what failed would be anybody's again.
         let mut messages: Vec<ToCoordinator> = failures.into_iter().map(ToCoordinator::Failure).collect();
         if deltas.is_empty() && ended.is_empty() {
@@ -247,196 +265,5 @@ impl WorkerSession {
         }
         self.sent = now;
         ToCoordinator::Report(self.unacknowledged.report(deltas, finished))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use queens_messages::{JobId, Lease, LeasedSpan, Name, Report, WorkerId};
-    use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
-
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-    const LEASE: LeaseId = LeaseId(7);
-
-    fn session() -> WorkerSession {
-        WorkerSession::new(Identity {
-            worker: WorkerId(1),
-            name: Name::of_any("one"),
-            build: Name::of_any("test"),
-            kernel: Name::of_any("test"),
-            n_threads: 1,
-            speed: 1.into(),
-            halves: None,
-            machine: 1,
-        })
-    }
-
-    fn span(from: u64, to: u64) -> Span {
-        Span::new(0, from, to).expect("not empty")
-    }
-
-    fn lease(spans: &[Span]) -> ToWorker {
-        let spans = spans.iter().map(|&span| LeasedSpan { span, image: Symmetry::IDENTITY }).collect();
-        let n = BoardSize::new(8).expect("a board size");
-        ToWorker::Lease(Lease { id: LEASE, job: JobId(1), n, method: Method::Search, spans })
-    }
-
-    /// Takes the next chunk of the lease in hand and counts it.
-    fn count(desk: &mut Desk) {
-        assert!(desk.begin(LEASE).is_some());
-        desk.finish(LEASE, Count { solutions: 1, nodes: 1 }, SECOND);
-    }
-
-    #[track_caller]
-    fn report(message: &ToCoordinator) -> &Report {
-        let ToCoordinator::Report(report) = message else { panic!("{message:?}") };
-        report
-    }
-
-    /// The spans that a hello names, each once.
-    #[track_caller]
-    fn named(messages: &[ToCoordinator]) -> Vec<Span> {
-        let ToCoordinator::Hello(hello) = &messages[0] else { panic!("{messages:?}") };
-        hello.held.iter().flat_map(|held| held.spans.clone()).collect()
-    }
-
-    #[test]
-    fn what_is_not_acknowledged_is_said_again_in_the_next_session() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        assert_eq!(named(&session.connect(SECOND, &desk)), []);
-        assert_eq!(session.step(SECOND, &mut desk).messages, []);
-        session.hear(SECOND, lease(&[span(0, 9)]), &mut desk);
-        desk.next_lease().expect("was heard");
-        count(&mut desk);
-        assert_eq!(session.step(SECOND * 3 / 2, &mut desk).messages, [], "before its time");
-        let first = session.step(SECOND * 2, &mut desk).messages;
-        assert_eq!((report(&first[0]).sequence, report(&first[0]).deltas[0].span), (1, span(0, 1)));
-        count(&mut desk);
-        let again = session.connect(Duration::ZERO, &desk);
-        assert_eq!(named(&again), [span(0, 1), span(1, 2), span(2, 9)]);
-        assert_eq!(again[1..], first);
-        let second = session.step(SECOND, &mut desk).messages;
-        assert_eq!((report(&second[0]).sequence, report(&second[0]).deltas[0].span), (2, span(1, 2)));
-        session.hear(SECOND, ToWorker::Acknowledge { sequence: 1 }, &mut desk);
-        let again = session.connect(Duration::ZERO, &desk);
-        assert_eq!((named(&again), &again[1..]), (vec![span(1, 2), span(2, 9)], &second[..]));
-    }
-
-    #[test]
-    fn an_idle_worker_says_now_and_then_that_it_lives_and_a_busy_one_each_second() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        session.connect(Duration::ZERO, &desk);
-        let said = |session: &mut WorkerSession, desk: &mut Desk| {
-            let says = |second: &u32| !session.step(SECOND * *second, desk).messages.is_empty();
-            (0..12).filter(says).collect::<Vec<u32>>()
-        };
-        assert_eq!(said(&mut session, &mut desk), [5, 10]);
-        session.connect(Duration::ZERO, &desk);
-        session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
-        assert_eq!(said(&mut session, &mut desk), (1..12).collect::<Vec<u32>>());
-    }
-
-    #[test]
-    fn a_lease_that_has_ended_is_reported_at_once_and_what_failed_before_it() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        session.connect(Duration::ZERO, &desk);
-        session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
-        assert_eq!(session.step(Duration::ZERO, &mut desk).next, AfterStep::Wait { until: SECOND });
-        desk.next_lease().expect("was heard");
-        count(&mut desk);
-        desk.fail(LEASE, "no".to_owned());
-        desk.end(LEASE);
-        let messages = session.step(SECOND / 10, &mut desk).messages;
-        assert!(matches!(&messages[0], ToCoordinator::Failure(failure) if failure.span == span(1, 9)));
-        let report = report(&messages[1]);
-        assert_eq!((report.deltas.len(), &report.finished[..], messages.len()), (1, &[LEASE][..], 2));
-    }
-
-    #[test]
-    fn long_reports_are_cut_and_the_last_ends_the_lease() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        session.connect(Duration::ZERO, &desk);
-        // Spans that don't touch, so that each is a delta.
-        let n_deltas = u64::try_from(MOST_DELTAS).expect("fits") + 1;
-        let spans: Vec<Span> = (0..n_deltas).map(|i| span(2 * i, 2 * i + 1)).collect();
-        session.hear(Duration::ZERO, lease(&spans), &mut desk);
-        desk.next_lease().expect("was heard");
-        spans.iter().for_each(|_| count(&mut desk));
-        desk.end(LEASE);
-        let messages = session.step(Duration::ZERO, &mut desk).messages;
-        let sizes: Vec<(usize, usize)> =
-            messages.iter().map(report).map(|report| (report.deltas.len(), report.finished.len())).collect();
-        assert_eq!(sizes, [(MOST_DELTAS, 0), (1, 1)]);
-    }
-
-    #[test]
-    fn a_worker_that_nobody_answers_reports_no_more_and_connects_again() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        session.connect(Duration::ZERO, &desk);
-        session.hear(Duration::ZERO, lease(&[span(0, u64::MAX)]), &mut desk);
-        desk.next_lease().expect("was heard");
-        let mut n_deltas = 0;
-        for second in 1..=60 {
-            count(&mut desk);
-            let step = session.step(SECOND * second, &mut desk);
-            assert_eq!(step.next, AfterStep::Wait { until: SECOND * (second + 1) });
-            n_deltas += report(&step.messages[0]).deltas.len();
-        }
-        assert_eq!(n_deltas, 16, "reports that wait to be acknowledged");
-        let step = session.step(SECOND * 61, &mut desk);
-        assert_eq!((step.next, step.remark), (AfterStep::Reconnect, Some(Remark::Stuck)));
-        // Whatever comes is an answer.
-        session.hear(SECOND * 61, ToWorker::Notice("well".to_owned()), &mut desk);
-        assert_eq!(session.step(SECOND * 62, &mut desk).next, AfterStep::Wait { until: SECOND * 63 });
-    }
-
-    #[test]
-    fn a_worker_that_is_sent_home_counts_what_is_in_hand_and_leaves_when_that_is_acknowledged() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        session.connect(Duration::ZERO, &desk);
-        session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
-        desk.next_lease().expect("was heard");
-        assert!(desk.begin(LEASE).is_some());
-        assert_eq!(session.hear(Duration::ZERO, ToWorker::Drain, &mut desk), Some(Remark::SentHome));
-        session.hear(Duration::ZERO, lease(&[span(20, 29)]), &mut desk);
-        assert_eq!(session.step(Duration::ZERO, &mut desk).next, AfterStep::Wait { until: SECOND });
-        desk.finish(LEASE, Count::default(), SECOND);
-        assert!(desk.begin(LEASE).is_none());
-        desk.end(LEASE);
-        assert!(!session.is_leaving());
-        let step = session.step(SECOND / 2, &mut desk);
-        assert_eq!(report(&step.messages[0]).finished, [LEASE]);
-        assert_eq!((step.messages.len(), step.next), (1, AfterStep::Wait { until: SECOND * 3 / 2 }));
-        session.hear(SECOND, ToWorker::Acknowledge { sequence: 1 }, &mut desk);
-        let step = session.step(SECOND, &mut desk);
-        assert_eq!(
-            (step.messages, step.next),
-            (vec![ToCoordinator::Goodbye], AfterStep::Left { until: SECOND * 3 / 2 })
-        );
-    }
-
-    #[test]
-    fn a_worker_that_is_told_to_leave_waits_for_its_coordinator_but_not_for_ever() {
-        let (mut session, mut desk) = (session(), Desk::default());
-        session.connect(Duration::ZERO, &desk);
-        session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
-        let stop = desk.next_lease().expect("was heard").stop;
-        count(&mut desk);
-        session.leave(Duration::ZERO, &mut desk);
-        assert!(stop.load(std::sync::atomic::Ordering::Relaxed) && desk.begin(LEASE).is_none());
-        assert_eq!(report(&session.step(Duration::ZERO, &mut desk).messages[0]).deltas.len(), 1);
-        desk.end(LEASE);
-        assert_eq!(report(&session.step(SECOND / 2, &mut desk).messages[0]).finished, [LEASE]);
-        let step = session.step(SECOND, &mut desk);
-        assert_eq!(
-            (step.remark, step.next),
-            (Some(Remark::WaitsToLeave), AfterStep::Wait { until: SECOND * 11 })
-        );
-        assert_eq!(session.step(SECOND * 5, &mut desk).next, AfterStep::Wait { until: SECOND * 11 });
-        let step = session.step(SECOND * 11, &mut desk);
-        assert_eq!(step.remark, Some(Remark::LeavesUnacknowledged { n_reports: 2 }));
-        assert_eq!((step.messages, step.next), (vec![], AfterStep::Left { until: SECOND * 11 }));
     }
 }

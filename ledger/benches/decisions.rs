@@ -124,6 +124,7 @@ impl Cluster {
             decomposition: DECOMPOSITION_VERSION,
             halves: None,
             machine: Some(1),
+            takes_interval: false,
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello)?;

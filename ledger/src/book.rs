@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, ToWorker, WorkerId};
+use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, ReportInterval, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::changes::Changes;
@@ -19,6 +19,7 @@ use crate::jobs::register::Jobs;
 use crate::leases::live::{LiveLease, Purpose};
 use crate::leases::register::Leases;
 use crate::leases::tokens::Tokens;
+use crate::reporting::Reporting;
 use crate::spans::SpanSet;
 use crate::store::Phase;
 use crate::workers::register::Workers;
@@ -209,6 +210,21 @@ impl Book {
     /// A worker's connection is gone.
     pub(crate) fn disconnect(&mut self, id: WorkerId) {
         self.workers.disconnect(self.now, id);
+    }
+
+    /// Says what decides how often workers report.
+    pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
+        self.workers.set_reporting(reporting);
+    }
+
+    /// A worker is told how often to report.
+    pub(crate) fn tell_interval(&mut self, id: WorkerId, interval: ReportInterval) {
+        self.workers.tell_interval(self.now, id, interval);
+    }
+
+    /// Workers to be looked at whether they should report more often.
+    pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
+        self.workers.next_to_hurry(method, is_tail, n)
     }
 
     /// The next worker that was silent for too long.

@@ -22,6 +22,7 @@ use crate::events::submissions::SubmissionRefusal;
 use crate::jobs::restore::RestoreError;
 use crate::ledger::Ledger;
 use crate::note::Note;
+use crate::reporting::Reporting;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Stored, Write};
 
@@ -103,6 +104,13 @@ impl Core {
             notes: Vec::new(),
             date_ms: 0,
         })
+    }
+
+    /// The same, with this to decide how often workers report.
+    #[must_use]
+    pub fn with_reporting(mut self, reporting: Reporting) -> Self {
+        self.ledger.set_reporting(reporting);
+        self
     }
 
     /// Its ledger, to look at.

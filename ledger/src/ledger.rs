@@ -31,6 +31,7 @@ use crate::jobs::job::Job;
 use crate::jobs::restore::RestoreError;
 use crate::leases::tokens::Tokens;
 use crate::pace::Paces;
+use crate::reporting::Reporting;
 use crate::status::{self, CrossStatus};
 use crate::store::Stored;
 use crate::store::draw::{Draw, Drawn, Recorded};
@@ -65,6 +66,11 @@ impl Ledger {
         // The last coordinator may have recorded all of one and not written that it is done.
         ids.into_iter().for_each(|job| jobs::finish_if_complete(&mut book, job));
         Ok(Self { book, paces: Paces::default() })
+    }
+
+    /// Says what decides how often workers report.
+    pub fn set_reporting(&mut self, reporting: Reporting) {
+        self.book.set_reporting(reporting);
     }
 
     /// A new job. `seed` is drawn at random, and `created_ms` is the time in milliseconds since 1970.

@@ -31,7 +31,7 @@ const LONGEST_PERIOD_SECONDS: f64 = 60.0;
 /// How much less a period matters than the one after it: about the last ten do.
 const FADING: f64 = 0.9;
 
-/// A thread of which nothing was heard for longer is not taken to go on counting.
+/// A thread of which nothing was heard for longer, though its worker should have reported, is not taken to go on counting.
 const LONGEST_SILENCE_SECONDS: f64 = 10.0;
 
 /// What is expected before anything is measured: promises are kept, for this long, but not to more than this.
@@ -131,7 +131,8 @@ fn teams(book: &Book) -> BTreeMap<JobId, Team> {
             let speed = counted.measured().unwrap_or_else(|| counted.nodes_per_second());
             let team = teams.entry(job).or_default();
             let n_threads = f64::from(share.n_running());
-            let silent = share.silent_seconds(book.now()).min(LONGEST_SILENCE_SECONDS * n_threads);
+            let longest = LONGEST_SILENCE_SECONDS + worker.extra_interval().as_secs_f64();
+            let silent = share.silent_seconds(book.now()).min(longest * n_threads);
             team.speed += speed * n_threads;
             team.guessed += if counted.is_guess() { speed * n_threads } else { 0.0 };
             team.in_hand += (speed * silent).min(share.running_work() as f64);

@@ -3,5 +3,6 @@
 pub(crate) mod feed;
 pub(crate) mod overdue;
 pub(crate) mod recall;
+pub(crate) mod reporting;
 pub(crate) mod size;
 pub(crate) mod tails;

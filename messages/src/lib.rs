@@ -13,6 +13,7 @@ mod name;
 pub mod plain;
 mod priority;
 mod recounting;
+mod report_interval;
 mod speed;
 mod status;
 mod terms;
@@ -29,6 +30,7 @@ pub use message::{
 pub use name::{InvalidName, Name};
 pub use priority::{InvalidPriority, Priority};
 pub use recounting::{Recounting, VerdictStatus, bound};
+pub use report_interval::{InvalidReportInterval, ReportInterval};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,

@@ -6,6 +6,7 @@ use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
 use crate::id::{JobId, LeaseId, WorkerId};
 use crate::name::Name;
+use crate::report_interval::ReportInterval;
 use crate::speed::Speed;
 
 /// The most threads of a worker.
@@ -46,6 +47,8 @@ pub struct Hello {
     /// A number that workers on one machine have in common, and others hardly; `None` if its program is of before
     /// records were counted again, which it may not do.
     pub machine: Option<u64>,
+    /// Whether it can be told how often to report; programs of before report once a second.
+    pub takes_interval: bool,
     /// Leases it goes on with.
     pub held: Vec<Held>,
 }
@@ -140,6 +143,8 @@ pub enum ToWorker {
         /// The report's [`sequence`](Report::sequence).
         sequence: u64,
     },
+    /// Report at least this often from now on, in this session. Said only to workers that can be told.
+    ReportEvery(ReportInterval),
 }
 
 /// Spans handed to one worker, to be counted in their order by one thread.

@@ -231,6 +231,7 @@ fn hello(worker: u64, text: &str) -> Hello {
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
         machine: Some(1),
+        takes_interval: false,
         held: Vec::new(),
     }
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, grpc, unthreaded};
+use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
@@ -138,8 +139,8 @@ impl AsyncWrite for Accepted {
 
 type Shared<T> = Rc<RefCell<Option<T>>>;
 
-async fn coordinate(disk: Disk, current: Shared<Handle>) -> turmoil::Result {
-    let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN)?;
+async fn coordinate(disk: Disk, reporting: Reporting, current: Shared<Handle>) -> turmoil::Result {
+    let (handle, running) = unthreaded(Box::new(disk), NonZeroUsize::MIN, reporting)?;
     tokio::spawn(running);
     if handle.snapshots().borrow().jobs.is_empty() {
         handle.submit(Submission::new(BoardSize::new(N)?, Method::Search)).await??;
@@ -258,7 +259,10 @@ fn play(seed: u64) -> Vec<Fault> {
     let (disk, current) = (Disk::default(), Shared::default());
     let mut sim = builder.build();
     let (kept, shared) = (disk.clone(), current.clone());
-    sim.host(COORDINATOR, move || coordinate(kept.clone(), shared.clone()));
+    // In every other history as if there were thousands: each worker reports every twenty seconds.
+    let per_second = if seed.is_multiple_of(2) { WORKERS.len() as f64 / 20.0 } else { 300.0 };
+    let reporting = Reporting { per_second, ..Reporting::default() };
+    sim.host(COORDINATOR, move || coordinate(kept.clone(), reporting, shared.clone()));
     let stop = CancellationToken::new();
     for name in WORKERS {
         sim.client(name, work(name, stop.clone()));

@@ -21,9 +21,9 @@ use tracing::{info, warn};
 use crate::session::End;
 use crate::worker::Worker;
 
-/// Pauses between attempts grow from the first to the second, and vary so that a thousand workers that lost their
-/// coordinator together do not come back together.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
+/// Pauses between attempts grow from the first to the second, and each is longer by any share of itself, so that
+/// thousands of workers that lost their coordinator together do not come back together. Nobody waits for half a minute.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(12));
 
 /// A session that lasted this long was a good one: the next attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
@@ -108,7 +108,8 @@ impl Worker {
     }
 }
 
-fn pauses() -> impl Iterator<Item = Duration> {
+/// How long to wait before each attempt to connect again.
+pub fn pauses() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(PAUSES.0)
         .with_max_delay(PAUSES.1)

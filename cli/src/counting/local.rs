@@ -9,7 +9,7 @@ use queens_coordinator::store::Archive;
 use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
 use queens_coordinator::{Coordinator, Handle, Snapshot};
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::{JobChange, WorkerChange};
+use queens_ledger::{JobChange, Reporting, WorkerChange};
 use queens_messages::{JobId, JobState, JobStatus, Name, Submission};
 use queens_process::say;
 use queens_proto::link;
@@ -44,7 +44,7 @@ impl LocalCount {
             Some(dir) => Box::new(SqliteStore::open(dir)?),
             None => Box::new(MemoryStore::default()),
         };
-        let started = Coordinator::start(store, self.n_threads);
+        let started = Coordinator::start(store, self.n_threads, Reporting::default());
         let coordinator = started.with_context(|| match &self.data_dir {
             Some(dir) => format!("failed to go on with data directory '{}'", dir.display()),
             None => "failed to start".to_owned(),

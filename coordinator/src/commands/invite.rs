@@ -180,7 +180,7 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 /// A time such as 30d.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.char_indices().next_back().and_then(|(at, unit)| {
         let unit = match unit {
             's' => 1,

@@ -5,6 +5,10 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use clap::Args;
 use queens_coordinator::access::Quota;
 use queens_coordinator::connections::Most;
+use queens_ledger::Reporting;
+use queens_messages::{InvalidReportInterval, ReportInterval};
+
+use crate::commands::invite::duration;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
@@ -30,6 +34,11 @@ pub(crate) struct LimitArgs {
     /// Jobs that may be submitted with one invitation in a minute
     #[arg(long, env = "QUEENS_MAX_SUBMISSIONS", value_name = "NUMBER", default_value_t = Quota::default().n_submissions)]
     max_submissions: NonZeroU32,
+
+    /// Longest time that a worker counts without reporting, which is what a crash of it may lose; with few workers it is
+    /// a second
+    #[arg(long, env = "QUEENS_MAX_REPORT_INTERVAL", value_name = "TIME", default_value = "30s", value_parser = report_interval)]
+    max_report_interval: ReportInterval,
 }
 
 impl LimitArgs {
@@ -42,4 +51,13 @@ impl LimitArgs {
     pub(crate) fn quota(&self) -> Quota {
         Quota { n_requests: self.max_requests, n_submissions: self.max_submissions }
     }
+
+    /// How often workers report.
+    pub(crate) fn reporting(&self) -> Reporting {
+        Reporting { longest: self.max_report_interval, ..Reporting::default() }
+    }
+}
+
+fn report_interval(text: &str) -> Result<ReportInterval, String> {
+    duration(text)?.try_into().map_err(|error: InvalidReportInterval| error.to_string())
 }

@@ -148,6 +148,7 @@ impl Board {
                 speed: Speed::try_from(self.speed()).expect("a speed"),
             }),
             machine: Some(1),
+            takes_interval: false,
             held: Vec::new(),
         };
         ledger.connect(Duration::ZERO, hello).expect("in order");

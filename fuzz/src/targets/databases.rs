@@ -149,6 +149,7 @@ fn serve(mut ledger: Ledger) {
         decomposition: Method::Search.decomposition(),
         halves: None,
         machine: Some(1),
+        takes_interval: false,
         held: Vec::new(),
     };
     assert!(ledger.jobs().iter().all(|job| (0.0..=1.0).contains(&job.fraction())));

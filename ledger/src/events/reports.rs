@@ -16,6 +16,7 @@ use crate::jobs::counting::Overlap;
 use crate::leases::live::LiveLease;
 use crate::records::can_be_recorded;
 use crate::schedule::feed::feed;
+use crate::schedule::reporting::tell_interval;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
 
@@ -65,6 +66,7 @@ pub(crate) fn report(
     if !report.is_empty() {
         book.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
     }
+    tell_interval(book, worker);
     let touched: BTreeSet<JobId> = report.deltas.iter().map(|delta| delta.job).collect();
     touched.into_iter().for_each(|job| finish_if_complete(book, job));
     feed(book);

@@ -11,6 +11,7 @@ use crate::events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
 use crate::leases::live::LiveLease;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::recall_what_is_in_the_way;
+use crate::schedule::reporting::tell_interval;
 use crate::spans::SpanSet;
 use crate::workers::worker::Worker;
 
@@ -34,6 +35,7 @@ pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<()
     if is_draining {
         book.changes().send(id, ToWorker::Drain);
     }
+    tell_interval(book, id);
     feed(book);
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::events::sessions::give_up_silent;
 use crate::schedule::feed::feed;
 use crate::schedule::overdue::take_back_overdue;
 use crate::schedule::recall::preempt;
+use crate::schedule::reporting::hurry_for_tails;
 use crate::schedule::tails::share_tails;
 
 /// Returns the workers that were given up.
@@ -21,6 +22,7 @@ pub(crate) fn tick(book: &mut Book, now: Duration) -> Vec<WorkerId> {
     draw(book);
     feed(book);
     preempt(book);
+    hurry_for_tails(book);
     share_tails(book);
     silent
 }

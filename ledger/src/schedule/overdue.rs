@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::book::Book;
+use crate::workers::worker::Worker;
 
 /// Leases that one tick looks at: what is left comes with the next tick.
 const MOST_LOOKS: usize = 256;
@@ -25,10 +26,13 @@ pub(crate) fn take_back_overdue(book: &mut Book) {
         }
         let Some(lease) = book.leases().get(id) else { return };
         let (worker, job) = (lease.worker(), lease.job());
+        // One that reports seldom may be longer at it than was expected, and has not had to say so.
+        let extra = book.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
+        let reports_later = book.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
         let is_all_there_is = book.counting(job).is_some_and(|counting| !counting.has_free());
         let useful = book.workers().readiness(lease.load().method).useful();
         let has_others = useful.len() > usize::from(useful.contains(&worker));
-        if !is_all_there_is || !has_others {
+        if !is_all_there_is || !has_others || reports_later {
             book.postpone_deadline(id, now + LOOK_AGAIN);
             continue;
         }

@@ -1,19 +1,22 @@
 //! All workers: who is there, by which names, who holds what of a job, whose turn it is, and who is silent.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, Name, WorkerId};
+use queens_messages::{JobId, LeaseId, Name, ReportInterval, WorkerId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
 use crate::load::Load;
+use crate::reporting::Reporting;
 use crate::workers::readiness::Readiness;
 use crate::workers::worker::Worker;
 
-/// A worker not heard of for this long is given up.
-const SILENCE: Duration = Duration::from_secs(15);
+/// A worker that is not heard of when it should be is given up so long after that: of those that report once a second,
+/// after fifteen seconds of silence.
+const LATE: Duration = Duration::from_secs(14);
 
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
@@ -35,6 +38,9 @@ pub(crate) struct Workers {
     /// The worker that was last given a lease.
     fed: Option<WorkerId>,
     n_threads: u64,
+    reporting: Reporting,
+    /// While tails of a method are cut off: the worker after which nobody has been told yet to report more often.
+    hurried: ByMethod<Option<WorkerId>>,
 }
 
 /// What is held of one job.
@@ -76,6 +82,8 @@ impl Default for Workers {
             patience: BTreeSet::new(),
             fed: None,
             n_threads: 0,
+            reporting: Reporting::default(),
+            hurried: ByMethod::default(),
         }
     }
 }
@@ -142,6 +150,11 @@ impl Workers {
         next.or_else(|| hungry().filter_map(BTreeSet::first).min()).copied()
     }
 
+    /// How often a worker is to report.
+    pub(crate) fn interval(&self, is_hurried: bool) -> ReportInterval {
+        self.reporting.interval(self.len(), is_hurried)
+    }
+
     /// The speed of the thread that counts a lease of this worker, in estimated nodes; `None` if the lease waits.
     pub(crate) fn speed_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<f64> {
         let worker = self.all.get(&id).filter(|worker| worker.hand().is_running(lease))?;
@@ -159,8 +172,9 @@ impl Workers {
         for method in Method::ALL {
             self.readiness.of_mut(method).update(now, id, &worker);
         }
+        let due = worker.due();
         self.all.insert(id, worker);
-        self.patience.insert((now + SILENCE, id));
+        self.patience.insert((due + LATE, id));
     }
 
     /// Takes out a worker that holds nothing any more.
@@ -208,6 +222,34 @@ impl Workers {
         is_there
     }
 
+    /// Says what decides how often workers report.
+    pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
+        self.reporting = reporting;
+    }
+
+    /// A worker is told how often to report.
+    pub(crate) fn tell_interval(&mut self, now: Duration, id: WorkerId, interval: ReportInterval) {
+        if let Some(worker) = self.all.get_mut(&id) {
+            worker.tell_interval(now, interval);
+            self.patience.insert((worker.due() + LATE, id));
+        }
+    }
+
+    /// At most `n` workers, to be looked at whether they should report more often: all of them, some at a time, from
+    /// when the tails of a method begin to be cut off.
+    pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
+        let hurried = self.hurried.of_mut(method);
+        if !is_tail {
+            *hurried = None;
+            return Vec::new();
+        }
+        let after = hurried.map_or(Bound::Unbounded, Bound::Excluded);
+        let next: Vec<WorkerId> =
+            self.all.range((after, Bound::Unbounded)).take(n).map(|(&id, _)| id).collect();
+        *hurried = next.last().copied().or(*hurried);
+        next
+    }
+
     /// The next worker that was silent for too long. Each is looked at when our patience with it may be over, so that
     /// this takes no longer the more workers there are.
     pub(crate) fn next_silent(&mut self, now: Duration) -> Option<WorkerId> {
@@ -216,7 +258,7 @@ impl Workers {
         {
             self.patience.pop_first();
             let Some(worker) = self.all.get(&id) else { continue };
-            let until = worker.heard() + if worker.is_connected() { SILENCE } else { GRACE };
+            let until = if worker.is_connected() { worker.due() + LATE } else { worker.heard() + GRACE };
             if until <= now {
                 return Some(id);
             }

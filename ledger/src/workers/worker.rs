@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Hello, MethodSpeeds, Name, Speed};
+use queens_messages::{Hello, MethodSpeeds, Name, ReportInterval, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
@@ -27,6 +27,10 @@ pub(crate) struct Worker {
     connected: bool,
     /// When its last message came, or when its connection was lost.
     heard: Duration,
+    /// How often it was told to report, if it can be told, and when the next report should come at the latest.
+    takes_interval: bool,
+    interval: ReportInterval,
+    due: Duration,
     hand: Hand,
     /// What it can count by, and how fast it is then. A node is not the same for different methods.
     skills: ByMethod<Option<Skill>>,
@@ -74,6 +78,26 @@ impl Worker {
     /// When its last message came, or when its connection was lost.
     pub(crate) fn heard(&self) -> Duration {
         self.heard
+    }
+
+    /// Whether it can be told how often to report, and is there to be told.
+    pub(crate) fn takes_interval(&self) -> bool {
+        self.takes_interval && self.connected
+    }
+
+    /// How often it reports.
+    pub(crate) fn interval(&self) -> ReportInterval {
+        self.interval
+    }
+
+    /// How much longer that is than most things here reckon with.
+    pub(crate) fn extra_interval(&self) -> Duration {
+        self.interval.get().saturating_sub(ReportInterval::USUAL.get())
+    }
+
+    /// When it should say something again at the latest.
+    pub(crate) fn due(&self) -> Duration {
+        self.due
     }
 
     /// What it holds.
@@ -210,6 +234,9 @@ impl Worker {
             n_threads: hello.n_threads,
             connected: true,
             heard: now,
+            takes_interval: hello.takes_interval,
+            interval: ReportInterval::USUAL,
+            due: now + ReportInterval::USUAL.get(),
             hand: Hand::default(),
             skills,
             n_recorded: known.map_or(0, |known| known.n_recorded),
@@ -224,6 +251,13 @@ impl Worker {
     /// A message of it has come.
     pub(crate) fn hear(&mut self, now: Duration) {
         self.heard = now;
+        self.due = now + self.interval.get();
+    }
+
+    /// It is told how often to report. Whatever it was told before, it does so once within this time.
+    pub(crate) fn tell_interval(&mut self, now: Duration, interval: ReportInterval) {
+        self.interval = interval;
+        self.due = now + interval.get();
     }
 
     /// Its connection is gone.

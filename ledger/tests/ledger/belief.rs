@@ -273,6 +273,7 @@ fn hello_of_mallory(worker: WorkerId) -> Hello {
         decomposition: DECOMPOSITION_VERSION,
         halves: None,
         machine: Some(1),
+        takes_interval: false,
         held: Vec::new(),
     }
 }

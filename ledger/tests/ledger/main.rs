@@ -6,6 +6,7 @@ mod methods;
 mod opinions;
 mod parts;
 mod recounts;
+mod reporting;
 mod second;
 mod speed;
 mod world;

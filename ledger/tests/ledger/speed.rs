@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobState, MethodSpeeds, Speed, WorkerId, WorkerStatus};
+use queens_ledger::Reporting;
+use queens_messages::{Delta, JobState, MethodSpeeds, Speed, TimeLeft, WorkerId, WorkerStatus};
 
 use crate::world::{World, named};
 
@@ -79,6 +80,42 @@ fn the_time_left_is_what_it_turns_out_to_be() {
     check_time_left(Duration::ZERO);
     check_time_left(Duration::from_millis(20));
     check_time_left(Duration::from_millis(100));
+}
+
+/// The same of a worker that counts all the time and reports only now and then, or when a lease ends.
+#[test]
+fn the_time_left_is_as_good_when_reports_are_rare() {
+    let mut world = World::new();
+    let (time, interval) = (Duration::from_secs(2), Duration::from_secs(60));
+    let longest = interval.try_into().expect("an interval");
+    world.ledger.set_reporting(Reporting { per_second: 1e-3, longest });
+    let worker = world.connect(1, "only");
+    let job = world.submit(13);
+    let (mut told, mut counted, mut reported) = (Vec::new(), Vec::new(), Duration::ZERO);
+    loop {
+        let delta = world.begin(worker).map(|delta| Delta { duration: time, ..delta });
+        let is_over = delta.is_none();
+        counted.extend(delta);
+        world.workers.get_mut(&worker).expect("there").in_hand = None;
+        world.pass(time);
+        let has_ended = world.workers[&worker].leases.values().any(|(_, spans)| spans.is_empty());
+        if has_ended || is_over || world.now - reported >= interval {
+            world.report_all(worker, std::mem::take(&mut counted));
+            reported = world.now;
+        }
+        let status = world.job(job);
+        if status.state == JobState::Done {
+            break;
+        }
+        let is_soon = !(0.1..0.9).contains(&status.fraction());
+        told.extend(status.time_left.filter(|_| !is_soon).map(|left| (world.now, left)));
+    }
+    let is_right = |(at, left): &(Duration, TimeLeft)| {
+        let truth = (world.now - *at).as_secs_f64();
+        (left.low()..left.high()).contains(&truth) && (left.expected() / truth - 1.0).abs() < 0.25
+    };
+    let n_right = told.iter().filter(|told| is_right(told)).count();
+    assert!(told.len() > 100 && n_right == told.len(), "{n_right} of {}", told.len());
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub(crate) struct Worker {
     /// By how much its counts are off.
     pub(crate) lie: Count,
     pub(crate) notices: Vec<String>,
+    /// What it was told last of how often to report.
+    pub(crate) interval: Option<Duration>,
 }
 
 impl World {
@@ -153,6 +155,7 @@ impl World {
             decomposition: DECOMPOSITION_VERSION,
             halves,
             machine,
+            takes_interval: machine.is_some(),
             held,
         };
         self.ledger.connect(self.now, hello).expect("in order");
@@ -233,9 +236,14 @@ impl World {
 
     /// A worker reports what it had in hand, and which of its leases are at their end.
     pub(crate) fn report(&mut self, id: WorkerId, delta: Option<Delta>) -> Vec<SpanOutcome> {
+        self.report_all(id, delta.into_iter().collect())
+    }
+
+    /// A worker reports all this, with what it had in hand last, and which of its leases are at their end.
+    pub(crate) fn report_all(&mut self, id: WorkerId, deltas: Vec<Delta>) -> Vec<SpanOutcome> {
         let worker = self.workers.get_mut(&id).expect("connected");
         worker.n_reports += 1;
-        if delta.is_some() {
+        if !deltas.is_empty() {
             worker.in_hand = None;
         }
         let is_ended = |(id, (_, spans)): &(&LeaseId, &(Lease, VecDeque<Span>))| {
@@ -243,7 +251,6 @@ impl World {
         };
         let ended: Vec<LeaseId> = worker.leases.iter().filter(is_ended).map(|(&id, _)| id).collect();
         ended.iter().for_each(|lease| _ = worker.leases.remove(lease));
-        let deltas = delta.into_iter().collect();
         let report = Report { sequence: worker.n_reports, deltas, finished: ended };
         let outcomes = self.ledger.report(self.now, id, &report).expect("in order");
         self.carry_out();
@@ -341,6 +348,7 @@ impl Worker {
             ToWorker::Cancel(lease) => _ = self.leases.remove(&lease),
             ToWorker::Drain => self.sent_home = true,
             ToWorker::Notice(text) => self.notices.push(text),
+            ToWorker::ReportEvery(interval) => self.interval = Some(interval.get()),
             ToWorker::Acknowledge { .. } => {}
         }
     }

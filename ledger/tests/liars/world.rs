@@ -127,6 +127,7 @@ impl World {
             decomposition: DECOMPOSITION_VERSION,
             halves: None,
             machine: Some(worker.0),
+            takes_interval: false,
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello).expect("in order");
@@ -443,7 +444,10 @@ impl Member {
                 }
             }
             ToWorker::Cancel(lease) => _ = self.leases.remove(&lease),
-            ToWorker::Drain | ToWorker::Notice(_) | ToWorker::Acknowledge { .. } => {}
+            ToWorker::Drain
+            | ToWorker::Notice(_)
+            | ToWorker::Acknowledge { .. }
+            | ToWorker::ReportEvery(_) => {}
         }
     }
 }

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_ledger::{
-    Batch, Core, Due, JobChange, Note, Sealed, Session, SubmissionRefusal, WorkerChange, WorkerRefusal,
+    Batch, Core, Due, JobChange, Note, Reporting, Sealed, Session, SubmissionRefusal, WorkerChange,
+    WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, JobState, Name, Report, Submission, ToWorker, WorkerId};
+use queens_messages::{
+    Failure, Hello, JobId, JobState, Name, Report, ReportInterval, Submission, ToWorker, WorkerId,
+};
 
 use super::disk::{Disk, puzzle};
 use super::puzzle::Puzzle;
@@ -15,6 +18,10 @@ use super::worker::Worker;
 
 /// What decides which records are counted again.
 pub(crate) const SEED: u128 = 7;
+
+/// A worker is given up when a report is so late; and how seldom that is looked at.
+const LATE: Duration = Duration::from_secs(14);
+const TICK: Duration = Duration::from_secs(1);
 
 /// What waits in the event loop's queue.
 #[derive(Debug)]
@@ -83,6 +90,8 @@ pub(crate) struct Coordinator {
     sessions: BTreeMap<u64, Session>,
     /// What should be open: the last link of each worker that has not ended.
     open: BTreeMap<WorkerId, u64>,
+    /// How often each worker reports, and when it should say something again.
+    due: BTreeMap<WorkerId, (Duration, Duration)>,
     answers: Vec<Answer>,
     /// Could not be written yet.
     unwritten: Option<Batch>,
@@ -95,6 +104,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) puzzles: &'a [Puzzle],
     pub(crate) disk: &'a mut Disk,
     pub(crate) witness: &'a mut Witness,
+    pub(crate) reporting: Reporting,
     pub(crate) workers: &'a BTreeMap<WorkerId, Worker>,
     pub(crate) requests: Vec<Request>,
 }
@@ -104,12 +114,14 @@ impl Coordinator {
         let stored = around.disk.load();
         around.witness.restart(around.disk, stored.epoch);
         let core = Core::restore(stored).expect("what was stored can be gone on with");
+        let core = core.with_reporting(around.reporting);
         let mut coordinator = Self {
             core,
             now: Duration::ZERO,
             queue: VecDeque::new(),
             sessions: BTreeMap::new(),
             open: BTreeMap::new(),
+            due: BTreeMap::new(),
             answers: Vec::new(),
             unwritten: None,
             dies_after: None,
@@ -193,6 +205,7 @@ impl Coordinator {
                 let session = self.core.connect(hello).expect("its hello is in order");
                 self.sessions.insert(link, session);
                 self.open.insert(worker, link);
+                self.expect_report(worker, Some(ReportInterval::USUAL.get()));
             }
             Command::ChangeJob(job, change) => _ = self.core.change_job(job, change),
             Command::ChangeWorkers(name, change) => {
@@ -202,6 +215,9 @@ impl Coordinator {
                 let Some(&session) = self.sessions.get(&link) else { return };
                 let worker = session.worker();
                 let is_open = self.is_open(link);
+                if is_open {
+                    self.expect_report(worker, None);
+                }
                 match self.core.fail(session, &failure) {
                     Ok(()) if is_open => around.witness.fail(worker, &failure),
                     Ok(()) => panic!("{worker} is heard in a session that has ended: {failure:?}"),
@@ -230,6 +246,9 @@ impl Coordinator {
         let is_known =
             self.is_open(link) && self.core.ledger().workers().iter().any(|known| known.id == worker);
         let result: Result<_, WorkerRefusal> = self.core.report(session, report);
+        if is_known {
+            self.expect_report(worker, None);
+        }
         let is_accepted = is_known && around.witness.accepts(around.puzzles, report);
         let expected = is_accepted.then(|| {
             let outcomes = result.as_deref().unwrap_or_default();
@@ -240,6 +259,13 @@ impl Coordinator {
             (Err(_), None) => _ = self.end(link),
             (result, expected) => panic!("{result:?} instead of {expected:?} for {report:?}"),
         }
+    }
+
+    /// A worker is heard of, or told how often to report.
+    fn expect_report(&mut self, worker: WorkerId, interval: Option<Duration>) {
+        let before = self.due.get(&worker).map(|due| due.0);
+        let interval = interval.or(before).expect("it is known");
+        self.due.insert(worker, (interval, self.core.now() + interval));
     }
 
     /// Whether a link has the session of its worker that should be open.
@@ -315,7 +341,7 @@ impl Coordinator {
         }
     }
 
-    fn send(&self, worker: WorkerId, message: ToWorker, around: &mut Surroundings<'_>) {
+    fn send(&mut self, worker: WorkerId, message: ToWorker, around: &mut Surroundings<'_>) {
         let link = self.open.get(&worker);
         if let ToWorker::Lease(lease) = &message {
             let plan = &puzzle(around.puzzles, lease.job).plan;
@@ -329,6 +355,10 @@ impl Coordinator {
             around.witness.tell(around.disk, worker, unacknowledged.unwrap_or_default(), &message);
         }
         if let Some(&link) = link {
+            if let ToWorker::ReportEvery(interval) = &message {
+                assert!(*interval <= around.reporting.longest, "{message:?}");
+                self.expect_report(worker, Some(interval.get()));
+            }
             around.requests.push(Request::Send { link, message });
         }
     }
@@ -337,8 +367,17 @@ impl Coordinator {
     fn check_sessions(&mut self, around: &mut Surroundings<'_>) {
         for note in self.core.take_notes() {
             if let Note::Silent { worker } = note {
-                self.open.remove(&worker);
+                let is_connected = self.open.remove(&worker).is_some();
+                let late = self.core.now().saturating_sub(self.due[&worker].1);
+                assert!(
+                    !is_connected || late >= LATE,
+                    "{worker} is given up {late:?} after a report was due"
+                );
             }
+        }
+        for worker in self.open.keys() {
+            let late = self.core.now().saturating_sub(self.due[worker].1);
+            assert!(late < LATE + TICK * 2, "{worker} is not given up {late:?} after a report was due");
         }
         for session in self.core.take_closed() {
             let links = self.sessions.iter().filter(|(_, known)| **known == session);

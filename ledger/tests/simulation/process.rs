@@ -56,6 +56,7 @@ impl World<'_> {
             puzzles: &self.puzzles,
             disk: &mut self.disk,
             witness: &mut self.witness,
+            reporting: self.reporting,
             workers: &self.workers,
             requests: Vec::new(),
         }

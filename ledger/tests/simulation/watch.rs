@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use queens_desk::Identity;
-use queens_messages::{Delta, Failure, Held, Hello, JobId, LeaseId, Report, ToCoordinator, ToWorker};
+use queens_messages::{
+    Delta, Failure, Held, Hello, JobId, LeaseId, Report, ReportInterval, ToCoordinator, ToWorker,
+};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
 
 /// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
@@ -21,6 +23,9 @@ pub(crate) struct Watch {
     last_sequence: u64,
     /// What it must say again, oldest first.
     unacknowledged: Vec<Report>,
+    /// How often it was told to report, and when what it has counted must be reported, if there is anything.
+    interval: ReportInterval,
+    due: Option<Duration>,
 }
 
 /// What has become of a lease, but for what is reported of it.
@@ -45,12 +50,21 @@ impl Watch {
             is_sent_home: false,
             last_sequence: 0,
             unacknowledged: Vec::new(),
+            interval: ReportInterval::USUAL,
+            due: None,
         }
     }
 
     /// The worker hears this.
-    pub(crate) fn hears(&mut self, message: &ToWorker) {
+    pub(crate) fn hears(&mut self, now: Duration, message: &ToWorker) {
         match message {
+            ToWorker::ReportEvery(interval) => {
+                let (before, after) = (self.interval.get(), interval.get());
+                let sooner =
+                    |due: Duration| if after < before { due.min(now + after) } else { due + after - before };
+                self.due = self.due.map(sooner);
+                self.interval = *interval;
+            }
             ToWorker::Lease(_) if self.is_sent_home => {}
             ToWorker::Lease(lease) => {
                 let can_count = lease.method == Method::Search || self.identity.halves.is_some();
@@ -125,6 +139,23 @@ impl Watch {
         watched.has_ended = true;
     }
 
+    /// It has done a step, and waits. What has ended is reported, and what is counted as soon as it was told.
+    pub(crate) fn waits(&mut self, now: Duration, until: Duration) {
+        let is_unreported = |watched: &WatchedLease| !watched.counted.is_empty() || watched.failed.is_some();
+        if self.unacknowledged.len() == MOST_UNACKNOWLEDGED || !self.leases.values().any(is_unreported) {
+            self.due = None;
+        } else {
+            let due = *self.due.get_or_insert(now + self.interval.get());
+            assert!(
+                now <= due && until <= due,
+                "what is counted is to be reported until {due:?}, not {until:?}"
+            );
+        }
+        let waits = self.leases.iter().find(|(_, watched)| watched.has_ended);
+        let is_full = self.unacknowledged.len() == MOST_UNACKNOWLEDGED;
+        assert!(is_full || waits.is_none(), "{waits:?} has ended and is not reported");
+    }
+
     /// What it has reported and not seen acknowledged.
     pub(crate) fn unacknowledged(&self) -> &[Report] {
         &self.unacknowledged
@@ -142,16 +173,28 @@ impl Watch {
 /// What a worker says.
 impl Watch {
     /// It connects: it says who it is and all that it holds and no more, and repeats what is not acknowledged.
-    pub(crate) fn greets(&self, messages: &[ToCoordinator]) {
+    pub(crate) fn greets(&mut self, messages: &[ToCoordinator]) {
+        (self.interval, self.due) = (ReportInterval::USUAL, None);
         let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
             panic!("{messages:?} begin without a hello");
         };
         let Identity { worker, name, build, kernel, n_threads, speed, halves, machine } =
             self.identity.clone();
         let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
-        let machine = Some(machine);
-        let expected =
-            Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, machine, held };
+        let (machine, takes_interval) = (Some(machine), true);
+        let expected = Hello {
+            worker,
+            name,
+            build,
+            kernel,
+            n_threads,
+            speed,
+            decomposition,
+            halves,
+            machine,
+            takes_interval,
+            held,
+        };
         assert_eq!(**hello, expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =

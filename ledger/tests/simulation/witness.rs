@@ -298,7 +298,7 @@ impl Witness {
                     self.leases.remove(lease);
                 }
             }
-            ToWorker::Drain | ToWorker::Notice(_) => {}
+            ToWorker::Drain | ToWorker::Notice(_) | ToWorker::ReportEvery(_) => {}
             ToWorker::Acknowledge { sequence } => {
                 let forgotten = unacknowledged.iter().filter(|report| report.sequence <= *sequence);
                 for delta in forgotten.flat_map(|report| &report.deltas) {

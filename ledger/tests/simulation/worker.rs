@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queens_desk::{Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
+use queens_desk::{AfterStep, Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
 use queens_messages::{
     Failure, HalvesSkill, JobId, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId,
 };
@@ -34,6 +34,8 @@ pub(crate) struct Worker {
     pub(crate) stuck_until: Duration,
     /// Whether the next chunk that a thread ends can't be counted.
     pub(crate) fails: bool,
+    /// Whether its program can be told how often to report.
+    pub(crate) takes_interval: bool,
 }
 
 /// A thread that counts a lease.
@@ -79,6 +81,7 @@ impl Worker {
             stalled_until: Duration::ZERO,
             stuck_until: Duration::ZERO,
             fails: false,
+            takes_interval: true,
         }
     }
 
@@ -107,13 +110,18 @@ impl Worker {
 
     /// What it says on a new link.
     pub(crate) fn connect(&mut self, now: Duration) -> Vec<ToCoordinator> {
-        let messages = self.session.connect(now, &self.desk);
+        let mut messages = self.session.connect(now, &self.desk);
         self.watch.greets(&messages);
+        if let Some(ToCoordinator::Hello(hello)) = messages.first_mut() {
+            hello.takes_interval = self.takes_interval;
+        }
         messages
     }
 
     pub(crate) fn hear(&mut self, now: Duration, message: ToWorker) {
-        self.watch.hears(&message);
+        let is_news = matches!(message, ToWorker::ReportEvery(_));
+        assert!(self.takes_interval || !is_news, "{} does not know {message:?}", self.id);
+        self.watch.hears(now, &message);
         self.session.hear(now, message, &mut self.desk);
     }
 
@@ -136,6 +144,11 @@ impl Worker {
                 ToCoordinator::Report(report) if !report.is_empty() => self.sent.push(report.clone()),
                 _ => {}
             }
+        }
+        if let AfterStep::Wait { until } = step.next
+            && !self.session.is_leaving()
+        {
+            self.watch.waits(now, until);
         }
         step
     }

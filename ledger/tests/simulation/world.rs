@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use queens_desk::{AfterStep, SessionStep};
+use queens_ledger::Reporting;
 use queens_messages::{JobId, ToCoordinator, WorkerId};
 use queens_solver::Span;
 
@@ -53,6 +54,8 @@ pub(crate) struct World<'a> {
     pub(crate) links: BTreeMap<u64, Link>,
     n_links: u64,
     pub(crate) coordinator: Option<Coordinator>,
+    /// How often the coordinator has workers report.
+    pub(crate) reporting: Reporting,
     pub(crate) n_starts: u64,
     pub(crate) started: Duration,
     /// How far the coordinator's clock has jumped.
@@ -77,6 +80,7 @@ impl<'a> World<'a> {
         let mut random = Random::new(seed);
         let drawn = draw(&mut random.fork());
         let n_jobs = if random.percent(30) { 2 } else { 1 };
+        let reporting = any_reporting(&mut random);
         let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
         let mut world = Self {
             now: Duration::ZERO,
@@ -95,6 +99,7 @@ impl<'a> World<'a> {
             links: BTreeMap::new(),
             n_links: 0,
             coordinator: None,
+            reporting,
             n_starts: 0,
             started: Duration::ZERO,
             ahead: Duration::ZERO,
@@ -279,7 +284,9 @@ impl<'a> World<'a> {
         let can_join = healthy || self.random.percent(75);
         let halves_speed = can_join.then(|| speed * if healthy { 1.0 } else { self.random.factor(4.0) });
         let n_threads = u32::try_from(self.random.between(1, 3)).expect("few");
-        self.workers.insert(id, Worker::new(id, n_threads, speed, halves_speed, guess));
+        let mut worker = Worker::new(id, n_threads, speed, halves_speed, guess);
+        worker.takes_interval = self.random.percent(80);
+        self.workers.insert(id, worker);
         self.connect(id);
     }
 
@@ -394,4 +401,13 @@ impl<'a> World<'a> {
             ToCoordinator::Goodbye => Command::Goodbye { link },
         });
     }
+}
+
+/// As of few workers in one history of two, as of thousands in the others.
+fn any_reporting(random: &mut Random) -> Reporting {
+    if random.percent(50) {
+        return Reporting::default();
+    }
+    let longest = random.ms(1_000, 40_000).try_into().expect("an interval");
+    Reporting { per_second: 0.2 * random.factor(10.0), longest }
 }

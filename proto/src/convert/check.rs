@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queens_messages::{
-    InvalidCrosses, InvalidFraction, InvalidName, InvalidPriority, InvalidShare, InvalidSpeed,
-    InvalidTimeLeft, Name, plain,
+    InvalidCrosses, InvalidFraction, InvalidName, InvalidPriority, InvalidReportInterval, InvalidShare,
+    InvalidSpeed, InvalidTimeLeft, Name, plain,
 };
 use queens_solver::{EmptySpan, InvalidBoardSize, Method, Span};
 use thiserror::Error;
@@ -55,6 +55,9 @@ pub enum InvalidMessage {
     /// A number is no speed.
     #[error("the worker's speed: {0}")]
     Speed(#[from] InvalidSpeed),
+    /// A time is none to report at.
+    #[error(transparent)]
+    ReportInterval(#[from] InvalidReportInterval),
     /// Numbers are no time left.
     #[error("the time left: {0}")]
     TimeLeft(#[from] InvalidTimeLeft),

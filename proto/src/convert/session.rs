@@ -73,6 +73,7 @@ impl From<Hello> for pb::Hello {
             halves_decomposition: hello.halves.map_or(0, |halves| halves.decomposition),
             halves_nodes_per_second: hello.halves.map_or(0.0, |halves| halves.speed.get()),
             machine: hello.machine.unwrap_or(0),
+            takes_report_interval: hello.takes_interval,
         }
     }
 }
@@ -98,6 +99,7 @@ impl TryFrom<pb::Hello> for Hello {
             decomposition: hello.decomposition,
             halves: halves(hello.halves_decomposition, hello.halves_nodes_per_second)?,
             machine: Some(hello.machine).filter(|machine| *machine > 0),
+            takes_interval: hello.takes_report_interval,
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         })
     }
@@ -208,6 +210,10 @@ impl From<ToWorker> for pb::CoordinatorMessage {
             ToWorker::Drain => Message::Drain(pb::Drain {}),
             ToWorker::Notice(text) => Message::Notice(pb::Notice { text: one_line(&text) }),
             ToWorker::Acknowledge { sequence } => Message::Acknowledge(pb::Acknowledge { sequence }),
+            ToWorker::ReportEvery(interval) => {
+                let milliseconds = u32::try_from(interval.get().as_millis()).unwrap_or(u32::MAX);
+                Message::ReportEvery(pb::ReportEvery { milliseconds })
+            }
         };
         Self { message: Some(message) }
     }
@@ -227,6 +233,9 @@ impl TryFrom<pb::CoordinatorMessage> for ToWorker {
             Message::Drain(pb::Drain {}) => Self::Drain,
             Message::Notice(pb::Notice { text }) => Self::Notice(one_line(&text)),
             Message::Acknowledge(pb::Acknowledge { sequence }) => Self::Acknowledge { sequence },
+            Message::ReportEvery(pb::ReportEvery { milliseconds }) => {
+                Self::ReportEvery(Duration::from_millis(milliseconds.into()).try_into()?)
+            }
         })
     }
 }

@@ -61,6 +61,9 @@ pub struct Hello {
     /// programs of before say: then it counts no records again.
     #[prost(fixed64, tag = "12")]
     pub machine: u64,
+    /// Whether it knows ReportEvery; programs of before do not, and report once a second.
+    #[prost(bool, tag = "13")]
+    pub takes_report_interval: bool,
 }
 /// A lease that a worker still holds when it connects again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -88,8 +91,8 @@ pub struct Span {
     #[prost(uint64, tag = "3")]
     pub to: u64,
 }
-/// What a worker has counted since its last report; empty as a sign of life. Sent about once a second. May be repeated:
-/// what is recorded already is not recorded again.
+/// What a worker has counted since its last report; empty as a sign of life. Sent about once a second, or as
+/// often as ReportEvery says. May be repeated: what is recorded already is not recorded again.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Report {
     /// Numbers the worker's reports upwards, sessions included.
@@ -151,7 +154,7 @@ pub struct Failure {
 /// What a coordinator says to a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CoordinatorMessage {
-    #[prost(oneof = "coordinator_message::Message", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "coordinator_message::Message", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub message: ::core::option::Option<coordinator_message::Message>,
 }
 /// Nested message and enum types in `CoordinatorMessage`.
@@ -170,6 +173,8 @@ pub mod coordinator_message {
         Acknowledge(super::Acknowledge),
         #[prost(message, tag = "6")]
         Notice(super::Notice),
+        #[prost(message, tag = "7")]
+        ReportEvery(super::ReportEvery),
     }
 }
 /// Spans handed to one worker, to be counted in their order by one thread. Never repeated.
@@ -240,6 +245,15 @@ pub struct Acknowledge {
     /// The sequence number of the last of them.
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
+}
+/// Report at least this often, until the session ends or another time is said. Leases that end, failures and the last
+/// reports of a worker are still said at once. Said only to workers whose Hello takes it; a worker that is told nothing
+/// reports once a second.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReportEvery {
+    /// The time from one report to the next, 1000 to 3600000.
+    #[prost(uint32, tag = "1")]
+    pub milliseconds: u32,
 }
 /// Asks for a job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -14,7 +14,7 @@ use queens_tests::say;
 use tempfile::TempDir;
 
 use crate::worker::Worker;
-use crate::{Connecting, FULL, Load, SHORT, begin, on_cores_apart, peak_memory_kib};
+use crate::{Connecting, FULL, Load, SHORT, alone, begin, on_cores_apart, peak_memory_kib};
 
 /// The most that encryption may take of what is taken without.
 const MOST_PROCESSOR: f64 = 1.4;
@@ -31,6 +31,7 @@ struct Taken {
 #[test]
 fn encryption_adds_little_to_the_load() {
     let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
     let load = if full { FULL[0] } else { SHORT[0] };
     allow_many_files().expect("the limit can be raised");
     let rounds = if full { 2 } else { 1 };

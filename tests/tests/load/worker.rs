@@ -1,10 +1,14 @@
 //! Workers that speak the real protocol and only pretend to count.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use queens_messages::{Delta, Hello, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId};
+use queens_messages::{
+    Delta, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, Name, Report, Speed, ToCoordinator, ToWorker,
+    WorkerId,
+};
 use queens_proto::client::{Connection, endpoint};
 use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
@@ -13,6 +17,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+use tonic::transport::Endpoint;
 
 /// Subproblems that a pretended worker counts in a second: of large boards a fast core counts about as many.
 const SUBPROBLEMS_PER_SECOND: u64 = 10;
@@ -20,52 +26,102 @@ const SUBPROBLEMS_PER_SECOND: u64 = 10;
 /// A worker that has all subproblems of a lease count one solution and three nodes.
 #[derive(Debug)]
 pub(crate) struct Worker {
+    number: u64,
     n_threads: u32,
-    to_coordinator: mpsc::Sender<pb::WorkerMessage>,
-    from_coordinator: tonic::Streaming<pb::CoordinatorMessage>,
-    leases: VecDeque<queens_messages::Lease>,
+    /// Whether it says that it can be told how often to report, and what it was told last. It does not go by it.
+    takes_interval: bool,
+    pub(crate) interval: Option<Duration>,
+    session: Option<Session>,
+    leases: VecDeque<Lease>,
     next_sequence: u64,
     /// Sent and not acknowledged, with the time.
     pending: VecDeque<(Instant, Report)>,
     pub(crate) acknowledged: Vec<Span>,
     pub(crate) times: Vec<Duration>,
+    /// When a thread of it had less to count than it could have counted.
+    pub(crate) starved: Vec<Instant>,
+}
+
+#[derive(Debug)]
+struct Session {
+    to_coordinator: mpsc::Sender<pb::WorkerMessage>,
+    from_coordinator: tonic::Streaming<pb::CoordinatorMessage>,
+}
+
+/// The session has ended.
+#[derive(Debug)]
+pub(crate) struct Lost;
+
+/// Where a worker's connections are to come from: one address has only so many ports.
+pub(crate) fn endpoint_of(number: u64, url: &str) -> Endpoint {
+    let address = Ipv4Addr::new(127, 0, 1, u8::try_from(number % 8).expect("small"));
+    endpoint(url).expect("a URL").local_address(Some(IpAddr::V4(address)))
 }
 
 impl Worker {
-    pub(crate) async fn connect_plainly(number: u64, n_threads: u32, url: String) -> Self {
-        // One address has only so many ports.
-        let address = Ipv4Addr::new(127, 0, 1, u8::try_from(number % 8).expect("small"));
-        let endpoint = endpoint(&url).expect("a URL").local_address(Some(IpAddr::V4(address)));
-        Self::connect(number, n_threads, endpoint.connect().await.expect("connected").into()).await
-    }
-
-    pub(crate) async fn connect(number: u64, n_threads: u32, connection: Connection) -> Self {
-        let mut client = WorkersClient::new(connection);
-        let (to_coordinator, messages) = mpsc::channel(16);
-        let hello = Hello {
-            worker: WorkerId(number),
-            name: Name::of_any(&format!("load-{number}")),
-            build: Name::of_any("0"),
-            kernel: Name::of_any("none"),
-            n_threads,
-            speed: Speed::try_from(1e9).expect("a speed"),
-            decomposition: DECOMPOSITION_VERSION,
-            halves: None,
-            machine: Some(1),
-            held: Vec::new(),
-        };
-        to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
-        let answers = client.session(ReceiverStream::new(messages)).await.expect("a session");
+    pub(crate) fn new(number: u64, n_threads: u32, takes_interval: bool) -> Self {
         Self {
+            number,
             n_threads,
-            to_coordinator,
-            from_coordinator: answers.into_inner(),
+            takes_interval,
+            interval: None,
+            session: None,
             leases: VecDeque::new(),
             next_sequence: 1,
             pending: VecDeque::new(),
             acknowledged: Vec::new(),
             times: Vec::new(),
+            starved: Vec::new(),
         }
+    }
+
+    pub(crate) async fn connect_plainly(number: u64, n_threads: u32, url: String) -> Self {
+        let connection = endpoint_of(number, &url).connect().await.expect("connected");
+        Self::connect(number, n_threads, connection.into()).await
+    }
+
+    pub(crate) async fn connect(number: u64, n_threads: u32, connection: Connection) -> Self {
+        let mut worker = Self::new(number, n_threads, false);
+        worker.open(connection).await.expect("a session");
+        worker
+    }
+
+    /// Begins a session: says who it is and what it holds, and repeats what is not acknowledged.
+    pub(crate) async fn open(&mut self, connection: Connection) -> Result<(), Status> {
+        let mut client = WorkersClient::new(connection);
+        let (to_coordinator, messages) = mpsc::channel(16);
+        let hello = Hello {
+            worker: WorkerId(self.number),
+            name: Name::of_any(&format!("load-{}", self.number)),
+            build: Name::of_any("0"),
+            kernel: Name::of_any("none"),
+            n_threads: self.n_threads,
+            speed: Speed::try_from(1e9).expect("a speed"),
+            decomposition: DECOMPOSITION_VERSION,
+            halves: None,
+            machine: Some(1),
+            takes_interval: self.takes_interval,
+            held: self.held(),
+        };
+        let repeated = self.pending.iter().map(|(_, report)| ToCoordinator::Report(report.clone()));
+        for message in iter::once(ToCoordinator::Hello(Box::new(hello))).chain(repeated) {
+            to_coordinator.try_send(message.into()).expect("few wait");
+        }
+        let answers = client.session(ReceiverStream::new(messages)).await?;
+        self.session = Some(Session { to_coordinator, from_coordinator: answers.into_inner() });
+        Ok(())
+    }
+
+    fn held(&self) -> Vec<Held> {
+        let mut held: BTreeMap<(LeaseId, JobId), Vec<Span>> = BTreeMap::new();
+        for delta in self.pending.iter().flat_map(|(_, report)| &report.deltas) {
+            held.entry((delta.lease, delta.job)).or_default().push(delta.span);
+        }
+        for lease in &self.leases {
+            let spans = lease.spans.iter().map(|leased| leased.span);
+            held.entry((lease.id, lease.job)).or_default().extend(spans);
+        }
+        held.into_iter().map(|((lease, job), spans)| Held { lease, job, spans }).collect()
     }
 
     /// Reports once a period until the end, and returns what came of it.
@@ -79,19 +135,35 @@ impl Worker {
         let mut reports = tokio::time::interval_at(first, period);
         loop {
             tokio::select! {
-                _ = reports.tick() => self.report(period).await,
-                message = self.from_coordinator.next() => {
-                    let message = message.expect("the session goes on").expect("the session goes on");
-                    self.hear(ToWorker::try_from(message).expect("it makes sense"), measured, end);
+                _ = reports.tick() => self.report(period).await.expect("the session goes on"),
+                message = self.next() => {
+                    let message = message.expect("the session goes on");
+                    self.hear(message, measured, end).expect("with work for all, nobody is told anything else");
                 }
                 () = tokio::time::sleep_until(end) => return self,
             }
         }
     }
 
-    fn hear(&mut self, message: ToWorker, measured: Instant, end: Instant) {
+    /// What the coordinator says next.
+    pub(crate) async fn next(&mut self) -> Result<ToWorker, Lost> {
+        let session = self.session.as_mut().ok_or(Lost)?;
+        match session.from_coordinator.next().await {
+            Some(Ok(message)) => Ok(ToWorker::try_from(message).expect("it makes sense")),
+            _ => Err(Lost),
+        }
+    }
+
+    /// Takes in a message; gives back one that only comes where something is short or breaks.
+    pub(crate) fn hear(
+        &mut self,
+        message: ToWorker,
+        measured: Instant,
+        end: Instant,
+    ) -> Result<(), ToWorker> {
         match message {
             ToWorker::Lease(lease) => self.leases.push_back(lease),
+            ToWorker::ReportEvery(interval) if self.takes_interval => self.interval = Some(interval.get()),
             ToWorker::Acknowledge { sequence } => {
                 let now = Instant::now();
                 while let Some((sent, report)) = self.pending.pop_front_if(|sent| sent.1.sequence <= sequence)
@@ -102,12 +174,30 @@ impl Worker {
                     }
                 }
             }
-            other => panic!("with work for all, nobody is told {other:?}"),
+            other => return Err(other),
+        }
+        Ok(())
+    }
+
+    /// Gives up what a coordinator takes off its leases, or has never heard of.
+    pub(crate) fn give_up(&mut self, message: ToWorker) {
+        match message {
+            ToWorker::Shorten { lease, spans } => {
+                for held in self.leases.iter_mut().filter(|held| held.id == lease) {
+                    let left = held.spans.iter().flat_map(|leased| {
+                        let rest = leased.span.without(&spans).into_iter();
+                        rest.map(|span| LeasedSpan { span, ..*leased })
+                    });
+                    held.spans = left.collect();
+                }
+            }
+            ToWorker::Cancel(lease) => self.leases.retain(|held| held.id != lease),
+            other => panic!("nobody says {other:?}"),
         }
     }
 
     /// Reports what was counted in a period.
-    async fn report(&mut self, period: Duration) {
+    pub(crate) async fn report(&mut self, period: Duration) -> Result<(), Lost> {
         let (mut deltas, mut finished) = (Vec::new(), Vec::new());
         let mut goes_on = Vec::new();
         for _ in 0..self.n_threads {
@@ -128,6 +218,7 @@ impl Worker {
                 n_left -= span.n_subproblems();
                 deltas.push(delta(lease.job, lease.id, span));
             }
+            self.starved.extend((n_left > 0).then(Instant::now));
             goes_on.extend(in_hand);
         }
         goes_on.into_iter().rev().for_each(|lease| self.leases.push_front(lease));
@@ -136,11 +227,12 @@ impl Worker {
         if !report.is_empty() {
             self.pending.push_back((Instant::now(), report.clone()));
         }
-        self.to_coordinator.send(ToCoordinator::Report(report).into()).await.expect("the session goes on");
+        let session = self.session.as_mut().ok_or(Lost)?;
+        session.to_coordinator.send(ToCoordinator::Report(report).into()).await.map_err(|_| Lost)
     }
 }
 
-fn delta(job: queens_messages::JobId, lease: LeaseId, span: Span) -> Delta {
+fn delta(job: JobId, lease: LeaseId, span: Span) -> Delta {
     let n = span.n_subproblems();
     let count = Count { solutions: n, nodes: 3 * n };
     let duration = Duration::from_millis(n * 1000 / SUBPROBLEMS_PER_SECOND);

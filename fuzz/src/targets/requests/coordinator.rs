@@ -14,6 +14,7 @@ use queens_coordinator::connections::{Limits, Most};
 use queens_coordinator::http::Site;
 use queens_coordinator::store::Archive;
 use queens_coordinator::unthreaded;
+use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{JobEntry, Phase, Store, StoreError, Stored, Write};
@@ -78,7 +79,8 @@ impl FedCoordinator {
 
 /// Serves for as long as the runtime is there; where.
 async fn serve(store: Counted) -> SocketAddr {
-    let (handle, run) = unthreaded(Box::new(store), NonZeroUsize::MIN).expect("nothing is wrong");
+    let (handle, run) =
+        unthreaded(Box::new(store), NonZeroUsize::MIN, Reporting::default()).expect("nothing is wrong");
     tokio::spawn(run);
     let any_port = "127.0.0.1:0".parse().expect("an address");
     let site = Site::bind(&any_port, None, None).await.expect("there is a port");
