@@ -11,12 +11,12 @@ use super::history::{Change, NotKept};
 use super::postgres::{PostgresStore, Server};
 use super::sql::database::{Database, Row, first};
 use super::sql::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, Table,
-    VERDICT,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
 };
 use super::sql::fault::Fault;
 use super::sql::movable::Movable;
 use super::sql::read::{self, cell, sql_integer};
+use super::sql::table::Table;
 use super::sqlite::SqliteStore;
 
 /// Where a store is.

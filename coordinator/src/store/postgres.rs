@@ -9,6 +9,7 @@ mod schema;
 mod server;
 mod session;
 mod views;
+mod waiting;
 
 use std::path::Path;
 use std::sync::Arc;

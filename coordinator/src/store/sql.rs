@@ -13,6 +13,7 @@ pub(super) mod history;
 pub(super) mod movable;
 pub(super) mod read;
 pub(super) mod records;
+pub(super) mod table;
 pub(super) mod tables;
 pub(super) mod tally;
 pub(super) mod verdicts;

@@ -1,5 +1,8 @@
 //! History, in tables beside those of the jobs.
 
+use std::thread;
+use std::time::Duration;
+
 use tracing::warn;
 
 use super::server::Server;
@@ -7,6 +10,10 @@ use super::session::Session;
 use crate::store::history::{Change, History, NotKept, Past};
 use crate::store::sql::fault::Fault;
 use crate::store::sql::history::{read_past, write_change};
+
+/// How often, and after what pause, it is tried again to read what can't be reached.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The history of a database.
 #[derive(Debug)]
@@ -35,17 +42,29 @@ impl PostgresHistory {
 
 impl History for PostgresHistory {
     fn load(&mut self) -> Past {
-        let mut past = Past { is_stored: true, ..Past::default() };
-        if let Err(fault) = self.with_session(|session| read_past(session, &mut past)) {
-            let (points, events) = (past.points.len(), past.events.len());
-            let reason = fault.reason();
-            warn!(
-                reason,
-                points, events, "history is damaged: what could be read is kept. No count depends on it"
-            );
-            self.begins_anew = true;
-            past.is_stored = false;
+        let mut n_tries = 0;
+        let (mut past, fault) = loop {
+            let mut past = Past { is_stored: true, ..Past::default() };
+            match self.with_session(|session| read_past(session, &mut past)) {
+                Ok(()) => return past,
+                Err(fault) if fault.may_heal() && n_tries < TRIES => thread::sleep(PAUSE),
+                Err(fault) => break (past, fault),
+            }
+            n_tries += 1;
+        };
+        let (points, events) = (past.points.len(), past.events.len());
+        let reason = fault.reason();
+        if fault.may_heal() {
+            // What is there stays there, and is seen again after the next start.
+            warn!(reason, "history can't be read. No count depends on it");
+            return past;
         }
+        warn!(
+            reason,
+            points, events, "history is damaged: what could be read is kept. No count depends on it"
+        );
+        self.begins_anew = true;
+        past.is_stored = false;
         past
     }
 

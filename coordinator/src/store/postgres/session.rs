@@ -15,15 +15,16 @@ use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
 use tokio::runtime::{Builder, Runtime};
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_stream::StreamExt;
 
 use super::server::Server;
+use super::waiting::{Batch, Parameter, Waiting};
 use crate::store::sql::database::{Database, Row, Wants};
 use crate::store::sql::fault::Fault;
+use crate::store::sql::table::Table;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -40,8 +41,9 @@ const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_sessi
 pub(super) struct Session {
     client: Client,
     statements: RefCell<HashMap<String, Statement>>,
-    /// Changes that were not sent yet.
-    changes: RefCell<Vec<(Statement, Vec<Value>)>>,
+    /// Changes that were not sent yet, and rows that are written after those.
+    changes: RefCell<Vec<(Statement, Vec<Parameter>)>>,
+    waiting: RefCell<Waiting>,
 }
 
 impl Debug for Session {
@@ -63,7 +65,8 @@ impl Session {
         let ended = |error: tokio::task::JoinError| Fault::Lost(error.to_string());
         let client = within(async { connect.await.map_err(ended)?.map_err(Fault::from) })?;
         within(async { Ok(client.batch_execute(SETTINGS).await?) })?;
-        Ok(Self { client, statements: RefCell::default(), changes: RefCell::default() })
+        let (statements, changes) = (RefCell::default(), RefCell::default());
+        Ok(Self { client, statements, changes, waiting: RefCell::default() })
     }
 
     /// Carries out statements without parameters.
@@ -74,6 +77,7 @@ impl Session {
 
     /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
     pub(super) fn send_changes(&self) -> Result<(), Fault> {
+        self.line_up_rows()?;
         let changes = self.changes.take();
         if changes.is_empty() {
             return Ok(());
@@ -82,7 +86,7 @@ impl Session {
             let mut answers: Vec<Pin<Box<_>>> = Vec::new();
             let mut done: Vec<Result<u64, Error>> = Vec::new();
             for (statement, values) in &changes {
-                let mut answer = Box::pin(self.client.execute_raw(statement, values.iter().map(Parameter)));
+                let mut answer = Box::pin(self.client.execute_raw(statement, values));
                 // The first look sends it, so that they go in their order.
                 match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
                     Poll::Pending => answers.push(answer),
@@ -95,6 +99,32 @@ impl Session {
             }
             Ok(())
         })
+    }
+
+    /// Makes changes of the rows that wait: a statement or two for each table.
+    fn line_up_rows(&self) -> Result<(), Fault> {
+        for Batch { table, rows, removed } in self.waiting.borrow_mut().take() {
+            // Of one row, what it takes is known, and of more, arrays of that.
+            let types = self.prepare(table.put)?.params().to_vec();
+            let arrays = |n: usize| {
+                let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
+                (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
+            };
+            if !removed.is_empty() {
+                let (key, arrays) = (table.columns[..table.n_key].join(", "), arrays(table.n_key));
+                let sql =
+                    format!("DELETE FROM {} WHERE ({key}) IN (SELECT * FROM unnest({arrays}))", table.name);
+                let statement = self.prepare(&sql)?;
+                self.changes.borrow_mut().push((statement, removed));
+            }
+            if let (false, Some((into, rest))) = (rows.is_empty(), table.put.split_once(" VALUES ")) {
+                let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
+                let sql = format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len()));
+                let statement = self.prepare(&sql)?;
+                self.changes.borrow_mut().push((statement, rows));
+            }
+        }
+        Ok(())
     }
 
     fn prepare(&self, sql: &str) -> Result<Statement, Fault> {
@@ -116,7 +146,8 @@ impl Database for Session {
     ) -> Result<(), Fault> {
         self.send_changes()?;
         let statement = self.prepare(sql)?;
-        let rows = self.client.query_raw(&statement, parameters.iter().map(Parameter));
+        let parameters: Vec<Parameter> = parameters.iter().cloned().map(Parameter::One).collect();
+        let rows = self.client.query_raw(&statement, &parameters);
         let rows = within(async { Ok(rows.await?) })?;
         let mut rows = pin!(rows);
         loop {
@@ -130,9 +161,21 @@ impl Database for Session {
     }
 
     fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault> {
+        self.line_up_rows()?;
         let statement = self.prepare(sql)?;
-        self.changes.borrow_mut().push((statement, parameters.to_vec()));
+        let parameters = parameters.iter().cloned().map(Parameter::One).collect();
+        self.changes.borrow_mut().push((statement, parameters));
         if self.changes.borrow().len() < TOGETHER { Ok(()) } else { self.send_changes() }
+    }
+
+    fn put(&self, table: Table, row: Vec<Value>) -> Result<(), Fault> {
+        self.waiting.borrow_mut().put(table, row);
+        if self.waiting.borrow().len() < TOGETHER { Ok(()) } else { self.send_changes() }
+    }
+
+    fn remove(&self, table: Table, key: Vec<Value>) -> Result<(), Fault> {
+        self.waiting.borrow_mut().remove(table, &key);
+        Ok(())
     }
 }
 
@@ -196,31 +239,6 @@ fn translated(sql: &str) -> String {
     }
     translated.push_str(rest);
     translated
-}
-
-/// A value on its way to the server. All columns are `BIGINT` or `TEXT`.
-#[derive(Debug)]
-struct Parameter<'a>(&'a Value);
-
-impl ToSql for Parameter<'_> {
-    fn to_sql(
-        &self,
-        ty: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self.0 {
-            Value::Null => Ok(IsNull::Yes),
-            Value::Integer(integer) => integer.to_sql_checked(ty, out),
-            Value::Text(text) => text.to_sql_checked(ty, out),
-            Value::Real(_) | Value::Blob(_) => Err("no column takes this".into()),
-        }
-    }
-
-    fn accepts(ty: &Type) -> bool {
-        matches!(*ty, Type::INT8 | Type::TEXT)
-    }
-
-    to_sql_checked!();
 }
 
 #[cfg(test)]

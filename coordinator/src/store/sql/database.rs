@@ -11,6 +11,7 @@ use rusqlite::{CachedStatement, Connection, ffi, params_from_iter};
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
+use super::table::Table;
 
 /// A database that has the tables.
 pub(in crate::store) trait Database {
@@ -26,6 +27,16 @@ pub(in crate::store) trait Database {
     /// Changes rows. A fault of it may be met only when something is read, or when the transaction ends: with no
     /// effect then, as nothing of a transaction that fails has any.
     fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault>;
+
+    /// Writes a row of a table, all columns and the digest, in place of the one with the same key.
+    fn put(&self, table: Table, row: Vec<Value>) -> Result<(), Fault> {
+        self.change(table.put, &row)
+    }
+
+    /// Removes the row of a table with a key, if it is there.
+    fn remove(&self, table: Table, key: Vec<Value>) -> Result<(), Fault> {
+        self.change(&table.remove(), &key)
+    }
 }
 
 /// What opens a database to be read in one state, whoever else writes.

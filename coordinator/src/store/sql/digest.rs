@@ -19,21 +19,8 @@ use siphasher::sip::SipHasher13;
 
 use super::database::{Database, Row};
 use super::fault::Fault;
+use super::table::Table;
 use queens_ledger::store::JobEntry;
-
-/// A table whose rows have a digest.
-#[derive(Debug)]
-pub(in crate::store) struct Table {
-    pub(in crate::store) name: &'static str,
-    /// All of its columns but the digest, which is the last, in the order in which they are declared.
-    pub(in crate::store) columns: &'static [&'static str],
-    /// How many of them, from the first on, are the primary key.
-    pub(in crate::store) n_key: usize,
-    /// Whether its rows belong to a job, which the first column says.
-    pub(in crate::store) is_of_job: bool,
-    /// Writes a row, all columns and the digest, in place of the one with the same key.
-    put: &'static str,
-}
 
 pub(in crate::store) const EPOCH: Table = Table {
     name: "epoch",
@@ -316,7 +303,7 @@ impl Table {
         mut values: Vec<Value>,
     ) -> Result<(), Fault> {
         values.push(Value::Integer(self.digest(board, values.iter().map(ValueRef::from))));
-        database.change(self.put, &values)
+        database.put(*self, values)
     }
 }
 

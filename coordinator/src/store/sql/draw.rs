@@ -12,9 +12,10 @@ use queens_solver::{Count, Span};
 use rusqlite::types::Value;
 
 use super::database::{Database, Row, for_each};
-use super::digest::{Board, RECORD, SECOND_COUNT, Table, VERDICT};
+use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
 use super::read::{self, cell, integer, sql_integer};
+use super::table::Table;
 
 /// A span's cross and its first subproblem.
 type Key = (u32, u64);

@@ -8,9 +8,10 @@ use queens_messages::{JobId, Name};
 use queens_solver::{Count, Plan, Span};
 
 use super::database::{Database, Row, for_each};
-use super::digest::{Board, RECORD, SECOND_COUNT, Table, VERDICT};
+use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
 use super::read::{self, cell, integer, sql_integer};
+use super::table::Table;
 use super::tally::Tally;
 use queens_ledger::store::{Coverage, Source, StoredJob};
 

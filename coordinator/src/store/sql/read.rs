@@ -12,9 +12,10 @@ use rusqlite::types::{FromSql, Value, ValueRef};
 use super::database::{Database, Row, first, for_each};
 use super::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    Table, VERDICT, plan_digest,
+    VERDICT, plan_digest,
 };
 use super::fault::Fault;
+use super::table::Table;
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Coverage, JobEntry, Phase, Source, StoredJob};
 

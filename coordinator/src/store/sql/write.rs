@@ -10,10 +10,11 @@ use rusqlite::types::Value;
 use super::database::{Database, first};
 use super::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    Table, VERDICT, plan_digest,
+    VERDICT, plan_digest,
 };
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, sql_integer};
+use super::table::Table;
 use queens_ledger::store::{CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
 
 /// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
@@ -73,7 +74,7 @@ fn blocked(database: &dyn Database, name: &str, blocked: bool, reason: &str) -> 
         let values = vec![name.to_owned().into(), reason.to_owned().into()];
         return BLOCKED_WORKER.put(database, None, values);
     }
-    database.change("DELETE FROM blocked_worker WHERE name = ?1", &[name.to_owned().into()])
+    database.remove(BLOCKED_WORKER, vec![name.to_owned().into()])
 }
 
 fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
@@ -181,8 +182,7 @@ pub(in crate::store) fn put_coverage(
             let values = vec![job.into(), cross.into(), first.into(), until.into()];
             put_related(&COVERAGE_RANGE, database, board, values, || no_cross(id, cross))?;
         } else {
-            let sql = "DELETE FROM coverage_range WHERE job = ?1 AND cross = ?2 AND first = ?3";
-            database.change(sql, &[job.into(), cross.into(), first.into()])?;
+            database.remove(COVERAGE_RANGE, vec![job.into(), cross.into(), first.into()])?;
         }
     }
     Ok(())

@@ -15,11 +15,12 @@ use rusqlite::{Connection, params_from_iter};
 use super::integrity::check_file;
 use crate::store::sql::database::Row;
 use crate::store::sql::digest::{
-    BLOCKED_WORKER, BLOCKED_WORKER_4, Board, EPOCH, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SOURCE, Table,
+    BLOCKED_WORKER, BLOCKED_WORKER_4, Board, EPOCH, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SOURCE,
     plan_digest,
 };
 use crate::store::sql::fault::Fault;
 use crate::store::sql::read::{self, integer, parsed, sql_integer};
+use crate::store::sql::table::Table;
 use crate::store::sql::tally::Tally;
 use crate::store::sql::write::put_coverage;
 use queens_ledger::RestoreError;

@@ -18,10 +18,11 @@ use crate::seed;
 use crate::store::sql::audit::{Truth, other_decomposition, pass};
 use crate::store::sql::digest::{
     BLOCKED_WORKER, BLOCKED_WORKER_4, Board, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    Table, VERDICT,
+    VERDICT,
 };
 use crate::store::sql::fault::Fault;
 use crate::store::sql::read::{self, integer, sql_integer};
+use crate::store::sql::table::Table;
 use crate::store::sql::tally::Tally;
 use crate::store::sql::verdicts;
 use crate::store::sql::write::{self, Known};

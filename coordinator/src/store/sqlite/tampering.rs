@@ -13,9 +13,10 @@ use super::{SqliteStore, audit, recover};
 use crate::store::sql::database::Row;
 use crate::store::sql::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    Table, VERDICT, plan_digest,
+    VERDICT, plan_digest,
 };
 use crate::store::sql::read;
+use crate::store::sql::table::Table;
 use queens_ledger::store::{Store, StoreError};
 
 /// What the directory says after `sql` was done to it, to a coordinator and to an audit; if `sealed`, by somebody who
