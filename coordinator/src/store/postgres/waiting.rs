@@ -34,7 +34,10 @@ enum KeyPart {
 
 /// What is to become of rows: of each what was said last.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(BTreeMap<(usize, Vec<KeyPart>), (Table, Option<Vec<Value>>)>);
+pub(super) struct Waiting(BTreeMap<Place, (Table, Option<Vec<Value>>)>);
+
+/// Where a row waits: with those of its table, known by its key.
+type Place = (usize, Vec<KeyPart>);
 
 /// What is to be written to a table, or removed from it.
 #[derive(Debug)]
@@ -76,8 +79,7 @@ impl Waiting {
     }
 }
 
-/// Where a row waits: with those of its table, known by its key.
-fn place(table: &Table, values: &[Value]) -> (usize, Vec<KeyPart>) {
+fn place(table: &Table, values: &[Value]) -> Place {
     let rank = ORDER.iter().position(|name| *name == table.name).unwrap_or(ORDER.len());
     (rank, values[..table.n_key].iter().map(KeyPart::from).collect())
 }

@@ -22,9 +22,9 @@ pub(in crate::store) struct Tables {
 impl Tables {
     /// Everything that a coordinator goes on with.
     pub(in crate::store) fn load(database: &dyn Database) -> Result<Stored, Fault> {
-        let (epoch, first_epoch) = read::epochs(database).map_err(|fault| fault.at(&EPOCH))?;
-        let blocked = read::blocked(database).map_err(|fault| fault.at(&BLOCKED_WORKER))?;
-        let jobs = read::jobs(database).map_err(|fault| fault.at(&JOB))?;
+        let (epoch, first_epoch) = read::epochs(database).map_err(|fault| fault.at(EPOCH))?;
+        let blocked = read::blocked(database).map_err(|fault| fault.at(BLOCKED_WORKER))?;
+        let jobs = read::jobs(database).map_err(|fault| fault.at(JOB))?;
         Ok(Stored { epoch, first_epoch, blocked, jobs })
     }
 

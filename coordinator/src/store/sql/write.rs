@@ -42,9 +42,9 @@ pub(in crate::store) fn apply(
     match write {
         Write::Epoch(next) => read::epochs(database)
             .and_then(|(_, first)| epochs(database, *next, first))
-            .map_err(|fault| fault.at(&EPOCH)),
+            .map_err(|fault| fault.at(EPOCH)),
         Write::Blocked { name, blocked, reason } => {
-            self::blocked(database, name, *blocked, reason).map_err(|fault| fault.at(&BLOCKED_WORKER))
+            self::blocked(database, name, *blocked, reason).map_err(|fault| fault.at(BLOCKED_WORKER))
         }
         Write::Job(row) => {
             job(database, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
