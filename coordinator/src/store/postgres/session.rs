@@ -103,9 +103,12 @@ impl Session {
 
     /// Makes changes of the rows that wait: a statement or two for each table.
     fn line_up_rows(&self) -> Result<(), Fault> {
-        for Batch { table, rows, removed } in self.waiting.borrow_mut().take() {
+        for batch in self.waiting.borrow_mut().take() {
+            let only_row = batch.only_row();
+            let Batch { table, rows, removed } = batch;
             // Of one row, what it takes is known, and of more, arrays of that.
-            let types = self.prepare(table.put)?.params().to_vec();
+            let one = self.prepare(table.put)?;
+            let types = one.params().to_vec();
             let arrays = |n: usize| {
                 let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
                 (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
@@ -117,7 +120,9 @@ impl Session {
                 let statement = self.prepare(&sql)?;
                 self.changes.borrow_mut().push((statement, removed));
             }
-            if let (false, Some((into, rest))) = (rows.is_empty(), table.put.split_once(" VALUES ")) {
+            if let Some(row) = only_row {
+                self.changes.borrow_mut().push((one, row));
+            } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put.split_once(" VALUES ")) {
                 let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
                 let sql = format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len()));
                 let statement = self.prepare(&sql)?;

@@ -49,6 +49,26 @@ pub(super) struct Batch {
     pub(super) removed: Vec<Parameter>,
 }
 
+impl Batch {
+    /// The values of the row that is written, if it is the only one: a statement for one row takes less than arrays.
+    pub(super) fn only_row(&self) -> Option<Vec<Parameter>> {
+        let only = |column: &Parameter| {
+            Some(Parameter::One(match column {
+                Parameter::Integers(all) => match all[..] {
+                    [integer] => integer.into(),
+                    _ => return None,
+                },
+                Parameter::Texts(all) => match &all[..] {
+                    [text] => text.clone().into(),
+                    _ => return None,
+                },
+                Parameter::One(_) => return None,
+            }))
+        };
+        self.rows.iter().map(only).collect::<Option<Vec<_>>>().filter(|row| !row.is_empty())
+    }
+}
+
 impl Waiting {
     pub(super) fn len(&self) -> usize {
         self.0.len()
@@ -186,6 +206,9 @@ mod tests {
         assert_eq!(batches[1].rows, [1, 2, 0, 30, 0].map(one));
         assert_eq!(batches[1].removed, [1, 2, 20].map(one));
         assert_eq!(batches[0].rows[1], Parameter::Texts(vec![Some("anna".to_owned())]));
+        let row = [Value::Integer(1), Value::Text("anna".to_owned()), Value::Null].map(Parameter::One);
+        assert_eq!(batches[0].only_row().as_deref(), Some(&row[..]));
+        assert_eq!(Batch { table: SOURCE, rows: vec![], removed: vec![] }.only_row(), None);
         assert_eq!(waiting.len(), 0);
     }
 
