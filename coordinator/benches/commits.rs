@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::postgres::{PostgresStore, Server};
+use queens_coordinator::store::postgres::{Candidate, Contact, Server};
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
 use queens_messages::{JobId, LeaseId};
@@ -87,7 +87,8 @@ fn main() {
     let mut stores = vec![Filled::new("SQLite", Box::new(SqliteStore::open(dir.path()).expect("opens")))];
     if let Some(address) = env::args().skip(1).find(|argument| argument.starts_with("postgres")) {
         let server = Server::new(&address, None, None).expect("an address");
-        let store = PostgresStore::open(server, "bench", Path::new(".")).expect("opens");
+        let contact = Contact { url: "bench".to_owned(), pages: None };
+        let store = Candidate::new(server, contact, Path::new(".")).lead().expect("opens");
         stores.push(Filled::new("PostgreSQL", Box::new(store)));
     }
     println!("reports in a transaction  store        reports/s (median of {ROUNDS})");

@@ -1,8 +1,11 @@
-//! What `queens-coordinator` does about who is let in: the arguments that say so, invitations, TLS certificates.
+//! What `queens-coordinator` does: serves, and lets people in.
 
 pub(crate) mod certs;
 pub(crate) mod door;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod limits;
+mod ports;
+pub(crate) mod serve;
+mod standing_by;
 pub(crate) mod store;

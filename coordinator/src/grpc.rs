@@ -6,7 +6,9 @@ mod lists;
 mod refusal;
 mod server;
 mod session;
+mod standby;
 mod told;
 mod watch;
 
 pub use server::{serve, serve_invited};
+pub use standby::stand_by;

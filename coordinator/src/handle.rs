@@ -138,6 +138,12 @@ impl Handle {
         self.pulse.busy()
     }
 
+    /// For how long no worker has said anything, or the coordinator has run.
+    #[must_use]
+    pub fn unheard(&self) -> Duration {
+        self.pulse.unheard()
+    }
+
     /// Whether the coordinator has stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -228,6 +234,7 @@ impl Handle {
         let Ok(session) = answer.await else { return Ok(()) };
         let session = session?;
         let end = loop {
+            self.pulse.hear();
             let (reply, answer) = oneshot::channel();
             let command = match receiver.recv().await {
                 Some(ToCoordinator::Report(report)) => {

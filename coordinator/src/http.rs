@@ -25,6 +25,7 @@ mod pages;
 mod refusal;
 mod routes;
 mod site;
+mod standby;
 mod view;
 mod workers;
 

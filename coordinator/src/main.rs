@@ -4,35 +4,24 @@ mod commands;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use queens_certificate::Key;
-use queens_coordinator::access::Book;
-use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::store::JobAudit;
 use queens_coordinator::store::sqlite::{RecoveredJob, backup, export_to, note_exported, recover};
-use queens_coordinator::tls::Tls;
-use queens_coordinator::{Coordinator, grpc, http};
 use queens_ledger::store::StoreError;
-use queens_messages::{JobId, ListenAddress, Name};
+use queens_messages::{JobId, Name};
 use queens_process::logs::LogArgs;
 use queens_process::{
-    CONFIG_OK, ConfigArgs, VERSION, allow_many_files, arguments_of_service, cancel_on_signal, complain,
-    default_threads, go_on_at_hangup, keep_files_private, ready, version_in_full,
+    CONFIG_OK, ConfigArgs, VERSION, arguments_of_service, complain, keep_files_private, version_in_full,
 };
 use queens_solver::Kernel;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::warn;
 
 use crate::commands::certs::{CertsArgs, certs};
-use crate::commands::door::DoorArgs;
 use crate::commands::invite::{InviteArgs, invitations, invite, revoke};
 use crate::commands::key::{show_key, sign};
-use crate::commands::limits::LimitArgs;
+use crate::commands::serve::{ServeArgs, serve};
 use crate::commands::store::{MoveArgs, StoreArgs, move_jobs};
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
@@ -46,35 +35,14 @@ struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Address and port to serve workers and operators on; port 0 takes a free one
-    #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
-    listen: ListenAddress,
-
-    /// Address and port to serve the web page, /metrics and the JSON API on, such as 127.0.0.1:8080; if not given, they
-    /// are not served
-    ///
-    /// Without TLS there are no passwords either: whoever reaches it can submit and cancel jobs.
-    #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS")]
-    http: Option<ListenAddress>,
-
-    /// Directory to keep jobs in; made if it is not there
-    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
-    data_dir: PathBuf,
-
     #[command(flatten)]
-    store: StoreArgs,
-
-    #[command(flatten)]
-    door: DoorArgs,
+    serve: ServeArgs,
 
     #[command(flatten)]
     log: LogArgs,
 
     #[command(flatten)]
     config: ConfigArgs,
-
-    #[command(flatten)]
-    limits: LimitArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -217,12 +185,6 @@ struct DataArgs {
     data_dir: PathBuf,
 }
 
-/// How long sessions may take to end after a signal.
-const FAREWELL: Duration = Duration::from_secs(5);
-
-/// Open files that are counted on if nobody can say how many are allowed.
-const USUAL_FILES: u64 = 1024;
-
 fn main() -> ExitCode {
     let args = match arguments_of_service::<Args>() {
         Ok(args) => args,
@@ -245,11 +207,10 @@ fn start(args: &Args) -> anyhow::Result<()> {
     }
     match &args.command {
         None if args.config.check_config => {
-            args.door.tls()?;
-            args.store.server()?;
+            args.serve.check()?;
             print(CONFIG_OK)
         }
-        None => run(args),
+        None => serve(&args.serve),
         Some(Command::Backup { file, data }) => make_backup(data, file),
         Some(Command::Check { path, data, store }) => check(&store.audit(&data.data_dir, path.as_deref())?),
         Some(Command::Move(args)) => move_jobs(args),
@@ -338,100 +299,4 @@ fn describe_recovered(recovered: &RecoveredJob) -> String {
 }
 fn print(line: &str) -> anyhow::Result<()> {
     queens_process::print(line).context("failed to write the answer")
-}
-
-fn run(args: &Args) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let listened = runtime.block_on(async { go_on_at_hangup() });
-    listened.context("failed to listen to signals")?;
-    let listener = runtime
-        .block_on(TcpListener::bind(args.listen.as_str()))
-        .with_context(|| format!("failed to listen on {}", args.listen))?;
-    let tls = args.door.tls()?;
-    let site = args.http.as_ref().map(|address| {
-        let bound = runtime.block_on(http::Site::bind(address, args.door.url.as_ref(), tls.clone()));
-        bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
-    });
-    let site = site.transpose()?;
-    let mut listening = vec![listener.local_addr()?];
-    listening.extend(site.as_ref().map(http::Site::local_addr).transpose()?);
-    args.door.check(&listening)?;
-    if let Some(site) = &site {
-        site.announce()?;
-    }
-    let holder = args.door.place(listening[0], tls.as_deref()).url;
-    let holder = holder.unwrap_or_else(|| format!("http://{}", listening[0]));
-    let stop = CancellationToken::new();
-    runtime.block_on(async { cancel_on_signal(stop.clone()) }).context("failed to listen to signals")?;
-    let Some(store) = args.store.open(&args.data_dir, &holder, &stop)? else { return Ok(()) };
-    if let Err(error) = Key::of_directory(&args.data_dir) {
-        warn!(%error, "there is no key to sign certificates with");
-    }
-    let coordinator = Coordinator::start(store, default_threads(), args.limits.reporting())
-        .context("failed to go on with what is kept")?;
-    let served = runtime.block_on(serve(args, listener, site, tls, coordinator, stop));
-    runtime.shutdown_timeout(FAREWELL);
-    served
-}
-
-async fn serve(
-    args: &Args,
-    listener: TcpListener,
-    site: Option<http::Site>,
-    tls: Option<Arc<Tls>>,
-    coordinator: Coordinator,
-    stop: CancellationToken,
-) -> anyhow::Result<()> {
-    // Each connection is one.
-    let n_files = allow_many_files().unwrap_or_else(|error| {
-        warn!(%error, "the limit of open files stays as it is");
-        USUAL_FILES
-    });
-    let most = args.limits.connections();
-    let (for_workers, for_pages) = Limits::share(n_files, site.is_some(), most);
-    if let Some(allowed) = most.too_many(n_files) {
-        warn!(
-            allowed,
-            "fewer connections than --max-connections says: the limit of open files allows no more"
-        );
-    }
-    let admission = args.door.admission(&args.data_dir, args.limits.quota(), stop.clone())?;
-    if let Some(tls) = &tls {
-        tls.follow(stop.clone()).context("failed to listen to signals")?;
-        info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
-    }
-    if admission.asks() {
-        let place = args.door.place(listener.local_addr()?, tls.as_deref());
-        Book::open(&args.data_dir)?.note_place(&place)?;
-    }
-    info!(address = %listener.local_addr()?, data_dir = %args.data_dir.display(), "listening");
-    let port = Port::for_workers(listener, for_workers, tls);
-    let server =
-        tokio::spawn(grpc::serve_invited(port, coordinator.handle(), admission.clone(), stop.clone()));
-    let site =
-        site.map(|site| tokio::spawn(site.serve(for_pages, coordinator.handle(), admission, stop.clone())));
-    ready();
-    let failed = tokio::select! {
-        () = stop.cancelled() => None,
-        () = coordinator.stopped() => {
-            let damage = coordinator.handle().snapshot().damage.clone();
-            Some(damage.unwrap_or_else(|| "the ledger's thread has ended".to_owned()))
-        }
-    };
-    info!("stopping");
-    stop.cancel();
-    // Closes all sessions, so that the server can end.
-    tokio::task::spawn_blocking(move || coordinator.stop()).await?;
-    if let Ok(ended) = tokio::time::timeout(FAREWELL, server).await {
-        ended?.context("the gRPC server failed")?;
-    }
-    if let Some(site) = site
-        && let Ok(ended) = tokio::time::timeout(FAREWELL, site).await
-    {
-        ended?.context("the HTTP server failed")?;
-    }
-    match failed {
-        Some(reason) => anyhow::bail!(reason),
-        None => Ok(()),
-    }
 }

@@ -175,6 +175,7 @@ impl Metrics {
             Unit::Seconds,
             step,
         );
+        register_leading(&mut registry, true);
         registry.register_collector(Box::new(SnapshotNumbers(snapshots)));
         Self { registry, counters }
     }
@@ -188,6 +189,12 @@ impl Metrics {
     pub(crate) fn exposition(&self, accept: Option<&str>) -> Result<Exposition, fmt::Error> {
         exposition(&self.registry, accept)
     }
+}
+
+/// Whether the coordinator leads those of its database, which one with a data directory always does.
+pub(crate) fn register_leading(registry: &mut Registry, leads: bool) {
+    let help = "Whether this coordinator leads (1) or stands by (0)";
+    registry.register("leading", help, ConstGauge::new(i64::from(leads)));
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -15,6 +15,8 @@ pub(crate) struct Pulse {
     started: Instant,
     /// In microseconds since `started`, and one more; 0 while it listens.
     step_began: Arc<AtomicU64>,
+    /// When a worker was last heard of, in microseconds since `started`.
+    heard: Arc<AtomicU64>,
     longest: Arc<Mutex<Longest>>,
 }
 
@@ -38,7 +40,12 @@ impl Longest {
 
 impl Pulse {
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), step_began: Arc::default(), longest: Arc::default() }
+        Self {
+            started: Instant::now(),
+            step_began: Arc::default(),
+            heard: Arc::default(),
+            longest: Arc::default(),
+        }
     }
 
     /// The event loop begins a step.
@@ -51,6 +58,16 @@ impl Pulse {
         let took = self.since(self.step_began.swap(0, Ordering::Relaxed)).unwrap_or_default();
         self.with_longest(|longest| longest.now = longest.now.max(took));
         took
+    }
+
+    /// A worker has said something.
+    pub(crate) fn hear(&self) {
+        self.heard.store(self.now(), Ordering::Relaxed);
+    }
+
+    /// For how long no worker has said anything.
+    pub(crate) fn unheard(&self) -> Duration {
+        Duration::from_micros(self.now().saturating_sub(self.heard.load(Ordering::Relaxed)))
     }
 
     /// How long the coordinator has run.

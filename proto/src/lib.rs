@@ -12,3 +12,6 @@ pub mod page;
 pub mod pb;
 
 pub use link::{Link, link};
+
+/// In the metadata of a refusal by a coordinator that stands by: the URL of the one that leads.
+pub const LEADER_KEY: &str = "queens-leader";

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use queens_coordinator::store::postgres::{PostgresStore, Server};
+use queens_coordinator::store::postgres::{Candidate, Contact, PostgresStore, Server};
 use queens_ledger::store::StoreError;
 use queens_tests::binary;
 use queens_tests::cluster::{Coordinator, coordinator_command};
@@ -22,7 +22,8 @@ use self::steps::{any_steps, assert_same_records, play};
 
 fn try_open(address: &str, holder: &str) -> Result<PostgresStore, StoreError> {
     let server = Server::new(address, None, None).expect("an address");
-    PostgresStore::open(server, holder, Path::new("."))
+    let contact = Contact { url: holder.to_owned(), pages: None };
+    Candidate::new(server, contact, Path::new(".")).lead()
 }
 
 #[test]

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::ServerFiles;
 use queens_coordinator::access::{Admission, Place, Quota};
+use queens_coordinator::store::postgres::Contact;
 use queens_coordinator::tls::Tls;
 use queens_messages::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
@@ -83,6 +84,24 @@ impl DoorArgs {
         let told = self.url.as_ref().map(|url| url.as_str().to_owned());
         let url = told.or_else(|| tls.map(|_| format!("https://{}", reached_at(listening))));
         Place { url, pin: tls.map(|tls| tls.pin().to_string()) }
+    }
+
+    /// Where other coordinators send workers and operators for the one that listens at this address, and people for its
+    /// pages at the other.
+    pub(crate) fn contact(
+        &self,
+        listening: SocketAddr,
+        pages: Option<SocketAddr>,
+        tls: Option<&Tls>,
+    ) -> Contact {
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let told = self.place(listening, tls).url;
+        let url = told.unwrap_or_else(|| format!("{scheme}://{}", reached_at(listening)));
+        let pages = pages.map(|address| match &self.url {
+            Some(url) => format!("{scheme}://{}:{}", url.host(), address.port()),
+            None => format!("{scheme}://{}", reached_at(address)),
+        });
+        Contact { url, pages }
     }
 
     /// Who is let in.

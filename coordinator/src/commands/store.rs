@@ -1,30 +1,22 @@
 //! Where jobs are kept: in a data directory, or in a database on a server.
 
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use queens_coordinator::store::postgres::{self, PostgresStore, Server};
-use queens_coordinator::store::sqlite::{SqliteStore, audit, audit_file};
-use queens_coordinator::store::{Archive, JobAudit, Moved, Whereabouts, move_all};
-use queens_ledger::store::StoreError;
+use queens_coordinator::store::postgres::{self, Server};
+use queens_coordinator::store::sqlite::{audit, audit_file};
+use queens_coordinator::store::{JobAudit, Moved, Whereabouts, move_all};
 use queens_process::print;
-use tokio_util::sync::CancellationToken;
-use tracing::info;
-
-/// How long a coordinator that does not lead waits before it tries again.
-const RETRY: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// PostgreSQL database to keep jobs in, as postgres://USER@HOST:PORT/DATABASE; keys and who is invited stay in the
     /// data directory
     ///
-    /// Its tables are made if they are not there. One coordinator at a time uses it. A server elsewhere is reached by
-    /// TLS: write '?sslmode=require' behind the database. Several servers of which one takes writes are named with
-    /// commas between them.
+    /// Its tables are made if they are not there. Any number of coordinators may name it: one leads, and the others
+    /// stand by to take its place. A server elsewhere is reached by TLS: write '?sslmode=require' behind the database.
+    /// Several servers of which one takes writes are named with commas between them.
     #[arg(long, env = "QUEENS_STORE", value_name = "URL")]
     store: Option<String>,
 
@@ -62,33 +54,6 @@ impl StoreArgs {
     /// The server that jobs are kept on, if they are.
     pub(crate) fn server(&self) -> anyhow::Result<Option<Server>> {
         self.store.as_ref().map(|address| self.reach.server(address)).transpose()
-    }
-
-    /// Opens the store. `holder` is what others are told of who leads. While another coordinator does, and while the
-    /// server can't be reached, this one waits; `None` if it is told to stop meanwhile.
-    pub(crate) fn open(
-        &self,
-        data_dir: &Path,
-        holder: &str,
-        stop: &CancellationToken,
-    ) -> anyhow::Result<Option<Box<dyn Archive>>> {
-        let Some(server) = self.server()? else {
-            return Ok(Some(Box::new(SqliteStore::open(data_dir)?.with_history())));
-        };
-        let mut told = String::new();
-        while !stop.is_cancelled() {
-            let reason = match PostgresStore::open(server.clone(), holder, data_dir) {
-                Ok(store) => return Ok(Some(Box::new(store))),
-                Err(error @ (StoreError::Led { .. } | StoreError::Failed(_))) => error.to_string(),
-                Err(error) => return Err(error.into()),
-            };
-            if reason != told {
-                info!(reason, "waiting to lead");
-                told = reason;
-            }
-            thread::sleep(RETRY);
-        }
-        Ok(None)
     }
 
     /// Proves what the store says of its jobs; or what a path does, if one is given.

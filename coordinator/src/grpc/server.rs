@@ -31,14 +31,14 @@ use crate::seldom::Seldom;
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// The largest request of an operator, in bytes, and of anybody.
 const LARGEST_REQUEST: usize = 64 << 10;
-const LARGEST_OF_ANYBODY: usize = 1 << 10;
+pub(super) const LARGEST_OF_ANYBODY: usize = 1 << 10;
 
 /// Requests that go on at the same time on one connection.
-const STREAMS: u32 = 128;
+pub(super) const STREAMS: u32 = 128;
 
 /// Serves everybody on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
@@ -93,16 +93,11 @@ where
     if let Some(reflection) = reflection {
         routes = routes.add_service(reflection.max_decoding_message_size(LARGEST_REQUEST));
     }
-    let too_late: TooLate = || {
-        let limit = REQUEST.as_secs();
-        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
-            .into_http()
-    };
     let router = routes
         .into_axum_router()
         .layer(from_fn_with_state(admission, gate::let_in))
         .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)))
-        .layer(from_fn_with_state(too_late, attend));
+        .layer(from_fn_with_state(too_late(), attend));
     Server::builder()
         .max_concurrent_streams(Some(STREAMS))
         .http2_keepalive_interval(Some(KEEP_ALIVE))
@@ -110,6 +105,15 @@ where
         .add_routes(Routes::from(router))
         .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
         .await
+}
+
+/// Makes the answer to a request that takes too long.
+pub(super) fn too_late() -> TooLate {
+    || {
+        let limit = REQUEST.as_secs();
+        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
+            .into_http()
+    }
 }
 
 /// Logs requests that were refused because they are too large. Whoever sent them is told so by the server itself.

@@ -19,15 +19,18 @@ use super::guard::{self, Hosts};
 use super::live::Live;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
 use super::routes::routes;
+use super::standby;
 use crate::access::Admission;
 use crate::connections::{Caller, Limits, Port, TooLate, attend};
 use crate::handle::Handle;
+use crate::standby::Standby;
 use crate::tls::Tls;
 
-/// A listener for the pages, which nobody is served on yet.
+/// A listener for the pages. Whoever connects waits until it is served, by the coordinator that leads or as one that
+/// stands by.
 #[derive(Debug)]
 pub struct Site {
-    listener: TcpListener,
+    listener: std::net::TcpListener,
     hosts: Hosts,
     tls: Option<Arc<Tls>>,
 }
@@ -42,7 +45,7 @@ impl Site {
         elsewhere: Option<&CoordinatorUrl>,
         tls: Option<Arc<Tls>>,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address.as_str()).await?;
+        let listener = TcpListener::bind(address.as_str()).await?.into_std()?;
         let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
         Ok(Self { listener, hosts, tls })
     }
@@ -65,6 +68,15 @@ impl Site {
         Ok(())
     }
 
+    /// The same listener, to serve on when this one is not served any more.
+    ///
+    /// # Errors
+    /// If the system has no more files.
+    pub fn again(&self) -> io::Result<Self> {
+        let (hosts, tls) = (self.hosts.clone(), self.tls.clone());
+        Ok(Self { listener: self.listener.try_clone()?, hosts, tls })
+    }
+
     /// Serves those whom `admission` lets in on so many connections until `stop` is cancelled.
     ///
     /// # Errors
@@ -79,11 +91,24 @@ impl Site {
         // Half of all connections, so that the others are there for what is asked.
         let n_followers = limits.n_connections.div_ceil(2);
         let live = Live::start(handle.clone(), n_followers, stop.clone());
-        let router = router(App { handle, live, admission }, self.hosts);
+        let router = router(App { handle, live, admission }, self.hosts.clone());
+        self.serve_router(router, limits, stop).await
+    }
+
+    /// Sends everybody to the coordinator that leads until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub async fn stand_by(self, limits: Limits, standby: Standby, stop: CancellationToken) -> io::Result<()> {
+        let router = standby::router(standby, self.hosts.clone());
+        self.serve_router(router, limits, stop).await
+    }
+
+    async fn serve_router(self, router: Router, limits: Limits, stop: CancellationToken) -> io::Result<()> {
         let too_late: TooLate = || RequestRefusal::too_late().into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
         let service = router.into_make_service_with_connect_info::<Caller>();
-        let port = Port::for_pages(self.listener, limits, self.tls);
+        let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls);
         axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }

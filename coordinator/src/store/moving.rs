@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use thiserror::Error;
 
 use super::history::{Change, NotKept};
-use super::postgres::{PostgresStore, Server};
+use super::postgres::{Candidate, Contact, Server};
 use super::sql::database::{Database, Row, first};
 use super::sql::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
@@ -69,7 +69,10 @@ impl Whereabouts {
         Ok(match self {
             Self::Directory(dir) if must_exist => Box::new(SqliteStore::open_existing(dir)?.with_history()),
             Self::Directory(dir) => Box::new(SqliteStore::open(dir)?.with_history()),
-            Self::Server(server) => Box::new(PostgresStore::open(server.clone(), "a move", Path::new("."))?),
+            Self::Server(server) => {
+                let contact = Contact { url: "a move".to_owned(), pages: None };
+                Box::new(Candidate::new(server.clone(), contact, Path::new(".")).lead()?)
+            }
         })
     }
 }

@@ -1,173 +1,21 @@
 //! A store in a PostgreSQL database.
 //!
 //! The same tables as in SQLite (`postgres/schema.sql`), in a schema of their own, `queens`. One coordinator at a time
-//! may write (`lead.rs`).
+//! may write (`lead.rs`); others stand by until they lead (`candidate.rs`).
 
+mod candidate;
 mod history;
 mod lead;
 mod schema;
 mod server;
 mod session;
+mod store;
+mod tenure;
 mod views;
 mod waiting;
 
-use std::path::Path;
-use std::sync::Arc;
-
-use queens_ledger::store::draw::{Draw, Drawn, Recorded};
-use queens_ledger::store::{Place, Store, StoreError, Stored, Write};
-use queens_messages::JobId;
-use queens_solver::{Pass, Span};
-
-use self::history::PostgresHistory;
-use self::lead::Lead;
-use self::session::Session;
-use self::views::PostgresViews;
-use super::archive::{Archive, Records};
-use super::history::History;
-use super::sql::audit::{JobAudit, Truth, audit_all};
-use super::sql::database::{Database, Views};
-use super::sql::fault::Fault;
-use super::sql::movable::Movable;
-use super::sql::records::SqlRecords;
-use super::sql::tables::Tables;
-
+pub use self::candidate::Candidate;
+pub use self::lead::Contact;
 pub use self::server::{Server, ServerError};
-
-/// Keeps jobs in a database on a server. What a [`commit`](Store::commit) wrote is as durable as the server makes it:
-/// with `synchronous_standby_names` also if it is lost.
-#[derive(Debug)]
-pub struct PostgresStore {
-    server: Server,
-    /// The connection, as long as nothing has gone wrong with it.
-    session: Option<Session>,
-    lead: Lead,
-    tables: Tables,
-    /// The directory with the key that signs certificates.
-    key: std::path::PathBuf,
-}
-
-impl PostgresStore {
-    /// Opens the store; makes the tables if they are not there. No other coordinator can open it until this is dropped
-    /// or has not been heard of for some seconds. `holder` is what others are told of who leads; `key` the directory
-    /// with the key that signs certificates.
-    ///
-    /// # Errors
-    /// If the server can't be reached, another coordinator leads, or what is in the database is not for this program.
-    pub fn open(server: Server, holder: &str, key: &Path) -> Result<Self, StoreError> {
-        // What may heal is told as that: whoever wants to lead can wait for it.
-        let of_opening = |fault: Fault| fault.of(Place::Database(server.name()));
-        let session = Session::open(&server).map_err(of_opening)?;
-        schema::make(&session).and_then(|()| schema::check(&session)).map_err(of_opening)?;
-        let lead = Lead::take(&session, &server, holder).map_err(of_opening)?;
-        let place = Place::Database(server.name());
-        let lead = lead.map_err(|leader| StoreError::Led { place, leader: leader.holder })?;
-        let (session, tables) = (Some(session), Tables::default());
-        Ok(Self { server, session, lead, tables, key: key.to_owned() })
-    }
-
-    fn place(&self) -> Place {
-        Place::Database(self.server.name())
-    }
-
-    /// Does something with the connection, which is made if need be, and given up if something goes wrong.
-    fn with_session<T>(
-        &mut self,
-        work: impl FnOnce(&Session, &mut Tables, &Lead) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        let session = match self.session.take() {
-            Some(session) => Ok(session),
-            None => Session::open(&self.server),
-        };
-        let done = session.and_then(|session| {
-            let done = work(&session, &mut self.tables, &self.lead)?;
-            self.session = Some(session);
-            Ok(done)
-        });
-        done.map_err(|fault| {
-            self.tables = Tables::default();
-            fault.of(self.place())
-        })
-    }
-
-    /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads.
-    fn transact<T>(
-        &mut self,
-        work: impl FnOnce(&Session, &mut Tables) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        self.with_session(|session, tables, lead| {
-            session.change("BEGIN", &[])?;
-            lead.hold(session)?;
-            let done = work(session, tables)?;
-            // Sent with all that waits, and of no effect if some of that fails.
-            session.change("COMMIT", &[])?;
-            session.send_changes()?;
-            Ok(done)
-        })
-    }
-}
-
-impl Store for PostgresStore {
-    fn load(&mut self) -> Result<Stored, StoreError> {
-        self.with_session(|session, _, _| {
-            session.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-            let stored = Tables::load(session)?;
-            session.carry_out("COMMIT")?;
-            Ok(stored)
-        })
-    }
-
-    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        self.transact(|session, tables| tables.write(session, writes))
-    }
-
-    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
-        self.with_session(|session, tables, _| tables.find(session, job, span))
-    }
-
-    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
-        self.with_session(|session, tables, _| tables.draw(session, draw))
-    }
-}
-
-impl Movable for PostgresStore {
-    fn view(&self) -> Result<Box<dyn Database>, StoreError> {
-        let views = PostgresViews { server: self.server.clone() };
-        views.view().map_err(|fault| fault.of(self.place()))
-    }
-
-    fn fill(&mut self, work: &mut dyn FnMut(&dyn Database) -> Result<(), Fault>) -> Result<(), StoreError> {
-        self.transact(|session, _| work(session))
-    }
-
-    fn place(&self) -> Place {
-        self.place()
-    }
-}
-
-impl Archive for PostgresStore {
-    fn kind(&self) -> &'static str {
-        "postgres"
-    }
-
-    fn records(&self) -> Option<Arc<dyn Records>> {
-        let views = PostgresViews { server: self.server.clone() };
-        Some(Arc::new(SqlRecords { views, key: self.key.clone() }))
-    }
-
-    fn history(&self) -> Option<Box<dyn History>> {
-        Some(Box::new(PostgresHistory::of(self.server.clone())))
-    }
-}
-
-/// Proves, from the records alone, what each job of a database has counted, as
-/// [`audit`](super::sqlite::audit()) does; also while a coordinator uses it.
-///
-/// # Errors
-/// If the server can't be reached, or something contradicts something.
-pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
-    let views = PostgresViews { server: server.clone() };
-    let truth = |job: &queens_ledger::store::JobEntry, pass: Pass| Truth::of(job.n, job.method, pass);
-    let audited = views.view().and_then(|view| audit_all(&*view, &truth));
-    audited.map_err(|fault| fault.of_opening(views.place()))
-}
+pub use self::store::{PostgresStore, audit};
+pub use self::tenure::Tenure;

@@ -2,73 +2,84 @@
 //!
 //! There is one row, `lease`. Whoever takes it makes its epoch higher, and holds it for [`TERM`] by the server's clock,
 //! which is the only one that counts; a thread of its own renews it. Every transaction that writes takes a share of the
-//! row and compares the epoch ([`hold`]). So a takeover waits until a transaction of the leader before has ended, and
-//! no later one of it commits: however long it was stopped, and whatever its own clock says.
+//! row and compares the epoch ([`Lead::hold`]). So a takeover waits until a transaction of the leader before has ended,
+//! and no later one of it commits: however long it was stopped, and whatever its own clock says.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queens_process::complain;
+use rusqlite::types::Value;
 use tracing::warn;
 
 use super::server::Server;
 use super::session::Session;
+use super::tenure::Tenure;
 use crate::store::sql::database::{Database, first};
 use crate::store::sql::fault::Fault;
 use crate::store::sql::read::cell;
 
-/// For how long the lead is taken, and how often it is renewed.
-const TERM: Duration = Duration::from_secs(6);
-const RENEWED: Duration = Duration::from_secs(2);
+/// For how long the lead is taken.
+pub(super) const TERM: Duration = Duration::from_secs(6);
+
+/// How often it is renewed.
+const RENEWED: Duration = Duration::from_secs(1);
+
+/// For how long the leader takes heed of workers that asked another coordinator.
+const HEEDED: Duration = Duration::from_secs(3);
+
+/// Where a coordinator is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contact {
+    /// Its URL for workers and operators.
+    pub url: String,
+    /// That of its pages, without a slash at the end, if it has any.
+    pub pages: Option<String>,
+}
 
 /// The lead of a database, as long as this lives and nobody else has taken it.
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) epoch: i64,
+    pub(super) tenure: Tenure,
     /// Dropped first, which ends the thread.
     stop: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Who leads at the moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Leader {
-    pub(super) holder: String,
-}
-
 impl Lead {
     /// Takes the lead, if nobody has it.
-    pub(super) fn take(
-        session: &Session,
-        server: &Server,
-        holder: &str,
-    ) -> Result<Result<Self, Leader>, Fault> {
-        let take = "UPDATE lease SET epoch = epoch + 1, holder = ?1, \
-                    expires = clock_timestamp() + ?2::bigint * interval '1 millisecond' \
+    pub(super) fn take(session: &Session, server: &Server, contact: &Contact) -> Result<Option<Self>, Fault> {
+        let take = "UPDATE lease SET epoch = epoch + 1, holder = ?1, pages = ?2, \
+                    expires = clock_timestamp() + ?3::bigint * interval '1 millisecond' \
                     WHERE expires < clock_timestamp() RETURNING epoch";
-        let values = [holder.to_owned().into(), term().into()];
+        let pages = contact.pages.clone().map_or(Value::Null, Value::from);
+        let asked = Instant::now();
+        let values = [contact.url.clone().into(), pages, millis(TERM)];
         let epoch = first(session, take, &values, |row| cell::<i64>(row, "epoch", &"lease"))?;
-        let Some(epoch) = epoch else {
-            let found = first(session, "SELECT holder FROM lease", &[], |row| cell(row, "holder", &"lease"))?;
-            return Ok(Err(Leader { holder: found.unwrap_or_default() }));
-        };
+        let Some(epoch) = epoch else { return Ok(None) };
+        let tenure = Tenure::until(asked + TERM);
         let (stop, stopped) = sync_channel(1);
-        let server = server.clone();
+        let (server, kept) = (server.clone(), tenure.clone());
         let thread = Builder::new().name("lead".to_owned()).spawn(move || {
             let mut session = None;
-            while stopped.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
-                let renewed = renew(&mut session, &server, epoch);
-                if let Err(fault) = renewed {
-                    session = None;
-                    warn!(reason = fault.reason(), "the lead could not be renewed");
+            while stopped.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) && !kept.has_ended() {
+                let asked = Instant::now();
+                match renew(&mut session, &server, epoch) {
+                    Ok(Some(is_knocked)) => kept.renew(asked + TERM, is_knocked),
+                    Ok(None) => kept.end(),
+                    Err(fault) => {
+                        session = None;
+                        warn!(reason = fault.reason(), "the lead could not be renewed");
+                    }
                 }
             }
             let release = |session: Session| give_up(&session, epoch);
-            _ = session.map_or_else(|| Session::open(&server), Ok).and_then(release);
+            _ = session.map_or_else(|| Session::open_for_lead(&server), Ok).and_then(release);
         });
         let thread = thread.map_err(|error| Fault::Lost(error.to_string()))?;
-        Ok(Ok(Self { epoch, stop: Some(stop), thread: Some(thread) }))
+        Ok(Some(Self { epoch, tenure, stop: Some(stop), thread: Some(thread) }))
     }
 
     /// Makes sure that the transaction that is open commits only while this is the lead. It is a change among others, so
@@ -80,6 +91,7 @@ impl Lead {
 
 impl Drop for Lead {
     fn drop(&mut self) {
+        self.tenure.end();
         drop(self.stop.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             complain("the thread that renews the lead has panicked");
@@ -87,19 +99,35 @@ impl Drop for Lead {
     }
 }
 
-fn term() -> i64 {
-    i64::try_from(TERM.as_millis()).unwrap_or(i64::MAX)
+/// Who leads at the moment, if somebody does.
+pub(super) fn leader(session: &Session) -> Result<Option<Contact>, Fault> {
+    let sql = "SELECT holder, pages FROM lease WHERE expires >= clock_timestamp()";
+    first(session, sql, &[], |row| {
+        Ok(Contact { url: cell(row, "holder", &"lease")?, pages: cell(row, "pages", &"lease")? })
+    })
 }
 
-/// Renews the lead, if it is still there to be renewed.
-fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<(), Fault> {
+/// Tells the leader that workers have asked a coordinator that stands by.
+pub(super) fn knock(session: &Session) -> Result<(), Fault> {
+    session.change("UPDATE knock SET at = clock_timestamp()", &[])?;
+    session.send_changes()
+}
+
+fn millis(duration: Duration) -> Value {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX).into()
+}
+
+/// Renews the lead, if it is still there to be renewed; whether workers have asked a coordinator that stands by lately.
+fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<Option<bool>, Fault> {
     let session = match session {
         Some(session) => session,
-        None => session.insert(Session::open(server)?),
+        None => session.insert(Session::open_for_lead(server)?),
     };
-    let renew = "UPDATE lease SET expires = clock_timestamp() + ?1::bigint * interval '1 millisecond' WHERE epoch = ?2";
-    session.change(renew, &[term().into(), epoch.into()])?;
-    session.send_changes()
+    let renew = "UPDATE lease SET expires = clock_timestamp() + ?1::bigint * interval '1 millisecond' \
+                 WHERE epoch = ?2 RETURNING (SELECT count(*) FROM knock \
+                 WHERE at > clock_timestamp() - ?3::bigint * interval '1 millisecond') AS knocked";
+    let values = [millis(TERM), epoch.into(), millis(HEEDED)];
+    first(session, renew, &values, |row| Ok(cell::<i64>(row, "knocked", &"knock")? > 0))
 }
 
 /// Lets somebody else lead at once.

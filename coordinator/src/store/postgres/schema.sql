@@ -170,9 +170,17 @@ CREATE TABLE lease (
     one     BIGINT PRIMARY KEY CHECK (one = 1),
     epoch   BIGINT NOT NULL,
     holder  TEXT NOT NULL,          -- where operators and workers reach it
-    expires TIMESTAMPTZ NOT NULL    -- by this server's clock, which is the only one that counts
+    expires TIMESTAMPTZ NOT NULL,   -- by this server's clock, which is the only one that counts
+    pages   TEXT                    -- where its pages are, if it has any
 );
-INSERT INTO lease VALUES (1, 0, '', '-infinity');
+INSERT INTO lease VALUES (1, 0, '', '-infinity', NULL);
+
+CREATE TABLE knock (
+    -- When workers have last asked a coordinator that stands by: one that leads and has none hands over to it.
+    one BIGINT PRIMARY KEY CHECK (one = 1),
+    at  TIMESTAMPTZ NOT NULL        -- by this server's clock
+);
+INSERT INTO knock VALUES (1, '-infinity');
 
 CREATE FUNCTION hold(mine BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
     -- Fails if somebody else leads than who has this epoch; if not, nobody else can before the transaction ends.

@@ -26,20 +26,22 @@ use crate::store::sql::database::{Database, Row, Wants};
 use crate::store::sql::fault::Fault;
 use crate::store::sql::table::Table;
 
-/// How long an answer is waited for.
+/// How long an answer is waited for: one that may have much to do, and one about who leads.
 const PATIENCE: Duration = Duration::from_secs(20);
+const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Changes that are sent together.
 const TOGETHER: usize = 1000;
 
 /// What every connection begins with. Tables are in a schema of their own. A transaction that its owner has forgotten
 /// must not keep another coordinator from leading.
-const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_session_timeout TO '10s'; \
+const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_session_timeout TO '4s'; \
                         SET statement_timeout TO 0; SET synchronous_commit TO on; SET client_min_messages TO warning";
 
 /// A connection with what was prepared on it.
 pub(super) struct Session {
     client: Client,
+    patience: Duration,
     statements: RefCell<HashMap<String, Statement>>,
     /// Changes that were not sent yet, and rows that are written after those.
     changes: RefCell<Vec<(Statement, Vec<Parameter>)>>,
@@ -54,6 +56,20 @@ impl Debug for Session {
 
 impl Session {
     pub(super) fn open(server: &Server) -> Result<Self, Fault> {
+        Self::open_for(server, PATIENCE)
+    }
+
+    /// A connection for what is answered at once, or somebody else has to be asked.
+    pub(super) fn open_for_lead(server: &Server) -> Result<Self, Fault> {
+        Self::open_for(server, SHORT_PATIENCE)
+    }
+
+    /// The same connection for what may take longer.
+    pub(super) fn patient(self) -> Self {
+        Self { patience: PATIENCE, ..self }
+    }
+
+    fn open_for(server: &Server, patience: Duration) -> Result<Self, Fault> {
         let tls = MakeRustlsConnect::new((*server.tls).clone());
         let config = server.config.clone();
         let connect = speaker()?.spawn(async move {
@@ -63,16 +79,16 @@ impl Session {
             Ok::<_, Error>(client)
         });
         let ended = |error: tokio::task::JoinError| Fault::Lost(error.to_string());
-        let client = within(async { connect.await.map_err(ended)?.map_err(Fault::from) })?;
-        within(async { Ok(client.batch_execute(SETTINGS).await?) })?;
+        let client = within(patience, async { connect.await.map_err(ended)?.map_err(Fault::from) })?;
+        within(patience, async { Ok(client.batch_execute(SETTINGS).await?) })?;
         let (statements, changes) = (RefCell::default(), RefCell::default());
-        Ok(Self { client, statements, changes, waiting: RefCell::default() })
+        Ok(Self { client, patience, statements, changes, waiting: RefCell::default() })
     }
 
     /// Carries out statements without parameters.
     pub(super) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
         self.send_changes()?;
-        within(async { Ok(self.client.batch_execute(sql).await?) })
+        within(self.patience, async { Ok(self.client.batch_execute(sql).await?) })
     }
 
     /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
@@ -82,7 +98,7 @@ impl Session {
         if changes.is_empty() {
             return Ok(());
         }
-        within(async {
+        within(self.patience, async {
             let mut answers: Vec<Pin<Box<_>>> = Vec::new();
             let mut done: Vec<Result<u64, Error>> = Vec::new();
             for (statement, values) in &changes {
@@ -136,7 +152,7 @@ impl Session {
         if let Some(statement) = self.statements.borrow().get(sql) {
             return Ok(statement.clone());
         }
-        let statement = within(async { Ok(self.client.prepare(&translated(sql)).await?) })?;
+        let statement = within(self.patience, async { Ok(self.client.prepare(&translated(sql)).await?) })?;
         self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
@@ -153,11 +169,11 @@ impl Database for Session {
         let statement = self.prepare(sql)?;
         let parameters: Vec<Parameter> = parameters.iter().cloned().map(Parameter::One).collect();
         let rows = self.client.query_raw(&statement, &parameters);
-        let rows = within(async { Ok(rows.await?) })?;
+        let rows = within(self.patience, async { Ok(rows.await?) })?;
         let mut rows = pin!(rows);
         loop {
             // Each answer has its time: how long all rows take depends on how many there are.
-            match within(async { Ok(rows.next().await.transpose()?) })? {
+            match within(self.patience, async { Ok(rows.next().await.transpose()?) })? {
                 None => return Ok(()),
                 Some(row) if each(&Row::Postgres(&row)) == Wants::NoMore => return Ok(()),
                 Some(_) => {}
@@ -194,18 +210,18 @@ fn speaker() -> Result<&'static Runtime, Fault> {
 }
 
 /// Waits for an answer, but not for ever.
-fn within<T>(answer: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+fn within<T>(patience: Duration, answer: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     let mut answer = pin!(answer);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + patience;
     loop {
         if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
             return answer;
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Fault::Lost(format!("the database has not answered for {} s", PATIENCE.as_secs())));
+            return Err(Fault::Lost(format!("the database has not answered for {} s", patience.as_secs())));
         }
         thread::park_timeout(left);
     }

@@ -1,0 +1,71 @@
+//! What a coordinator that stands by answers to workers and operators: who leads.
+
+use std::io;
+
+use axum::extract::Request;
+use axum::middleware::from_fn_with_state;
+use queens_proto::LEADER_KEY;
+use queens_proto::pb::jobs_server::JobsServer;
+use queens_proto::pb::workers_server::WorkersServer;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_stream::Stream;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+use tonic::service::Routes;
+use tonic::transport::Server;
+use tonic::transport::server::Connected;
+use tonic_health::ServingStatus;
+
+use super::jobs::JobsService;
+use super::server::{KEEP_ALIVE, LARGEST_OF_ANYBODY, STREAMS, too_late};
+use super::session::WorkersService;
+use crate::connections::attend;
+use crate::standby::{Standby, Standing};
+
+/// Where workers ask for their sessions.
+const SESSION: &str = "/queens.v1.Workers/Session";
+
+/// Answers everybody on the connections of `incoming` until `stop` is cancelled: that it serves nobody, and who does.
+///
+/// # Errors
+/// If the server fails.
+pub async fn stand_by<C>(
+    incoming: impl Stream<Item = io::Result<C>>,
+    standby: Standby,
+    stop: CancellationToken,
+) -> Result<(), tonic::transport::Error>
+where
+    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_service_status("", ServingStatus::NotServing).await;
+    health.set_not_serving::<WorkersServer<WorkersService>>().await;
+    health.set_not_serving::<JobsServer<JobsService>>().await;
+    let router = Routes::new(health_service.max_decoding_message_size(LARGEST_OF_ANYBODY))
+        .into_axum_router()
+        .fallback(move |request: Request| {
+            if request.uri().path() == SESSION {
+                standby.knock();
+            }
+            let refusal = refusal(&standby.standing());
+            async move { refusal.into_http::<tonic::body::Body>() }
+        })
+        .layer(from_fn_with_state(too_late(), attend));
+    Server::builder()
+        .max_concurrent_streams(Some(STREAMS))
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE))
+        .add_routes(Routes::from(router))
+        .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
+        .await
+}
+
+fn refusal(standing: &Standing) -> Status {
+    let mut status = Status::unavailable(standing.to_string());
+    if let Standing::Led(leader) = standing
+        && let Ok(url) = leader.url.parse()
+    {
+        status.metadata_mut().insert(LEADER_KEY, url);
+    }
+    status
+}

@@ -1,0 +1,66 @@
+//! What a coordinator that stands by answers to browsers and programs: it sends them to the one that leads.
+
+use std::fmt;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use prometheus_client::registry::Registry;
+use queens_process::metrics::exposition;
+
+use super::guard::{self, Hosts};
+use super::health;
+use super::refusal::RequestRefusal;
+use crate::metrics::register_leading;
+use crate::standby::{Standby, Standing};
+
+/// Everything that is served meanwhile.
+pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
+    Router::new()
+        .route("/healthz", get(health::health))
+        .route("/readyz", get(readiness))
+        .route("/metrics", get(metrics))
+        .fallback(send_on)
+        .with_state(standby)
+        .layer(from_fn_with_state(hosts, guard::admit))
+        .layer(from_fn(guard::secure))
+}
+
+async fn readiness(State(standby): State<Standby>) -> (StatusCode, String) {
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", standby.standing()))
+}
+
+async fn metrics(headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let numbers = || -> Result<_, fmt::Error> {
+        let mut registry = Registry::with_prefix("queens");
+        register_leading(&mut registry, false);
+        exposition(&registry, accept)
+    };
+    match numbers() {
+        Ok(numbers) => ([(CONTENT_TYPE, numbers.content_type)], numbers.text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+/// To the same path of the one that leads, with the same method.
+async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
+    let standing = standby.standing();
+    let pages = match &standing {
+        Standing::Led(leader) => leader.pages.as_ref(),
+        Standing::Unled(_) => None,
+    };
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let mut response = match pages {
+        Some(pages) => Redirect::temporary(&format!("{pages}{path}")).into_response(),
+        None => RequestRefusal::unavailable(standing.to_string()).into_response(),
+    };
+    // The next time another may lead.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,158 @@
+//! The store of the coordinator that leads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::{JobEntry, Place, Store, StoreError, Stored, Write};
+use queens_messages::JobId;
+use queens_solver::{Pass, Span};
+
+use super::history::PostgresHistory;
+use super::lead::Lead;
+use super::server::Server;
+use super::session::Session;
+use super::tenure::Tenure;
+use super::views::PostgresViews;
+use crate::store::archive::{Archive, Records};
+use crate::store::history::History;
+use crate::store::sql::audit::{JobAudit, Truth, audit_all};
+use crate::store::sql::database::{Database, Views};
+use crate::store::sql::fault::Fault;
+use crate::store::sql::movable::Movable;
+use crate::store::sql::records::SqlRecords;
+use crate::store::sql::tables::Tables;
+
+/// Keeps jobs in a database on a server. What a [`commit`](Store::commit) wrote is as durable as the server makes it:
+/// with `synchronous_standby_names` also if it is lost.
+#[derive(Debug)]
+pub struct PostgresStore {
+    server: Server,
+    /// The connection, as long as nothing has gone wrong with it.
+    session: Option<Session>,
+    lead: Lead,
+    tables: Tables,
+    /// The directory with the key that signs certificates.
+    key: PathBuf,
+}
+
+impl PostgresStore {
+    /// The store of who has taken the lead.
+    pub(super) fn with_lead(server: Server, session: Session, lead: Lead, key: &Path) -> Self {
+        Self { server, session: Some(session), lead, tables: Tables::default(), key: key.to_owned() }
+    }
+
+    /// For how long it may write.
+    #[must_use]
+    pub fn tenure(&self) -> Tenure {
+        self.lead.tenure.clone()
+    }
+
+    fn place(&self) -> Place {
+        Place::Database(self.server.name())
+    }
+
+    /// Does something with the connection, which is made if need be, and given up if something goes wrong.
+    fn with_session<T>(
+        &mut self,
+        work: impl FnOnce(&Session, &mut Tables, &Lead) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let session = match self.session.take() {
+            Some(session) => Ok(session),
+            None => Session::open(&self.server),
+        };
+        let done = session.and_then(|session| {
+            let done = work(&session, &mut self.tables, &self.lead)?;
+            self.session = Some(session);
+            Ok(done)
+        });
+        done.map_err(|fault| {
+            self.tables = Tables::default();
+            if matches!(fault, Fault::Fenced(_)) {
+                self.lead.tenure.end();
+            }
+            fault.of(self.place())
+        })
+    }
+
+    /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads.
+    fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Session, &mut Tables) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        self.with_session(|session, tables, lead| {
+            session.change("BEGIN", &[])?;
+            lead.hold(session)?;
+            let done = work(session, tables)?;
+            // Sent with all that waits, and of no effect if some of that fails.
+            session.change("COMMIT", &[])?;
+            session.send_changes()?;
+            Ok(done)
+        })
+    }
+}
+
+impl Store for PostgresStore {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        self.with_session(|session, _, _| {
+            session.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            let stored = Tables::load(session)?;
+            session.carry_out("COMMIT")?;
+            Ok(stored)
+        })
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        self.transact(|session, tables| tables.write(session, writes))
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
+        self.with_session(|session, tables, _| tables.find(session, job, span))
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        self.with_session(|session, tables, _| tables.draw(session, draw))
+    }
+}
+
+impl Movable for PostgresStore {
+    fn view(&self) -> Result<Box<dyn Database>, StoreError> {
+        let views = PostgresViews { server: self.server.clone() };
+        views.view().map_err(|fault| fault.of(self.place()))
+    }
+
+    fn fill(&mut self, work: &mut dyn FnMut(&dyn Database) -> Result<(), Fault>) -> Result<(), StoreError> {
+        self.transact(|session, _| work(session))
+    }
+
+    fn place(&self) -> Place {
+        self.place()
+    }
+}
+
+impl Archive for PostgresStore {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn records(&self) -> Option<Arc<dyn Records>> {
+        let views = PostgresViews { server: self.server.clone() };
+        Some(Arc::new(SqlRecords { views, key: self.key.clone() }))
+    }
+
+    fn history(&self) -> Option<Box<dyn History>> {
+        Some(Box::new(PostgresHistory::of(self.server.clone())))
+    }
+}
+
+/// Proves, from the records alone, what each job of a database has counted, as
+/// [`audit`](crate::store::sqlite::audit()) does; also while a coordinator uses it.
+///
+/// # Errors
+/// If the server can't be reached, or something contradicts something.
+pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
+    let views = PostgresViews { server: server.clone() };
+    let truth = |job: &JobEntry, pass: Pass| Truth::of(job.n, job.method, pass);
+    let audited = views.view().and_then(|view| audit_all(&*view, &truth));
+    audited.map_err(|fault| fault.of_opening(views.place()))
+}
