@@ -11,7 +11,7 @@ use queens_coordinator::access::Book;
 use queens_coordinator::store::Archive;
 use queens_coordinator::store::postgres::{Candidate, Tenure};
 use queens_coordinator::store::sqlite::SqliteStore;
-use queens_coordinator::{Coordinator, Handle, StartError, grpc};
+use queens_coordinator::{Coordinator, Handle, Standing, StartError, grpc};
 use queens_ledger::store::StoreError;
 use queens_messages::ListenAddress;
 use queens_process::{cancel_on_signal, default_threads, go_on_at_hangup, ready};
@@ -22,7 +22,7 @@ use tracing::{info, warn};
 use super::door::DoorArgs;
 use super::limits::LimitArgs;
 use super::ports::Ports;
-use super::standing_by::{StandingBy, wait_to_lead};
+use super::standing_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 
 /// How long sessions may take to end after a signal, and when another coordinator leads, which waits for nobody.
@@ -119,7 +119,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
             End::Superseded => Instant::now(),
             End::Unattended => Instant::now() + REST,
         };
-        standing_by = Some(StandingBy::start(&ports)?);
+        standing_by = Some(StandingBy::start(&ports, Standing::Unled(NOT_YET))?);
     }
     Ok(())
 }

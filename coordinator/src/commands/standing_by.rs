@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// How long those who are being answered may take when this coordinator begins to lead.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-const NOT_YET: &str = "who leads is not known yet";
+pub(crate) const NOT_YET: &str = "who leads is not known yet";
 const UNREACHABLE: &str = "its database can't be reached";
 const ABOUT_TO_LEAD: &str = "it is about to lead";
 const NOBODY: &str = "nobody leads at the moment";
@@ -35,9 +35,9 @@ pub(crate) struct StandingBy {
 
 impl StandingBy {
     /// Begins to answer.
-    pub(crate) fn start(ports: &Ports) -> anyhow::Result<Self> {
+    pub(crate) fn start(ports: &Ports, standing: Standing) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let (standby, stop) = (Standby::new(Standing::Unled(NOT_YET)), CancellationToken::new());
+        let (standby, stop) = (Standby::new(standing), CancellationToken::new());
         let serving = async {
             if let Some(tls) = &ports.tls {
                 tls.follow(stop.clone()).context("failed to listen to signals")?;
@@ -54,13 +54,6 @@ impl StandingBy {
         info!(address = %ports.local_addr()?, "standing by");
         ready();
         Ok(Self { standby, stop, runtime: Some(runtime) })
-    }
-
-    fn tell(&self, standing: Standing, why: Option<&str>) {
-        let reason = why.map_or_else(|| standing.to_string(), str::to_owned);
-        if self.standby.tell(standing) {
-            info!(reason, "waiting to lead");
-        }
     }
 }
 
@@ -102,11 +95,17 @@ pub(crate) fn wait_to_lead(
             Err(StoreError::Failed(reason)) => (Standing::Unled(UNREACHABLE), Some(reason)),
             Err(error) => return Err(error.into()),
         };
-        let standing_by = match &mut standing_by {
-            Some(standing_by) => standing_by,
-            None => standing_by.insert(StandingBy::start(ports)?),
+        let reason = why.unwrap_or_else(|| standing.to_string());
+        let (standing_by, is_news) = match &mut standing_by {
+            Some(standing_by) => {
+                let is_news = standing_by.standby.tell(standing);
+                (standing_by, is_news)
+            }
+            None => (standing_by.insert(StandingBy::start(ports, standing)?), true),
         };
-        standing_by.tell(standing, why.as_deref());
+        if is_news {
+            info!(reason, "waiting to lead");
+        }
         if standing_by.standby.take_knock()
             && let Err(error) = candidate.knock()
         {
