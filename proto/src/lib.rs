@@ -13,5 +13,5 @@ pub mod pb;
 
 pub use link::{Link, link};
 
-/// In the metadata of a refusal by a coordinator that stands by: the URL of the one that leads.
+/// The key of what a coordinator that stands by sends with its refusals: the URL of the one that leads, if it knows it.
 pub const LEADER_KEY: &str = "queens-leader";
