@@ -230,6 +230,8 @@ async fn tenure_ended(tenure: Option<&Tenure>, handle: &Handle) -> End {
         }
     };
     tokio::select! {
+        // First: who was stopped for a while has heard of nobody either.
+        biased;
         () = tenure.ended() => End::Superseded,
         () = unattended => {
             tenure.end();
