@@ -29,6 +29,8 @@ pub(super) struct Calls {
 struct Found {
     jobs: Jobs,
     route: Route,
+    /// Whether there is nobody else to go to.
+    is_only_one: bool,
     /// Whether another may lead now.
     is_lost: bool,
 }
@@ -84,9 +86,10 @@ impl Calls {
     }
 
     /// An answer that came bit by bit has broken off: if the coordinator may be gone, the next call looks for another.
-    pub(super) async fn broke_off(&self, problem: &Problem) {
+    pub(super) async fn broke_off(&self, ClientError { coordinator, problem }: &ClientError) {
         let found = self.found().clone();
-        if !found.is_lost && self.may_leave(&found.route, problem).await {
+        let is_of_it = !found.is_lost && found.route.uri().to_string() == *coordinator;
+        if is_of_it && found.may_be_left(problem) {
             self.leave(&found.route, problem, &mut Failures::default()).await;
         }
     }
@@ -100,8 +103,8 @@ impl Calls {
     ) -> Result<T, ClientError> {
         let mut failures = Failures::default();
         loop {
-            let Found { jobs, route, .. } = self.leader(&mut failures).await?;
-            let answer = call(jobs, request.clone());
+            let leader = self.leader(&mut failures).await?;
+            let answer = call(leader.jobs.clone(), request.clone());
             let answer = match patience {
                 Some(patience) => tokio::time::timeout(patience, answer).await,
                 None => Ok(answer.await),
@@ -113,25 +116,15 @@ impl Calls {
                 (Err(_), Kind::Question) => Problem::Silent,
                 (Err(_), Kind::Change) => Problem::Silent.unconfirmed(),
             };
-            if self.may_leave(&route, &problem).await {
-                self.leave(&route, &problem, &mut failures).await;
+            if leader.may_be_left(&problem) {
+                self.leave(&leader.route, &problem, &mut failures).await;
                 // Of a change, other problems with the connection are unconfirmed.
                 let is_undone = matches!(problem, Problem::StandsBy { .. } | Problem::Connection(_));
                 if kind == Kind::Question || is_undone {
                     continue;
                 }
             }
-            return Err(ClientError { coordinator: route.uri().to_string(), problem });
-        }
-    }
-
-    /// Whether another coordinator may lead, after this has come of a call.
-    async fn may_leave(&self, route: &Route, problem: &Problem) -> bool {
-        let is_only_one =
-            async || self.search.lock().await.routes().listed().iter().all(|it| it.uri() == route.uri());
-        match problem {
-            Problem::StandsBy { .. } => true,
-            _ => !problem.is_final() && !is_only_one().await,
+            return Err(ClientError { coordinator: leader.route.uri().to_string(), problem });
         }
     }
 
@@ -166,6 +159,14 @@ impl Calls {
     }
 }
 
+impl Found {
+    /// Whether another coordinator may lead, after this has come of a call.
+    fn may_be_left(&self, problem: &Problem) -> bool {
+        let stands_by = matches!(problem, Problem::StandsBy { .. });
+        stands_by || !self.is_only_one && !problem.is_final()
+    }
+}
+
 /// Goes on with a round, until somebody is found.
 async fn find(search: &mut Search, failures: &mut Failures) -> Result<Found, ClientError> {
     while let Some(Attempt { route, patience }) = search.next(true) {
@@ -176,7 +177,8 @@ async fn find(search: &mut Search, failures: &mut Failures) -> Result<Found, Cli
         match opened.unwrap_or(Err(Problem::Silent)) {
             Ok(jobs) => {
                 search.leads(&route);
-                return Ok(Found { jobs, route, is_lost: false });
+                let is_only_one = search.routes().listed().iter().all(|listed| listed.uri() == route.uri());
+                return Ok(Found { jobs, route, is_only_one, is_lost: false });
             }
             Err(problem) => {
                 search.failed(&route, &problem);

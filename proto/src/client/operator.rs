@@ -35,6 +35,7 @@ pub struct Operator {
 #[derive(Debug)]
 pub struct Changes<'a> {
     operator: &'a Operator,
+    coordinator: String,
     stream: Streaming<pb::Job>,
 }
 
@@ -42,6 +43,7 @@ pub struct Changes<'a> {
 #[derive(Debug)]
 pub struct Pieces<'a> {
     operator: &'a Operator,
+    coordinator: String,
     stream: Streaming<pb::CertificatePiece>,
 }
 
@@ -232,7 +234,7 @@ impl Operator {
     pub async fn export(&self, job: JobId) -> Result<Pieces<'_>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
         let stream = self.calls.answer(Some(EXPORT_PATIENCE), request, call!(export)).await?;
-        Ok(Pieces { operator: self, stream })
+        Ok(Pieces { operator: self, coordinator: self.coordinator(), stream })
     }
 
     /// What has happened lately, the oldest first.
@@ -245,7 +247,7 @@ impl Operator {
     pub async fn watch(&self, job: JobId) -> Result<Changes<'_>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
         let stream = self.calls.answer(None, request, call!(watch)).await?;
-        Ok(Changes { operator: self, stream })
+        Ok(Changes { operator: self, coordinator: self.coordinator(), stream })
     }
 
     /// The answer to what changes nothing.
@@ -285,10 +287,10 @@ impl Operator {
         ClientError { coordinator: self.coordinator(), problem: problem.into() }
     }
 
-    /// What has gone wrong with a stream.
-    async fn broke_off(&self, problem: impl Into<Problem>) -> ClientError {
-        let error = self.error(problem);
-        self.calls.broke_off(&error.problem).await;
+    /// What has gone wrong with a stream of a coordinator.
+    async fn broke_off(&self, coordinator: &str, problem: impl Into<Problem>) -> ClientError {
+        let error = ClientError { coordinator: coordinator.to_owned(), problem: problem.into() };
+        self.calls.broke_off(&error).await;
         error
     }
 }
@@ -301,8 +303,8 @@ impl Pieces<'_> {
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         match tokio::time::timeout(EXPORT_PATIENCE, self.stream.message()).await {
             Ok(Ok(piece)) => Ok(piece.map(|piece| piece.bytes)),
-            Ok(Err(status)) => Err(self.operator.broke_off(status).await),
-            Err(_) => Err(self.operator.broke_off(Problem::Silent).await),
+            Ok(Err(status)) => Err(self.operator.broke_off(&self.coordinator, status).await),
+            Err(_) => Err(self.operator.broke_off(&self.coordinator, Problem::Silent).await),
         }
     }
 }
@@ -315,7 +317,7 @@ impl Changes<'_> {
     pub async fn next(&mut self) -> Result<Option<JobStatus>, ClientError> {
         match self.stream.message().await {
             Ok(change) => change.map(|job| self.operator.hear(job)).transpose(),
-            Err(status) => Err(self.operator.broke_off(status).await),
+            Err(status) => Err(self.operator.broke_off(&self.coordinator, status).await),
         }
     }
 }
