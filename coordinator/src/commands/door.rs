@@ -1,13 +1,14 @@
 //! Who is let in by a coordinator that is started.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::ServerFiles;
 use queens_coordinator::access::{Admission, Place, Quota};
+use queens_coordinator::store::Whereabouts;
 use queens_coordinator::tls::Tls;
 use queens_messages::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
@@ -85,17 +86,18 @@ impl DoorArgs {
         Place { url, pin: tls.map(|tls| tls.pin().to_string()) }
     }
 
-    /// Who is let in.
+    /// Who is let in. Those who are invited are told that the coordinator is reached at `place`.
     pub(crate) fn admission(
         &self,
-        data_dir: &Path,
+        book: &Whereabouts,
+        place: Place,
         quota: Quota,
         stop: CancellationToken,
     ) -> anyhow::Result<Admission> {
         if self.tls_cert.is_none() && !self.require_tokens {
-            return Ok(Admission::of_everybody(Some(data_dir)));
+            return Ok(Admission::of_everybody(Some(book)));
         }
-        Admission::of_invited(data_dir, quota, stop).context("failed to read who is invited")
+        Admission::of_invited(book, place, quota, stop).context("failed to read who is invited")
     }
 }
 

@@ -5,9 +5,9 @@
 
 mod history;
 mod lead;
-mod schema;
+pub(crate) mod schema;
 mod server;
-mod session;
+pub(crate) mod session;
 mod views;
 mod waiting;
 

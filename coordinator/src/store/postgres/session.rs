@@ -38,7 +38,7 @@ const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_sessi
                         SET statement_timeout TO 0; SET synchronous_commit TO on; SET client_min_messages TO warning";
 
 /// A connection with what was prepared on it.
-pub(super) struct Session {
+pub(crate) struct Session {
     client: Client,
     statements: RefCell<HashMap<String, Statement>>,
     /// Changes that were not sent yet, and rows that are written after those.
@@ -53,7 +53,7 @@ impl Debug for Session {
 }
 
 impl Session {
-    pub(super) fn open(server: &Server) -> Result<Self, Fault> {
+    pub(crate) fn open(server: &Server) -> Result<Self, Fault> {
         let tls = MakeRustlsConnect::new((*server.tls).clone());
         let config = server.config.clone();
         let connect = speaker()?.spawn(async move {
@@ -70,7 +70,7 @@ impl Session {
     }
 
     /// Carries out statements without parameters.
-    pub(super) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
+    pub(crate) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
         self.send_changes()?;
         within(async { Ok(self.client.batch_execute(sql).await?) })
     }
