@@ -36,7 +36,8 @@ fn open(whereabouts: &Whereabouts) -> Book {
 /// Checks books of both kinds, new ones each time.
 #[test]
 fn the_same_holds_of_a_directory_and_of_a_database() {
-    let checks: [(&str, fn(&mut Book)); 4] = [
+    let checks: [(&str, fn(&Whereabouts)); 5] = [
+        ("versions", check_versions),
         ("names", check_names),
         ("keys", check_keys),
         ("given", check_given),
@@ -44,16 +45,34 @@ fn the_same_holds_of_a_directory_and_of_a_database() {
     ];
     for (_, check) in &checks {
         let dir = TempDir::new().expect("a temporary directory");
-        check(&mut open(&Whereabouts::Directory(dir.path().to_owned())));
+        check(&Whereabouts::Directory(dir.path().to_owned()));
     }
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     for (name, check) in checks {
-        check(&mut open(&server(&postgres.database(name))));
+        check(&server(&postgres.database(name)));
     }
 }
 
+/// Whoever has read invitations and names learns that others have changed them, and is not told of what it did itself.
+fn check_versions(place: &Whereabouts) {
+    let [mut one, mut other] = [(); 2].map(|()| open(place));
+    let number = one.invite(&workers(2), 0).expect("invited").invitation();
+    let known = [&mut one, &mut other].map(|book| book.version().expect("readable"));
+    assert!(one.bind(&[(number, name(1)), (number, name(2))]).expect("writable").iter().all(Result::is_ok));
+    assert_eq!(one.version().expect("readable"), known[0]);
+    let later = other.version().expect("readable");
+    assert_ne!(later, known[1]);
+    one.revoke(number).expect("revoked");
+    let last = other.version().expect("readable");
+    assert!(last != later && last == other.version().expect("readable"));
+    assert_eq!(one.version().expect("readable"), known[0]);
+    other.invite(&workers(1), 0).expect("invited");
+    assert_ne!(one.version().expect("readable"), known[0]);
+}
+
 /// A name is bound to one invitation, and an invitation has so many.
-fn check_names(book: &mut Book) {
+fn check_names(place: &Whereabouts) {
+    let book = &mut open(place);
     let [one, other] = [(); 2].map(|()| book.invite(&workers(12), 0).expect("invited").invitation());
     // The last but one is its own already, and the last is one too many.
     let wanted: Vec<_> = (0..12).chain([3, 12]).map(|number| (one, name(number))).collect();
@@ -83,7 +102,8 @@ fn check_names(book: &mut Book) {
 }
 
 /// A key is one person at a time.
-fn check_keys(book: &mut Book) {
+fn check_keys(place: &Whereabouts) {
+    let book = &mut open(place);
     let [key, other] = ["0", "1"].map(|digit| format!("sha256:{}", digit.repeat(64)));
     let [key, other]: [Pin; 2] = [key, other].map(|text| text.parse().expect("a pin"));
     let wanted = Wanted { role: Role::Viewer, label: None, expires_ms: Some(1000), n_names: 1 };
@@ -101,7 +121,8 @@ fn check_keys(book: &mut Book) {
 }
 
 /// A name that is given goes to another invitation when the one that it was given to has ended, and a token is known.
-fn check_given(book: &mut Book) {
+fn check_given(place: &Whereabouts) {
+    let book = &mut open(place);
     let label = Some("ann".parse().expect("a name"));
     let wanted = Wanted { label, expires_ms: Some(1000), ..workers(1) };
     let token = book.invite(&wanted, 0).expect("invited");
@@ -116,7 +137,8 @@ fn check_given(book: &mut Book) {
 }
 
 /// The latest are kept of both kinds, however many of one kind there are.
-fn check_decisions(book: &mut Book) {
+fn check_decisions(place: &Whereabouts) {
+    let book = &mut open(place);
     let some = |what: &str| -> Vec<Decision> {
         let one = |i| Decision {
             number: 0,

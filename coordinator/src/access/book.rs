@@ -174,7 +174,7 @@ impl Book {
     ///
     /// # Errors
     /// If it can't be read.
-    pub(super) fn version(&mut self) -> Result<i64, BookError> {
+    pub fn version(&mut self) -> Result<i64, BookError> {
         self.shelf.version()
     }
 }
