@@ -29,6 +29,9 @@ fn server(address: &str) -> Whereabouts {
     Whereabouts::Server(Server::new(address, None, None).expect("an address"))
 }
 
+/// What has to be so of the book of a place, which is new.
+type Check = fn(&Whereabouts);
+
 fn open(whereabouts: &Whereabouts) -> Book {
     Book::open(whereabouts).expect("a book")
 }
@@ -36,7 +39,7 @@ fn open(whereabouts: &Whereabouts) -> Book {
 /// Checks books of both kinds, new ones each time.
 #[test]
 fn the_same_holds_of_a_directory_and_of_a_database() {
-    let checks: [(&str, fn(&Whereabouts)); 5] = [
+    let checks: [(&str, Check); 5] = [
         ("versions", check_versions),
         ("names", check_names),
         ("keys", check_keys),

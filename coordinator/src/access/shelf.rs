@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) enum Shelf {
     File { connection: Connection, path: PathBuf },
-    Shared(Shared),
+    Shared(Box<Shared>),
 }
 
 impl Shelf {
@@ -35,7 +35,7 @@ impl Shelf {
     pub(super) fn open(whereabouts: &Whereabouts) -> Result<Self, BookError> {
         let dir = match whereabouts {
             Whereabouts::Directory(dir) => dir,
-            Whereabouts::Server(server) => return Ok(Self::Shared(Shared::of(server.clone()))),
+            Whereabouts::Server(server) => return Ok(Self::Shared(Box::new(Shared::of(server.clone())))),
         };
         let path = dir.join(FILE);
         let unusable =
