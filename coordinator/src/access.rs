@@ -1,13 +1,14 @@
 //! Who is let in, and to what.
 //!
-//! The [`Book`] keeps invitations, the names bound to them, and decisions, in a database of its own; a thread, the
-//! `keeper`, reads and writes it for a running coordinator, also what `queens-coordinator invite` and `revoke` change
-//! beside it. [`Admission`] says of each request, by gRPC or HTTP, whether its sender may make it: `permits` is the one
+//! The [`Book`] keeps invitations, the names bound to them, and decisions, in a file of its own or in tables on a server
+//! (`shelf`); a thread, the `keeper`, reads and writes it for a running coordinator, also what `queens-coordinator invite`
+//! and `revoke`, or other coordinators, change beside it. [`Admission`] says of each request, by gRPC or HTTP, whether its sender may make it: `permits` is the one
 //! table of what each takes. What is decided, and what becomes of it, is recorded. Whoever is let in has a `Pass`, which ends with its invitation.
 
 mod admission;
 mod book;
-mod book_error;
+pub(crate) mod book_error;
+pub(crate) mod contents;
 mod decisions;
 mod deed;
 mod failures;
@@ -21,6 +22,8 @@ mod ration;
 mod rows;
 mod schema;
 mod sessions;
+mod shared;
+mod shelf;
 
 pub use self::admission::Admission;
 pub(crate) use self::admission::{COOKIE, NotLetIn};

@@ -19,7 +19,7 @@ use queens_solver::Kernel;
 use tracing::warn;
 
 use crate::commands::certs::{CertsArgs, certs};
-use crate::commands::invite::{InviteArgs, invitations, invite, revoke};
+use crate::commands::invite::{BookArgs, InviteArgs, invitations, invite, revoke};
 use crate::commands::key::{show_key, sign};
 use crate::commands::serve::{ServeArgs, serve};
 use crate::commands::store::{MoveArgs, StoreArgs, move_jobs};
@@ -80,7 +80,8 @@ enum Command {
     /// Move all jobs from a data directory to a database on a server, or back
     ///
     /// No coordinator may use either meanwhile. Each row is proved on the way, and what was there stays there: never go
-    /// on with both. Invitations and keys stay in their data directory; workers drop what they hold.
+    /// on with both. Invitations, names and decisions go with the jobs; keys stay in their data directory, and workers
+    /// drop what they hold.
     Move(MoveArgs),
 
     /// Show the public key that certificates of a directory are signed with
@@ -132,14 +133,12 @@ enum Command {
 
     /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
     ///
-    /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once.
+    /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once; with --store, all of that
+    /// database do.
     Invite(Box<Inviting>),
 
     /// List who was invited, with the names of workers that are bound to each
-    Invitations {
-        #[command(flatten)]
-        data: DataArgs,
-    },
+    Invitations(BookArgs),
 
     /// End an invitation; who came with it is put out
     Revoke {
@@ -148,7 +147,7 @@ enum Command {
         number: u64,
 
         #[command(flatten)]
-        data: DataArgs,
+        book: BookArgs,
     },
 
     /// Make a private authority and a TLS certificate for the coordinator, for sites without their own
@@ -175,7 +174,7 @@ struct Inviting {
     invite: InviteArgs,
 
     #[command(flatten)]
-    data: DataArgs,
+    book: BookArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -218,9 +217,9 @@ fn start(args: &Args) -> anyhow::Result<()> {
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
         Some(Command::Export { job, file, data }) => export_job(data, *job, file),
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
-        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.data.data_dir),
-        Some(Command::Invitations { data }) => invitations(&data.data_dir),
-        Some(Command::Revoke { number, data }) => revoke(*number, &data.data_dir),
+        Some(Command::Invite(inviting)) => invite(&inviting.invite, inviting.book.open()?),
+        Some(Command::Invitations(book)) => invitations(book.open()?),
+        Some(Command::Revoke { number, book }) => revoke(*number, book.open()?),
         Some(Command::Certs(args)) => certs(args),
     }
 }

@@ -7,9 +7,11 @@ pub mod postgres;
 pub mod sqlite;
 
 mod moving;
-mod sql;
+pub(crate) mod sql;
+pub(crate) mod whereabouts;
 
 pub use self::archive::{Archive, Records};
-pub use self::moving::{MoveError, Moved, Whereabouts, move_all};
+pub use self::moving::{MoveError, Moved, move_all};
 pub use self::sql::audit::{JobAudit, Truth};
 pub use self::sql::export::Exported;
+pub use self::whereabouts::Whereabouts;

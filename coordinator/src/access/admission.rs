@@ -1,7 +1,6 @@
 //! Whether a request may be made.
 
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::book::Book;
+use super::book::{Book, Place};
 use super::failures::Failures;
 use super::keeper::{Guest, Keeper, StartFailure};
 use super::noting::{Noting, decision};
@@ -26,6 +25,7 @@ use super::sessions::Sessions;
 use crate::connections::Caller;
 use crate::journal::unix_ms;
 use crate::seldom::Seldom;
+use crate::store::whereabouts::Whereabouts;
 
 /// How often the book is looked at for what others have changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -74,6 +74,9 @@ pub(crate) enum NotLetIn {
     /// The session is over.
     #[error("not logged in any more: log in again")]
     LoggedOut,
+    /// Nobody can say at present whether it was.
+    #[error("who is invited can't be read at present: the log of the coordinator says why")]
+    Unread,
     /// Too much of it goes on.
     #[error(transparent)]
     TooMuch(#[from] Excess),
@@ -86,10 +89,10 @@ pub(crate) enum NotLetIn {
 }
 
 impl Admission {
-    /// Lets everybody do everything. Decisions are recorded in the book of a data directory, if one is given.
+    /// Lets everybody do everything. Decisions are recorded in a book, if one is given.
     #[must_use]
-    pub fn of_everybody(dir: Option<&Path>) -> Self {
-        let keeper = dir.map(|dir| Book::open(dir).map_err(StartFailure::from).and_then(Keeper::start));
+    pub fn of_everybody(book: Option<&Whereabouts>) -> Self {
+        let keeper = book.map(|book| Keeper::start(Book::open(book)?, None));
         let keeper = keeper.and_then(|started| {
             let failed = |error: &StartFailure| warn!(%error, "who decides what is not recorded");
             started.inspect_err(failed).ok()
@@ -97,13 +100,18 @@ impl Admission {
         Self::new(false, keeper)
     }
 
-    /// Lets in who is invited in the book of a data directory, to take what a quota allows. Has to be called in a
-    /// runtime; looks at the book until `stop` is cancelled.
+    /// Lets in who is invited in a book, to take what a quota allows, and notes there where this coordinator is reached.
+    /// Has to be called in a runtime; looks at the book until `stop` is cancelled.
     ///
     /// # Errors
-    /// If the book can't be used.
-    pub fn of_invited(dir: &Path, quota: Quota, stop: CancellationToken) -> Result<Self, StartFailure> {
-        let keeper = Keeper::start(Book::open(dir)?)?;
+    /// If the book can't be used. One on a server that can't be reached can be used later.
+    pub fn of_invited(
+        book: &Whereabouts,
+        place: Place,
+        quota: Quota,
+        stop: CancellationToken,
+    ) -> Result<Self, StartFailure> {
+        let keeper = Keeper::start(Book::open(book)?, Some(place))?;
         let looking = keeper.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
             let mut look = tokio::time::interval(LOOK);
@@ -270,16 +278,12 @@ impl Admission {
 
 /// Whose key it is.
 async fn guest_with_key(keeper: &Keeper, key: Pin) -> Result<Guest, NotLetIn> {
-    let known = keeper.guest_with_key(&key).filter(|guest| guest.invitation.is_open(unix_ms()).is_ok());
-    let guest = match known {
-        Some(guest) => Some(guest),
-        // Invited, or invited again, this very second.
-        None => {
-            keeper.look().await;
-            keeper.guest_with_key(&key)
-        }
+    let find = || keeper.guest_with_key(&key);
+    // Invited, or invited again, this very second.
+    let guest = match find().filter(|guest| guest.invitation.is_open(unix_ms()).is_ok()) {
+        Some(guest) => guest,
+        None => after_a_look(keeper, find, NotAdmitted::UnknownKey(key)).await?,
     };
-    let guest = guest.ok_or(NotAdmitted::UnknownKey(key))?;
     guest.invitation.is_open(unix_ms())?;
     Ok(guest)
 }
@@ -287,17 +291,24 @@ async fn guest_with_key(keeper: &Keeper, key: Pin) -> Result<Guest, NotLetIn> {
 /// Whose token it is.
 async fn guest(keeper: &Keeper, token: Result<Token, NotLetIn>) -> Result<Guest, NotLetIn> {
     let token = token?;
-    let guest = match keeper.guest(token.invitation()) {
-        Some(guest) => Some(guest),
-        // Somebody may have been invited this very second. Others who wait for the same are served by the same look.
-        None => {
-            keeper.look().await;
-            keeper.guest(token.invitation())
-        }
+    let find = || keeper.guest(token.invitation());
+    let guest = match find() {
+        Some(guest) => guest,
+        None => after_a_look(keeper, find, NotAdmitted::Unknown).await?,
     };
-    let guest = guest.ok_or(NotAdmitted::Unknown)?;
     guest.invitation.admit(&token, unix_ms())?;
     Ok(guest)
+}
+
+/// Somebody who may have been invited this very second. Others who wait for the same are served by the same look. Who is
+/// not found is `unknown`, unless the book can't be read.
+async fn after_a_look(
+    keeper: &Keeper,
+    find: impl Fn() -> Option<Guest>,
+    unknown: NotAdmitted,
+) -> Result<Guest, NotLetIn> {
+    let is_read = keeper.look().await;
+    find().ok_or(if is_read { unknown.into() } else { NotLetIn::Unread })
 }
 
 fn check(guest: &Guest, permit: Permit) -> Result<(), NotLetIn> {

@@ -1,9 +1,9 @@
 //! Why something is not in the book.
 
-use std::path::{Path, PathBuf};
-
 use queens_messages::Name;
 use thiserror::Error;
+
+use crate::store::sql::fault::Fault;
 
 /// How many invitations there may be, ended or not.
 pub(super) const MOST_INVITATIONS: i64 = 100_000;
@@ -12,10 +12,18 @@ pub(super) const MOST_INVITATIONS: i64 = 100_000;
 #[derive(Debug, Error)]
 pub enum BookError {
     /// It can't be read or written.
-    #[error("cannot use '{}': {reason}", path.display())]
+    #[error("cannot use {place}: {reason}")]
     Unusable {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the database.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// The database can't be reached at present, or does not answer.
+    #[error("cannot use {place} at present: {reason}")]
+    Away {
+        /// The database.
+        place: String,
         /// Why.
         reason: String,
     },
@@ -43,13 +51,31 @@ pub enum BookError {
     /// There is no such invitation.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
+    /// Other people are invited where invitations are moved to.
+    #[error("there are invitations in the {0} already: what is moved needs a place of its own")]
+    Occupied(String),
     /// There is no room.
     #[error("there are {MOST_INVITATIONS} invitations, and no more can be kept")]
     Full,
 }
 
-impl BookError {
-    pub(super) fn unusable(path: &Path, reason: impl ToString) -> Self {
-        Self::Unusable { path: path.to_owned(), reason: reason.to_string() }
+/// Why a transaction is taken back.
+#[derive(Debug)]
+pub(crate) enum NotDone {
+    /// What was asked for may not be.
+    Refused(BookError),
+    /// It could not be carried out.
+    Failed(Fault),
+}
+
+impl From<BookError> for NotDone {
+    fn from(error: BookError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Fault> for NotDone {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault)
     }
 }

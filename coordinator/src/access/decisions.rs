@@ -1,10 +1,13 @@
 //! Decisions in the book, and who was not let in: the latest of both, so many of each at most.
 
 use queens_messages::Decision;
-use rusqlite::{Connection, Row, TransactionBehavior};
+use rusqlite::types::Value;
 
 use super::book::Book;
 use super::book_error::BookError;
+use super::rows::{number, signed};
+use crate::store::sql::database::{Database, Row, first, for_each};
+use crate::store::sql::fault::Fault;
 
 /// How many decisions are kept.
 const DECISIONS: i64 = 100_000;
@@ -23,20 +26,14 @@ impl Book {
     ///
     /// # Errors
     /// If they can't be written.
-    pub(super) fn note(&mut self, decisions: &[Decision], are_refusals: bool) -> Result<(), BookError> {
-        self.with(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for it in decisions {
-                let sql = "INSERT INTO audit (refusal, at_ms, who, role, peer, what, outcome)
-                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-                let at_ms = i64::try_from(it.at_ms).unwrap_or(i64::MAX);
-                let row = (are_refusals, at_ms, &it.who, &it.role, &it.peer, &it.what, &it.outcome);
-                transaction.prepare_cached(sql)?.execute(row)?;
-                if transaction.last_insert_rowid() % ROUND == 0 {
-                    remove_oldest(&transaction)?;
-                }
+    pub fn note(&mut self, decisions: &[Decision], are_refusals: bool) -> Result<(), BookError> {
+        self.shelf.transact(|database| {
+            let before = last_number(database)?;
+            decisions.iter().try_for_each(|it| add(database, it, are_refusals))?;
+            if before / ROUND != last_number(database)? / ROUND {
+                remove_oldest(database)?;
             }
-            transaction.commit()
+            Ok(())
         })
     }
 
@@ -44,90 +41,70 @@ impl Book {
     ///
     /// # Errors
     /// If they can't be read.
-    pub(super) fn decisions(
-        &mut self,
-        before: Option<u64>,
-        refusals: bool,
-    ) -> Result<Vec<Decision>, BookError> {
-        let before = before.and_then(|before| i64::try_from(before).ok()).unwrap_or(i64::MAX);
-        self.with(|connection| {
-            let kinds = if refusals { "" } else { "AND refusal = 0" };
-            let sql = format!(
-                "SELECT number, at_ms, who, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
-                 ORDER BY number DESC LIMIT ?2"
-            );
-            let mut statement = connection.prepare_cached(&sql)?;
-            let rows = statement.query_map((before, PAGE), decision)?;
-            rows.collect()
+    pub fn decisions(&mut self, before: Option<u64>, refusals: bool) -> Result<Vec<Decision>, BookError> {
+        let before = before.map_or(i64::MAX, signed);
+        let kinds = if refusals { "" } else { "AND refusal = 0" };
+        let sql = format!(
+            "SELECT number, at_ms, who, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
+             ORDER BY number DESC LIMIT ?2"
+        );
+        self.shelf.read(|database| {
+            let mut found = Vec::new();
+            for_each(database, &sql, &[before.into(), PAGE.into()], |row| -> Result<(), Fault> {
+                found.push(decision(row)?);
+                Ok(())
+            })?;
+            Ok(found)
         })
     }
 }
 
+/// Adds a decision, or a refusal, behind all others.
+pub(super) fn add(database: &dyn Database, it: &Decision, is_refusal: bool) -> Result<(), Fault> {
+    let sql = "INSERT INTO audit (refusal, at_ms, who, role, peer, what, outcome)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    // What is recorded together must not fail for a character that PostgreSQL has no place for.
+    let text = |text: &str| Value::Text(text.replace('\0', "\u{fffd}"));
+    let row = [
+        i64::from(is_refusal).into(),
+        signed(it.at_ms).into(),
+        text(&it.who),
+        text(&it.role),
+        text(&it.peer),
+        text(&it.what),
+        text(&it.outcome),
+    ];
+    database.change(sql, &row)
+}
+
+/// The number of the latest decision or refusal, or 0.
+fn last_number(database: &dyn Database) -> Result<i64, Fault> {
+    let last = first(database, "SELECT max(number) AS last FROM audit", &[], |row| {
+        row.get::<Option<i64>>("last", &"decisions")
+    })?;
+    Ok(last.flatten().unwrap_or_default())
+}
+
 /// Removes what is more than is kept. Takes time with what is kept, once in a round.
-fn remove_oldest(connection: &Connection) -> rusqlite::Result<()> {
+fn remove_oldest(database: &dyn Database) -> Result<(), Fault> {
     let sql = "DELETE FROM audit WHERE refusal = ?1 AND number <=
                (SELECT number FROM audit WHERE refusal = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)";
-    for kept in [(false, DECISIONS), (true, REFUSALS)] {
-        connection.prepare_cached(sql)?.execute(kept)?;
+    for (kind, kept) in [(0, DECISIONS), (1, REFUSALS)] {
+        database.change(sql, &[Value::Integer(kind), kept.into()])?;
     }
     Ok(())
 }
 
-fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
+/// A decision, as it was added.
+pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
+    let text = |column| row.get(column, &"a decision");
     Ok(Decision {
-        number: row.get::<_, i64>(0)?.unsigned_abs(),
-        at_ms: row.get::<_, i64>(1)?.unsigned_abs(),
-        who: row.get(2)?,
-        role: row.get(3)?,
-        peer: row.get(4)?,
-        what: row.get(5)?,
-        outcome: row.get(6)?,
+        number: number(row, "number")?,
+        at_ms: number(row, "at_ms")?,
+        who: text("who")?,
+        role: text("role")?,
+        peer: text("peer")?,
+        what: text("what")?,
+        outcome: text("outcome")?,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The latest are kept of both, however many of one kind there are.
-    #[test]
-    fn the_latest_of_both_kinds_are_kept_and_no_more() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut book = Book::open(dir.path()).expect("a book");
-        let some = |what: &str| -> Vec<Decision> {
-            let one = |i| Decision {
-                number: 0,
-                at_ms: i,
-                who: "invitation 1".to_owned(),
-                role: "operator".to_owned(),
-                peer: "10.0.0.1".to_owned(),
-                what: format!("{what} {i}"),
-                outcome: "done".to_owned(),
-            };
-            (0..10_000).map(one).collect()
-        };
-        (0..11).for_each(|_| book.note(&some("cancel job"), false).expect("written"));
-        (0..3).for_each(|_| book.note(&some("knock"), true).expect("written"));
-        let mut found: Vec<Decision> = Vec::new();
-        loop {
-            let page = book.decisions(found.last().map(|last| last.number), true).expect("read");
-            assert!(page.len() <= 1000);
-            if page.is_empty() {
-                break;
-            }
-            found.extend(page);
-        }
-        assert!(found.windows(2).all(|two| two[0].number > two[1].number));
-        let (refusals, decisions): (Vec<_>, Vec<_>) =
-            found.iter().partition(|one| one.what.starts_with("knock"));
-        assert!((10_000..11_000).contains(&refusals.len()), "{}", refusals.len());
-        assert!((100_000..101_000).contains(&decisions.len()), "{}", decisions.len());
-        let without = book.decisions(None, false).expect("read");
-        assert_eq!(
-            (without.len(), without[0].number),
-            (1000, 110_000),
-            "decisions are not lost among refusals"
-        );
-        assert_eq!((found[0].what.as_str(), decisions[0].number), ("knock 9999", 110_000));
-    }
 }

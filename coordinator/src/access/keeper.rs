@@ -10,9 +10,9 @@ use queens_access::{Invitation, Pin, Proof};
 use queens_messages::{Decision, Name};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
-use super::book::Book;
+use super::book::{Book, Place};
 use super::book_error::BookError;
 use crate::journal::unix_ms;
 
@@ -61,8 +61,8 @@ pub(crate) enum NotBound {
 
 #[derive(Debug)]
 enum Command {
-    /// Read the book again if it has changed.
-    Look { reply: oneshot::Sender<()> },
+    /// Read the book again if it has changed. Answered with whether it can be read.
+    Look { reply: oneshot::Sender<bool> },
     /// Record a decision, or that somebody was not let in.
     Note { decision: Decision, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Tell decisions.
@@ -72,14 +72,18 @@ enum Command {
 }
 
 impl Keeper {
-    /// Starts the thread.
+    /// Starts the thread. It notes where the coordinator is reached, if that is given. A book on a server that can't be
+    /// reached is read, and written, as soon as it can: nobody is known before.
     ///
     /// # Errors
-    /// If it can't be started, or the book can't be read.
-    pub(super) fn start(book: Book) -> Result<Self, StartFailure> {
+    /// If it can't be started, or the book can't be used.
+    pub(super) fn start(book: Book, place: Option<Place>) -> Result<Self, StartFailure> {
         let known = Known::default();
-        let mut keeping = Keeping { version: None, book, known: known.clone(), troubled: false };
-        keeping.read()?;
+        let mut keeping = Keeping { version: None, book, place, known: known.clone(), troubled: false };
+        match keeping.catch_up() {
+            Err(error @ BookError::Away { .. }) => keeping.in_trouble(&error),
+            caught_up => caught_up?,
+        }
         let (commands, queue) = mpsc::channel(QUEUE);
         thread::Builder::new().name("access".to_owned()).spawn(move || keeping.run(queue))?;
         Ok(Self { commands, known })
@@ -96,12 +100,10 @@ impl Keeper {
         known.by_key.get(key).and_then(|invitation| known.by_number.get(invitation)).cloned()
     }
 
-    /// Reads what other processes have changed in the book.
-    pub(super) async fn look(&self) {
+    /// Reads what other processes have changed in the book. Whether it could be read.
+    pub(super) async fn look(&self) -> bool {
         let (reply, answer) = oneshot::channel();
-        if self.commands.send(Command::Look { reply }).await.is_ok() {
-            _ = answer.await;
-        }
+        self.commands.send(Command::Look { reply }).await.is_ok() && answer.await.unwrap_or_default()
     }
 
     /// Records a decision; it is durable when this returns, if that does not take long.
@@ -164,8 +166,10 @@ pub enum StartFailure {
 
 struct Keeping {
     book: Book,
-    /// What of the book is known, by SQLite's count of what others have written.
+    /// What of the book is known, by its count of what others have written.
     version: Option<i64>,
+    /// Where the coordinator is reached, as long as that is not noted.
+    place: Option<Place>,
     known: Known,
     /// Whether the book could not be read, which is said once.
     troubled: bool,
@@ -184,7 +188,7 @@ struct Waiting {
     refusals: Vec<Decision>,
     /// Who waits for decisions and refusals to be recorded.
     deciding: Vec<oneshot::Sender<()>>,
-    looking: Vec<oneshot::Sender<()>>,
+    looking: Vec<oneshot::Sender<bool>>,
     reading: Vec<(Option<u64>, bool, Told)>,
 }
 
@@ -218,11 +222,14 @@ impl Keeping {
             for (is_refusal, decisions) in [(false, waiting.decisions), (true, waiting.refusals)] {
                 self.note(&decisions, is_refusal);
             }
-            if !waiting.looking.is_empty() {
-                self.look();
-            }
-            for done in waiting.deciding.into_iter().chain(waiting.looking) {
+            for done in waiting.deciding {
                 _ = done.send(());
+            }
+            if !waiting.looking.is_empty() {
+                let is_read = self.look();
+                for looking in waiting.looking {
+                    _ = looking.send(is_read);
+                }
             }
             for (before, refusals, reply) in waiting.reading {
                 _ = reply.send(self.book.decisions(before, refusals));
@@ -254,21 +261,46 @@ impl Keeping {
         if decisions.is_empty() {
             return;
         }
-        if let Err(error) = self.book.note(decisions, is_refusal) {
+        // A connection that was lost is noticed when it is used, and then another is made. Better twice than never.
+        let noted = match self.book.note(decisions, is_refusal) {
+            Err(BookError::Away { .. }) => self.book.note(decisions, is_refusal),
+            noted => noted,
+        };
+        if let Err(error) = noted {
             warn!(%error, n_decisions = decisions.len(), "decisions can't be recorded");
         }
     }
 
-    fn look(&mut self) {
-        match self.read() {
-            Ok(()) => self.troubled = false,
-            Err(error) if !self.troubled => {
-                self.troubled = true;
-                warn!(%error, "invitations can't be read: those known before are gone by");
+    /// Whether the book could be read.
+    fn look(&mut self) -> bool {
+        let caught_up = self.catch_up();
+        match &caught_up {
+            Ok(()) if self.troubled => {
+                self.troubled = false;
+                info!("invitations can be read again");
             }
-            Err(_) => {}
+            Ok(()) => {}
+            Err(error) => self.in_trouble(error),
         }
         self.end_expired();
+        caught_up.is_ok()
+    }
+
+    fn in_trouble(&mut self, error: &BookError) {
+        if !self.troubled {
+            self.troubled = true;
+            warn!(%error, "invitations can't be read: those known before are gone by");
+        }
+    }
+
+    /// Reads what is new, and notes what is not noted yet.
+    fn catch_up(&mut self) -> Result<(), BookError> {
+        self.read()?;
+        if let Some(place) = &self.place {
+            self.book.note_place(place)?;
+            self.place = None;
+        }
+        Ok(())
     }
 
     /// Reads all invitations, if others may have changed them.

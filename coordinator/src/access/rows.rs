@@ -1,47 +1,54 @@
 //! Rows of the book, read.
 
+use std::fmt::Display;
+
 use queens_access::{Invitation, Proof, TokenHash};
 use queens_messages::Name;
-use rusqlite::Row;
+
+use crate::store::sql::database::Row;
+use crate::store::sql::fault::Fault;
 
 /// Whether an invitation has ended, by its columns and a number for the present.
-pub(super) const ENDED: &str = "revoked <> 0 OR coalesce(expires_ms <= ?2, 0)";
+pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";
 
 /// An invitation.
-pub(super) fn invitation(row: &Row<'_>) -> rusqlite::Result<Invitation> {
-    let role: String = row.get(1)?;
-    let proof = match row.get::<_, Option<String>>(9)? {
-        Some(key) => Proof::Key(key.parse().map_err(|error| senseless(9, error))?),
-        None => Proof::Token(TokenHash { salt: row.get(7)?, hash: row.get(8)? }),
+pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
+    let number = number(row, "number")?;
+    let place = format!("invitation {number}");
+    let role: String = row.get("role", &place)?;
+    let proof = match row.get::<Option<String>>("key", &place)? {
+        Some(key) => Proof::Key(key.parse().map_err(|error| senseless(&place, &error))?),
+        None => Proof::Token(TokenHash { salt: row.get("salt", &place)?, hash: row.get("hash", &place)? }),
     };
     Ok(Invitation {
-        number: number(row, 0)?,
-        role: role.parse().map_err(|error| senseless(1, error))?,
-        label: row.get::<_, Option<String>>(2)?.map(|label| Name::of_any(&label)),
-        made_ms: number(row, 3)?,
-        expires_ms: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
-        revoked: row.get(5)?,
-        n_names: row.get(6)?,
+        number,
+        role: role.parse().map_err(|error| senseless(&place, &error))?,
+        label: row.get::<Option<String>>("label", &place)?.map(|label| Name::of_any(&label)),
+        made_ms: self::number(row, "made_ms")?,
+        expires_ms: row.get::<Option<i64>>("expires_ms", &place)?.map(i64::unsigned_abs),
+        revoked: row.get("revoked", &place)?,
+        n_names: row.get("n_names", &place)?,
         proof,
     })
 }
 
 /// A worker's name.
-pub(super) fn name(row: &Row<'_>, column: usize) -> rusqlite::Result<Name> {
-    let text: String = row.get(column)?;
-    text.parse().map_err(|error| senseless(column, error))
+pub(super) fn name(row: &Row<'_>) -> Result<Name, Fault> {
+    let place = "a worker's name";
+    let text: String = row.get("name", &place)?;
+    text.parse().map_err(|error| senseless(&place, &error))
 }
 
 /// A number that is not negative.
-pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(i64::unsigned_abs)
+pub(super) fn number(row: &Row<'_>, column: &str) -> Result<u64, Fault> {
+    row.get::<i64>(column, &"a number of the book").map(i64::unsigned_abs)
 }
 
-fn senseless(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+fn senseless(place: &dyn Display, error: &dyn Display) -> Fault {
+    Fault::Damaged(format!("{place}: {error}"))
 }
 
-/// SQLite's integers are signed.
+/// Integers of databases are signed.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

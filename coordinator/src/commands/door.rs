@@ -1,18 +1,24 @@
 //! Who is let in by a coordinator that is started.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::ServerFiles;
-use queens_coordinator::access::{Admission, Place, Quota};
+use queens_coordinator::access::{Admission, Book, Place, Quota};
+use queens_coordinator::store::Whereabouts;
 use queens_coordinator::store::postgres::Contact;
 use queens_coordinator::tls::Tls;
 use queens_messages::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{debug, warn};
+
+/// How long to wait before noting again what could not be noted.
+const NOTE_AGAIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 pub(crate) struct DoorArgs {
@@ -104,17 +110,41 @@ impl DoorArgs {
         Contact { url, pages }
     }
 
-    /// Who is let in.
+    /// Notes that a coordinator is reached at `place`, also if it never leads, for those who are invited; as soon as that
+    /// can be written, and nobody waits for it.
+    pub(crate) fn note_place(
+        &self,
+        book: Whereabouts,
+        place: Place,
+        stop: CancellationToken,
+    ) -> anyhow::Result<()> {
+        if self.tls_cert.is_none() && !self.require_tokens {
+            return Ok(());
+        }
+        let noting = thread::Builder::new().name("place".to_owned()).spawn(move || {
+            while let Err(error) = Book::open(&book).and_then(|mut book| book.note_place(&place)) {
+                if stop.is_cancelled() {
+                    return;
+                }
+                debug!(%error, "where this coordinator is reached is not noted yet");
+                thread::sleep(NOTE_AGAIN);
+            }
+        });
+        noting.context("failed to start a thread").map(drop)
+    }
+
+    /// Who is let in. Those who are invited are told that the coordinator is reached at `place`.
     pub(crate) fn admission(
         &self,
-        data_dir: &Path,
+        book: &Whereabouts,
+        place: Place,
         quota: Quota,
         stop: CancellationToken,
     ) -> anyhow::Result<Admission> {
         if self.tls_cert.is_none() && !self.require_tokens {
-            return Ok(Admission::of_everybody(Some(data_dir)));
+            return Ok(Admission::of_everybody(Some(book)));
         }
-        Admission::of_invited(data_dir, quota, stop).context("failed to read who is invited")
+        Admission::of_invited(book, place, quota, stop).context("failed to read who is invited")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
@@ -11,6 +11,25 @@ use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, new_private_file}
 use queens_coordinator::access::{Book, Place, Wanted};
 use queens_messages::{CoordinatorUrl, Name};
 use queens_process::{print, say};
+
+use super::store::StoreArgs;
+
+/// Where who was invited is kept.
+#[derive(Debug, Args)]
+pub(crate) struct BookArgs {
+    /// The coordinator's directory
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
+    data_dir: PathBuf,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl BookArgs {
+    pub(crate) fn open(&self) -> anyhow::Result<Book> {
+        Ok(Book::open(&self.store.whereabouts(&self.data_dir)?)?)
+    }
+}
 
 /// The most names that workers may use with one token.
 const MOST_NAMES: u32 = 100_000;
@@ -51,12 +70,11 @@ pub(crate) struct InviteArgs {
 }
 
 /// Invites somebody, and prints what they have to run.
-pub(crate) fn invite(args: &InviteArgs, data_dir: &Path) -> anyhow::Result<()> {
+pub(crate) fn invite(args: &InviteArgs, mut book: Book) -> anyhow::Result<()> {
     if args.role != Role::Worker && args.uses != 1 {
         bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
     }
-    let mut book = Book::open(data_dir)?;
-    let place = book.place()?;
+    let places = book.places()?;
     let now_ms = now_ms();
     let wanted = Wanted {
         role: args.role,
@@ -73,7 +91,7 @@ pub(crate) fn invite(args: &InviteArgs, data_dir: &Path) -> anyhow::Result<()> {
         ));
         let key = path.with_extension("key");
         let shown = format!(" --client-cert '{}' --client-key '{}'", path.display(), key.display());
-        return print(command_line(args, &place, &shown).trim_start()).context("failed to print the line");
+        return print(command_line(args, &places, &shown).trim_start()).context("failed to print the line");
     }
     // First, so that nobody is invited whose token can't be told.
     let file = args.token_file.as_deref().map(|path| {
@@ -83,8 +101,8 @@ pub(crate) fn invite(args: &InviteArgs, data_dir: &Path) -> anyhow::Result<()> {
     let file = file.transpose()?;
     let token = book.invite(&wanted, now_ms)?;
     let line = match &file {
-        Some((path, _)) => command_line(args, &place, &format!(" --token-file '{}'", path.display())),
-        None => format!(" QUEENS_TOKEN={}{}", token.secret(), command_line(args, &place, "")),
+        Some((path, _)) => command_line(args, &places, &format!(" --token-file '{}'", path.display())),
+        None => format!(" QUEENS_TOKEN={}{}", token.secret(), command_line(args, &places, "")),
     };
     if let Some((path, mut file)) = file {
         let written = writeln!(file, "{}", token.secret()).and_then(|()| file.sync_all());
@@ -108,12 +126,19 @@ fn describe(args: &InviteArgs) -> String {
 
 /// What turns a fresh machine into one that is let in. Begins with a space: shells that are told to (HISTCONTROL)
 /// don't keep such lines.
-fn command_line(args: &InviteArgs, place: &Place, shown: &str) -> String {
-    let url = args.url.as_ref().map(|url| url.as_str().to_owned()).or_else(|| place.url.clone());
-    let url = url.unwrap_or_else(|| "https://HOST:50051".to_owned());
+fn command_line(args: &InviteArgs, places: &[Place], shown: &str) -> String {
+    let told = args.url.as_ref().map(|url| url.as_str().to_owned());
+    let mut urls: Vec<String> =
+        told.map_or_else(|| places.iter().filter_map(|place| place.url.clone()).collect(), |url| vec![url]);
+    if urls.is_empty() {
+        urls.push("https://HOST:50051".to_owned());
+    }
     // Of a proxy that encrypts, nothing is known here.
-    let pin = place.pin.as_ref().filter(|_| url.starts_with("https://"));
-    let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
+    let is_encrypted = urls.iter().any(|url| url.starts_with("https://"));
+    let pins: BTreeSet<&str> =
+        places.iter().filter(|_| is_encrypted).filter_map(|place| place.pin.as_deref()).collect();
+    let pin = if pins.is_empty() { String::new() } else { format!(" --pin {}", joined(pins)) };
+    let url = joined(urls.iter().map(String::as_str));
     let (program, name) = match (args.role, &args.name) {
         (Role::Worker, Some(name)) => {
             ("queens-worker", format!(" --name '{}'", name.as_str().replace('\'', "'\\''")))
@@ -124,9 +149,13 @@ fn command_line(args: &InviteArgs, place: &Place, shown: &str) -> String {
     format!(" {program} --coordinator {url}{pin}{shown}{name}")
 }
 
+/// Several values of one option.
+fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
+    values.into_iter().collect::<Vec<_>>().join(",")
+}
+
 /// Lists who was invited.
-pub(crate) fn invitations(data_dir: &Path) -> anyhow::Result<()> {
-    let book = Book::open(data_dir)?;
+pub(crate) fn invitations(mut book: Book) -> anyhow::Result<()> {
     let all = book.invitations()?;
     if all.is_empty() {
         return print("nobody is invited").context("failed to write the answer");
@@ -165,8 +194,8 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
 }
 
 /// Ends an invitation.
-pub(crate) fn revoke(number: u64, data_dir: &Path) -> anyhow::Result<()> {
-    Book::open(data_dir)?.revoke(number)?;
+pub(crate) fn revoke(number: u64, mut book: Book) -> anyhow::Result<()> {
+    book.revoke(number)?;
     print(&format!("invitation {number} is revoked: whoever came with it is put out within seconds"))
         .context("failed to write the answer")
 }

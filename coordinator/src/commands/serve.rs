@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use queens_certificate::Key;
-use queens_coordinator::access::Book;
-use queens_coordinator::store::Archive;
 use queens_coordinator::store::postgres::{Candidate, Tenure};
 use queens_coordinator::store::sqlite::SqliteStore;
+use queens_coordinator::store::{Archive, Whereabouts};
 use queens_coordinator::{Coordinator, Handle, Standing, StartError, grpc};
 use queens_ledger::store::StoreError;
 use queens_messages::ListenAddress;
@@ -96,6 +95,8 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         let coordinator = start(args, Box::new(store)).context("failed to go on with what is kept")?;
         return lead(args, &ports, coordinator, None, &stop).map(drop);
     };
+    let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
+    args.door.note_place(Whereabouts::Server(server.clone()), place, stop.clone())?;
     let own = ports.contact(&args.door)?;
     let mut candidate = Candidate::new(server, own.clone(), &args.data_dir);
     let (mut standing_by, mut not_before) = (None, Instant::now());
@@ -160,14 +161,12 @@ async fn serve_as_leader(
     told: &CancellationToken,
 ) -> anyhow::Result<End> {
     let stop = told.child_token();
-    let admission = args.door.admission(&args.data_dir, args.limits.quota(), stop.clone())?;
+    let book = args.store.whereabouts(&args.data_dir)?;
+    let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
+    let admission = args.door.admission(&book, place, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &ports.tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;
         info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
-    }
-    if admission.asks() {
-        let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
-        Book::open(&args.data_dir)?.note_place(&place)?;
     }
     info!(address = %ports.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let handle = coordinator.handle();

@@ -11,7 +11,7 @@ use queens_process::print;
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// PostgreSQL database to keep jobs in, as postgres://USER@HOST:PORT/DATABASE; keys and who is invited stay in the
+    /// PostgreSQL database to keep jobs and who is invited in, as postgres://USER@HOST:PORT/DATABASE; keys stay in the
     /// data directory
     ///
     /// Its tables are made if they are not there. Any number of coordinators may name it: one leads, and the others
@@ -42,7 +42,7 @@ pub(crate) struct MoveArgs {
     #[arg(long, value_name = "DIR|URL")]
     from: String,
 
-    /// Where they go: a data directory or a database without jobs
+    /// Where they go: a data directory or a database without jobs and invitations
     #[arg(long, value_name = "DIR|URL")]
     to: String,
 
@@ -54,6 +54,12 @@ impl StoreArgs {
     /// The server that jobs are kept on, if they are.
     pub(crate) fn server(&self) -> anyhow::Result<Option<Server>> {
         self.store.as_ref().map(|address| self.reach.server(address)).transpose()
+    }
+
+    /// Where jobs and invitations are kept.
+    pub(crate) fn whereabouts(&self, data_dir: &Path) -> anyhow::Result<Whereabouts> {
+        let server = self.server()?;
+        Ok(server.map_or_else(|| Whereabouts::Directory(data_dir.to_owned()), Whereabouts::Server))
     }
 
     /// Proves what the store says of its jobs; or what a path does, if one is given.
@@ -82,13 +88,19 @@ impl ReachArgs {
     }
 }
 
-/// Moves all jobs from one store to another.
+/// Moves all jobs from one store to another, and who was invited.
 pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
     let (from, to) = (args.reach.whereabouts(&args.from)?, args.reach.whereabouts(&args.to)?);
-    let Moved { n_jobs, n_records } = move_all(&from, &to)?;
+    let Moved { n_jobs, n_records, n_invitations } = move_all(&from, &to)?;
     let jobs = if n_jobs == 1 { "job" } else { "jobs" };
+    let invitations = match n_invitations {
+        0 => String::new(),
+        1 => " and 1 invitation".to_owned(),
+        n => format!(" and {n} invitations"),
+    };
     print(&format!(
-        "{n_jobs} {jobs} with {n_records} records are in the new place. 'queens-coordinator check' proves both"
+        "{n_jobs} {jobs} with {n_records} records{invitations} are in the new place. 'queens-coordinator check' proves \
+         both"
     ))
     .context("failed to write the answer")
 }

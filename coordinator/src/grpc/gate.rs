@@ -41,7 +41,7 @@ fn refused(refusal: NotLetIn) -> Status {
             Status::unauthenticated(reason)
         }
         NotLetIn::TooMuch(_) => Status::resource_exhausted(reason),
-        NotLetIn::NoRandomNumbers => Status::unavailable(reason),
+        NotLetIn::Unread | NotLetIn::NoRandomNumbers => Status::unavailable(reason),
         NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable => Status::permission_denied(reason),
     }
 }

@@ -40,7 +40,10 @@ fn is_of_a_person(request: &Request, refusal: &NotLetIn) -> bool {
     let wants = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     *request.method() == Method::GET
         && wants.contains("text/html")
-        && !matches!(refusal, NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable | NotLetIn::TooMuch(_))
+        && !matches!(
+            refusal,
+            NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable | NotLetIn::TooMuch(_) | NotLetIn::Unread
+        )
 }
 
 pub(super) fn refused(refusal: NotLetIn) -> Response {
@@ -56,7 +59,7 @@ pub(super) fn refused(refusal: NotLetIn) -> Response {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
             response
         }
-        NotLetIn::NoRandomNumbers => RequestRefusal::unavailable(reason).into_response(),
+        NotLetIn::Unread | NotLetIn::NoRandomNumbers => RequestRefusal::unavailable(reason).into_response(),
         NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable => {
             RequestRefusal::new(StatusCode::FORBIDDEN, reason).into_response()
         }

@@ -1,14 +1,14 @@
-//! Moving all that a store keeps to another: from a data directory to a server, or back.
+//! Moving all that a store keeps to another, and who was invited: from a data directory to a server, or back.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use queens_ledger::store::{Place, StoreError};
 use rusqlite::types::Value;
 use thiserror::Error;
 
 use super::history::{Change, NotKept};
-use super::postgres::{Candidate, Contact, Server};
+use super::postgres::{Candidate, Contact};
 use super::sql::database::{Database, Row, first};
 use super::sql::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
@@ -18,15 +18,9 @@ use super::sql::movable::Movable;
 use super::sql::read::{self, cell, sql_integer};
 use super::sql::table::Table;
 use super::sqlite::SqliteStore;
-
-/// Where a store is.
-#[derive(Clone, Debug)]
-pub enum Whereabouts {
-    /// In a data directory.
-    Directory(PathBuf),
-    /// In a database on a server.
-    Server(Server),
-}
+use super::whereabouts::Whereabouts;
+use crate::access::book_error::{BookError, NotDone};
+use crate::access::contents::Contents;
 
 /// Why nothing was moved.
 #[derive(Debug, Error)]
@@ -37,6 +31,9 @@ pub enum MoveError {
     /// There is something in the other already.
     #[error("there are jobs in the {0} already: what is moved needs a place of its own")]
     Occupied(Place),
+    /// Who was invited can't be read or written, or others are invited there.
+    #[error(transparent)]
+    Book(#[from] BookError),
     /// Everything was moved but history, of which no count depends.
     #[error("all is moved but what has happened, for people who look: {0}")]
     History(String),
@@ -49,6 +46,8 @@ pub struct Moved {
     pub n_jobs: u64,
     /// Their records.
     pub n_records: u64,
+    /// The invitations.
+    pub n_invitations: u64,
 }
 
 /// The tables, each after those that its rows refer to. Epochs are not moved: every store has its own.
@@ -79,18 +78,23 @@ impl Whereabouts {
 
 /// Moves everything from one store to another in which there are no jobs. Nobody may use either meanwhile. Each row is
 /// looked at on the way. What was there stays there. The other store has its own lease tokens, so that workers drop
-/// what they hold.
+/// what they hold. Invitations, names and decisions go with the jobs: to a server in one transaction with them, to a
+/// directory in one of their own, the last thing before the jobs' ends.
 ///
 /// # Errors
-/// If a store can't be read or written, a row is not what was written, or there are jobs in the other; then nothing is
-/// written.
+/// If a store can't be read or written, a row is not what was written, or there are jobs or invitations in the other;
+/// then nothing is written.
 pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError> {
-    let from = from.open(true)?;
-    let mut to = to.open(false)?;
+    let (source, target) = (from, to);
+    let from = source.open(true)?;
+    let mut to = target.open(false)?;
+    let book = Contents::of(source)?;
+    book.make_room(target)?;
     let view = from.view()?;
     let boards = boards(&*view).map_err(|fault| fault.of(from.place()))?;
-    let mut moved = Moved { n_jobs: boards.len() as u64, n_records: 0 };
-    let (mut is_occupied, mut unread) = (false, None);
+    let n_invitations = book.n_invitations();
+    let mut moved = Moved { n_jobs: boards.len() as u64, n_records: 0, n_invitations };
+    let (mut is_occupied, mut unread, mut not_in_book) = (false, None, None);
     let filled = to.fill(&mut |database| {
         is_occupied = first(database, "SELECT id FROM job LIMIT 1", &[], |_| Ok(()))?.is_some();
         if is_occupied {
@@ -106,8 +110,18 @@ pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError
                 table.put(database, board, values)
             })?;
         }
-        Ok(())
+        book.put(target, database).map_err(|not_done| match not_done {
+            NotDone::Failed(fault) => fault,
+            NotDone::Refused(error) => {
+                let reason = error.to_string();
+                not_in_book = Some(error);
+                Fault::Impossible(reason)
+            }
+        })
     });
+    if let Some(error) = not_in_book {
+        return Err(error.into());
+    }
     match (filled, unread) {
         (Ok(()), _) => {}
         (Err(_), _) if is_occupied => return Err(MoveError::Occupied(to.place())),

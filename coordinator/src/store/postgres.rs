@@ -6,9 +6,9 @@
 mod candidate;
 mod history;
 mod lead;
-mod schema;
+pub(crate) mod schema;
 mod server;
-mod session;
+pub(crate) mod session;
 mod store;
 mod tenure;
 mod views;

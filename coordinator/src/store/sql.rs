@@ -4,16 +4,16 @@
 
 pub(super) mod audit;
 pub(super) mod contributions;
-pub(super) mod database;
+pub(crate) mod database;
 pub(super) mod digest;
 pub(super) mod draw;
 pub(super) mod export;
-pub(super) mod fault;
+pub(crate) mod fault;
 pub(super) mod history;
 pub(super) mod movable;
 pub(super) mod read;
 pub(super) mod records;
-pub(super) mod table;
+pub(crate) mod table;
 pub(super) mod tables;
 pub(super) mod tally;
 pub(super) mod verdicts;

@@ -39,7 +39,7 @@ const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_sessi
                         SET statement_timeout TO 0; SET synchronous_commit TO on; SET client_min_messages TO warning";
 
 /// A connection with what was prepared on it.
-pub(super) struct Session {
+pub(crate) struct Session {
     client: Client,
     patience: Duration,
     statements: RefCell<HashMap<String, Statement>>,
@@ -55,7 +55,7 @@ impl Debug for Session {
 }
 
 impl Session {
-    pub(super) fn open(server: &Server) -> Result<Self, Fault> {
+    pub(crate) fn open(server: &Server) -> Result<Self, Fault> {
         Self::open_for(server, PATIENCE)
     }
 
@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// Carries out statements without parameters.
-    pub(super) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
+    pub(crate) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
         self.send_changes()?;
         within(self.patience, async { Ok(self.client.batch_execute(sql).await?) })
     }

@@ -9,7 +9,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use crate::store::sql::table::Table;
 
 /// The tables, each after those that its rows refer to.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 14] = [
     "epoch",
     "job",
     "plan_cross",
@@ -22,6 +22,8 @@ const ORDER: [&str; 12] = [
     "verdict",
     "point",
     "event",
+    "invitation",
+    "name",
 ];
 
 /// A part of a key.
@@ -60,6 +62,10 @@ impl Batch {
                 },
                 Parameter::Texts(all) => match &all[..] {
                     [text] => text.clone().into(),
+                    _ => return None,
+                },
+                Parameter::Blobs(all) => match &all[..] {
+                    [bytes] => bytes.clone().into(),
                     _ => return None,
                 },
                 Parameter::One(_) => return None,
@@ -132,16 +138,18 @@ impl From<KeyPart> for Value {
     }
 }
 
-/// A value on its way to the server, or a column of values. All columns are `BIGINT` or `TEXT`.
+/// A value on its way to the server, or a column of values. All columns are `BIGINT`, `TEXT` or `BYTEA`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Parameter {
     One(Value),
     Integers(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
+    Blobs(Vec<Option<Vec<u8>>>),
 }
 
 impl Parameter {
-    /// Adds a value to a column. Before the first text, a column of texts has had nothing but nulls.
+    /// Adds a value to a column. Before the first text, a column of texts has had nothing but nulls, and one of bytes
+    /// before the first of these.
     fn push(&mut self, value: Value) {
         match (&mut *self, value) {
             (Self::Integers(all), Value::Integer(integer)) => all.push(Some(integer)),
@@ -150,9 +158,16 @@ impl Parameter {
                 texts.push(Some(text));
                 *self = Self::Texts(texts);
             }
+            (Self::Integers(all), Value::Blob(bytes)) => {
+                let mut blobs = vec![None; all.len()];
+                blobs.push(Some(bytes));
+                *self = Self::Blobs(blobs);
+            }
             (Self::Texts(all), Value::Text(text)) => all.push(Some(text)),
+            (Self::Blobs(all), Value::Blob(bytes)) => all.push(Some(bytes)),
             (Self::Integers(all), _) => all.push(None),
             (Self::Texts(all), _) => all.push(None),
+            (Self::Blobs(all), _) => all.push(None),
             (Self::One(_), _) => {}
         }
     }
@@ -168,15 +183,19 @@ impl ToSql for Parameter {
             Self::One(Value::Null) => Ok(IsNull::Yes),
             Self::One(Value::Integer(integer)) => integer.to_sql_checked(ty, out),
             Self::One(Value::Text(text)) => text.to_sql_checked(ty, out),
-            Self::One(Value::Real(_) | Value::Blob(_)) => Err("no column takes this".into()),
+            Self::One(Value::Blob(bytes)) => bytes.to_sql_checked(ty, out),
+            Self::One(Value::Real(_)) => Err("no column takes this".into()),
             Self::Integers(all) if *ty == Type::TEXT_ARRAY => vec![None::<&str>; all.len()].to_sql(ty, out),
+            Self::Integers(all) if *ty == Type::BYTEA_ARRAY => vec![None::<&[u8]>; all.len()].to_sql(ty, out),
+            Self::Blobs(all) => all.to_sql_checked(ty, out),
             Self::Integers(all) => all.to_sql_checked(ty, out),
             Self::Texts(all) => all.to_sql_checked(ty, out),
         }
     }
 
     fn accepts(ty: &Type) -> bool {
-        matches!(*ty, Type::INT8 | Type::TEXT | Type::INT8_ARRAY | Type::TEXT_ARRAY)
+        let one = matches!(*ty, Type::INT8 | Type::TEXT | Type::BYTEA);
+        one || matches!(*ty, Type::INT8_ARRAY | Type::TEXT_ARRAY | Type::BYTEA_ARRAY)
     }
 
     to_sql_checked!();
@@ -210,6 +229,15 @@ mod tests {
         assert_eq!(batches[0].only_row().as_deref(), Some(&row[..]));
         assert_eq!(Batch { table: SOURCE, rows: vec![], removed: vec![] }.only_row(), None);
         assert_eq!(waiting.len(), 0);
+    }
+
+    #[test]
+    fn a_column_is_of_what_comes_first_in_it() {
+        let mut column = Parameter::Integers(Vec::new());
+        column.push(Value::Null);
+        column.push(Value::Blob(vec![7]));
+        column.push(Value::Null);
+        assert_eq!(column, Parameter::Blobs(vec![None, Some(vec![7]), None]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the tables are read and written through, whatever database has them.
 //!
 //! All SQL here is written once, for SQLite and PostgreSQL: numbered parameters (`?1`), no types, and nothing that only
-//! one of them has. Values are those of `rusqlite`: integers of 64 bits with a sign, and texts.
+//! one of them has. Values are those of `rusqlite`: integers of 64 bits with a sign, texts, and bytes.
 
 use std::fmt::{Debug, Display};
 
@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::table::Table;
 
 /// A database that has the tables.
-pub(in crate::store) trait Database {
+pub(crate) trait Database {
     /// Calls `each` with every row that a query finds, in their order, until it says that it wants no more. Until then
     /// it must not ask the database for anything else.
     fn rows(
@@ -28,7 +28,7 @@ pub(in crate::store) trait Database {
     /// effect then, as nothing of a transaction that fails has any.
     fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault>;
 
-    /// Writes a row of a table, all columns and the digest, in place of the one with the same key.
+    /// Writes a row of a table, all columns and the digest if there is one, as [`Table::put`] says.
     fn put(&self, table: Table, row: Vec<Value>) -> Result<(), Fault> {
         self.change(table.put, &row)
     }
@@ -50,14 +50,14 @@ pub(in crate::store) trait Views: Debug + Send + Sync {
 
 /// Whether more rows are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Wants {
+pub(crate) enum Wants {
     More,
     NoMore,
 }
 
 /// A row that was found.
 #[derive(Debug)]
-pub(in crate::store) enum Row<'a> {
+pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(&'a tokio_postgres::Row),
 }
@@ -72,7 +72,7 @@ impl Row<'_> {
     }
 
     /// A column's value, by its name.
-    pub(in crate::store) fn get<T: FromSql>(&self, column: &str, place: &dyn Display) -> Result<T, Fault> {
+    pub(crate) fn get<T: FromSql>(&self, column: &str, place: &dyn Display) -> Result<T, Fault> {
         let wrong = |error: &dyn Display| Fault::Damaged(format!("{place}: {error}"));
         match self {
             Self::Sqlite(row) => row.get(column).map_err(|error| wrong(&error)),
@@ -91,6 +91,7 @@ fn value_of(row: &tokio_postgres::Row, column: usize) -> Result<ValueRef<'_>, Fa
     Ok(match *row.columns()[column].type_() {
         Type::INT8 => integer(row.try_get(column)?),
         Type::INT4 => integer(row.try_get::<_, Option<i32>>(column)?.map(i64::from)),
+        Type::BYTEA => row.try_get::<_, Option<&[u8]>>(column)?.map_or(ValueRef::Null, ValueRef::Blob),
         Type::BOOL => integer(row.try_get::<_, Option<bool>>(column)?.map(i64::from)),
         _ => row
             .try_get::<_, Option<&str>>(column)?
@@ -128,7 +129,7 @@ impl Database for Connection {
 }
 
 /// Calls `each` with every row that a query finds. It must not ask the database for anything else meanwhile.
-pub(in crate::store) fn for_each<E: From<Fault>>(
+pub(crate) fn for_each<E: From<Fault>>(
     database: &dyn Database,
     sql: &str,
     parameters: &[Value],
@@ -149,7 +150,7 @@ pub(in crate::store) fn for_each<E: From<Fault>>(
 }
 
 /// What `read` makes of the first row that a query finds, if there is any.
-pub(in crate::store) fn first<T>(
+pub(crate) fn first<T>(
     database: &dyn Database,
     sql: &str,
     parameters: &[Value],

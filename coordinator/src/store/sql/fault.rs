@@ -13,7 +13,7 @@ const FENCED: &str = "QN001";
 
 /// Why a statement, or what it read, is no good.
 #[derive(Debug)]
-pub(in crate::store) enum Fault {
+pub(crate) enum Fault {
     Sqlite(rusqlite::Error),
     Postgres(tokio_postgres::Error),
     /// What was read can't be true.
@@ -50,7 +50,7 @@ impl From<tokio_postgres::Error> for Fault {
 
 impl Fault {
     /// Whether the same may work later.
-    pub(in crate::store) fn may_heal(&self) -> bool {
+    pub(crate) fn may_heal(&self) -> bool {
         match self {
             Self::Sqlite(error) => may_heal(error),
             Self::Postgres(error) => may_pass(error),
@@ -60,7 +60,7 @@ impl Fault {
     }
 
     /// What has happened.
-    pub(in crate::store) fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::Sqlite(error) => error.to_string(),
             Self::Postgres(error) => in_full(error),

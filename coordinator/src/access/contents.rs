@@ -1,0 +1,121 @@
+//! All that a book keeps, on its way to another.
+
+use queens_messages::Decision;
+use rusqlite::types::Value;
+
+use super::book_error::{BookError, NotDone};
+use super::decisions::{self, decision};
+use super::names::NAME;
+use super::shared::number_on;
+use super::shelf::Shelf;
+use crate::store::sql::database::{Database, first, for_each};
+use crate::store::sql::fault::Fault;
+use crate::store::sql::table::Table;
+use crate::store::whereabouts::Whereabouts;
+
+/// Invitations, which nobody has.
+const INVITATION: Table = Table {
+    name: "invitation",
+    columns: &[
+        "number",
+        "role",
+        "label",
+        "made_ms",
+        "expires_ms",
+        "revoked",
+        "n_names",
+        "salt",
+        "hash",
+        "key",
+    ],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO invitation (number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+};
+
+/// Invitations, with what is kept of tokens, and names, all as they are; and decisions in their order. Not where
+/// coordinators are reached: each notes that when it is started.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    invitations: Vec<Vec<Value>>,
+    names: Vec<Vec<Value>>,
+    /// Whether each is a refusal.
+    decisions: Vec<(bool, Decision)>,
+}
+
+impl Contents {
+    /// Those of a book, if it is there.
+    pub(crate) fn of(whereabouts: &Whereabouts) -> Result<Self, BookError> {
+        if !Shelf::may_be_at(whereabouts) {
+            return Ok(Self::default());
+        }
+        Shelf::open(whereabouts)?.transact(|database| {
+            let mut decisions = Vec::new();
+            let sql =
+                "SELECT number, refusal, at_ms, who, role, peer, what, outcome FROM audit ORDER BY number";
+            for_each(database, sql, &[], |row| -> Result<(), Fault> {
+                decisions.push((row.get("refusal", &"a decision")?, decision(row)?));
+                Ok(())
+            })?;
+            Ok(Self { invitations: all(database, INVITATION)?, names: all(database, NAME)?, decisions })
+        })
+    }
+
+    /// How many invitations there are.
+    pub(crate) fn n_invitations(&self) -> u64 {
+        self.invitations.len() as u64
+    }
+
+    /// Makes the tables that they need on a server, if they are not there.
+    pub(crate) fn make_room(&self, to: &Whereabouts) -> Result<(), BookError> {
+        match to {
+            Whereabouts::Server(_) if !self.is_empty() => Shelf::open(to)?.version().map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes them to the book that belongs to a store, in which nobody is invited. On a server, that is part of the
+    /// transaction on the store; in a directory it has a transaction of its own, which ends here.
+    pub(crate) fn put(&self, to: &Whereabouts, store: &dyn Database) -> Result<(), NotDone> {
+        match to {
+            _ if self.is_empty() => Ok(()),
+            Whereabouts::Server(server) => {
+                self.write(store, &server.name())?;
+                Ok(number_on(store)?)
+            }
+            Whereabouts::Directory(dir) => {
+                let place = format!("data directory '{}'", dir.display());
+                Ok(Shelf::open(to)?.transact(|database| self.write(database, &place))?)
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.invitations.is_empty() && self.decisions.is_empty()
+    }
+
+    fn write(&self, database: &dyn Database, place: &str) -> Result<(), NotDone> {
+        let is_occupied =
+            first(database, "SELECT number FROM invitation LIMIT 1", &[], |_| Ok(()))?.is_some();
+        if is_occupied && !self.invitations.is_empty() {
+            return Err(BookError::Occupied(place.to_owned()).into());
+        }
+        for (table, rows) in [(INVITATION, &self.invitations), (NAME, &self.names)] {
+            rows.iter().try_for_each(|row| database.put(table, row.clone()))?;
+        }
+        self.decisions.iter().try_for_each(|(is_refusal, it)| decisions::add(database, it, *is_refusal))?;
+        Ok(())
+    }
+}
+
+/// All rows of a table.
+fn all(database: &dyn Database, table: Table) -> Result<Vec<Vec<Value>>, Fault> {
+    let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
+    let mut rows = Vec::new();
+    for_each(database, &sql, &[], |row| -> Result<(), Fault> {
+        rows.push(table.columns.iter().map(|column| row.get(column, &table.name)).collect::<Result<_, _>>()?);
+        Ok(())
+    })?;
+    Ok(rows)
+}

@@ -1,0 +1,133 @@
+//! A book on a server, beside the tables of the jobs.
+//!
+//! Nobody has to lead to write in it. A lead keeps two coordinators from adding up counts apart, and each goes by what
+//! it has in memory; of people, each coordinator and each command goes by the tables alone. Whoever writes holds the row
+//! of the table `book` until the transaction ends, so that a name is bound once and a key is one person's, whoever else
+//! writes. A coordinator that has lost the lead binds no name that it could not have bound a moment before, and what it
+//! has refused or carried out has happened and has to be recorded.
+
+use std::time::{Duration, Instant};
+
+use super::book_error::NotDone;
+use crate::store::postgres::Server;
+use crate::store::postgres::schema::{make_once, version_in};
+use crate::store::postgres::session::Session;
+use crate::store::sql::database::{Database, first};
+use crate::store::sql::fault::Fault;
+
+/// The version of the tables that this program works on, which is not that of the jobs' tables.
+const VERSION: i64 = 1;
+
+/// How long a server that could not be reached is left alone: whoever waits meanwhile is told at once.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A book on a server. It is connected to when it is used, and again when the connection was lost; each answer is
+/// waited for as long as a session waits, and not for ever.
+#[derive(Debug)]
+pub(super) struct Shared {
+    server: Server,
+    session: Option<Session>,
+    /// When it could not be reached last, and why.
+    failed: Option<(Instant, String)>,
+    /// How many of the changes that the table `book` counts were made here.
+    n_own: i64,
+}
+
+impl Shared {
+    pub(super) const fn of(server: Server) -> Self {
+        Self { server, session: None, failed: None, n_own: 0 }
+    }
+
+    /// What people call it.
+    pub(super) fn name(&self) -> String {
+        self.server.name()
+    }
+
+    pub(super) fn read<T>(
+        &mut self,
+        work: impl FnOnce(&dyn Database) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.with_session(|session| work(session))
+    }
+
+    /// Does something in a transaction that has the row of the table `book`. If it was not certain that it was
+    /// carried out, what was changed counts as others' change, and is read again.
+    pub(super) fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&dyn Database) -> Result<T, NotDone>,
+    ) -> Result<T, NotDone> {
+        let (done, n_changes) = self.with_session(|session| {
+            session.change("BEGIN", &[])?;
+            let before = n_changes(session, "FOR UPDATE")?;
+            let done = work(session)?;
+            let after = n_changes(session, "")?;
+            session.carry_out("COMMIT")?;
+            Ok::<_, NotDone>((done, after - before))
+        })?;
+        self.n_own += n_changes;
+        Ok(done)
+    }
+
+    /// A number that changes whenever others have changed invitations or names.
+    pub(super) fn version(&mut self) -> Result<i64, Fault> {
+        let n_changes = self.with_session(|session| n_changes(session, ""))?;
+        Ok(n_changes - self.n_own)
+    }
+
+    /// Does something with the connection, which is given up if that fails, and a transaction with it.
+    fn with_session<T, E: From<Fault>>(
+        &mut self,
+        work: impl FnOnce(&Session) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => self.connect()?,
+        };
+        let done = work(&session)?;
+        self.session = Some(session);
+        Ok(done)
+    }
+
+    fn connect(&mut self) -> Result<Session, Fault> {
+        if let Some((at, reason)) = &self.failed
+            && at.elapsed() < PAUSE
+        {
+            return Err(Fault::Lost(reason.clone()));
+        }
+        let opened = Session::open(&self.server).and_then(|session| {
+            make(&session)?;
+            Ok(session)
+        });
+        let failed = opened.as_ref().err().filter(|fault| fault.may_heal());
+        self.failed = failed.map(|fault| (Instant::now(), fault.reason()));
+        opened
+    }
+}
+
+/// Has the numbers of new invitations be higher than those that were written with theirs.
+pub(super) fn number_on(database: &dyn Database) -> Result<(), Fault> {
+    let sql =
+        "SELECT setval(pg_get_serial_sequence('queens.invitation', 'number'), max(number)) FROM invitation";
+    database.change(sql, &[])
+}
+
+/// Makes the tables if they are not there, and looks whether they are those that this program works on.
+fn make(session: &Session) -> Result<(), Fault> {
+    if version_in(session, "book")?.is_none() {
+        make_once(session, "book", |session| session.carry_out(include_str!("shared.sql")))?;
+    }
+    match version_in(session, "book")? {
+        Some(VERSION) => Ok(()),
+        Some(other) => Err(Fault::Version(format!(
+            "its invitations are of version {other}, and this program knows {VERSION}"
+        ))),
+        None => Err(Fault::Unfit("it has no tables of invitations".to_owned())),
+    }
+}
+
+/// How often invitations and names were changed.
+fn n_changes(session: &Session, lock: &str) -> Result<i64, Fault> {
+    let sql = format!("SELECT changes FROM book WHERE one = 1 {lock}");
+    let found = first(session, &sql, &[], |row| row.get("changes", &"book"))?;
+    found.ok_or_else(|| Fault::Damaged("its table 'book' is empty".to_owned()))
+}

@@ -1,0 +1,150 @@
+//! Where a book lies: in a file of a data directory, or on a server, where all coordinators of a database have the same.
+
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use queens_access::new_private_file;
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::book_error::{BookError, NotDone};
+use super::schema;
+use super::shared::Shared;
+use crate::store::sql::database::Database;
+use crate::store::sql::fault::Fault;
+use crate::store::whereabouts::Whereabouts;
+
+/// The book in a data directory.
+const FILE: &str = "access.sqlite3";
+
+/// How long to wait for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A database with the tables of a book.
+#[derive(Debug)]
+pub(super) enum Shelf {
+    File { connection: Connection, path: PathBuf },
+    Shared(Box<Shared>),
+}
+
+impl Shelf {
+    /// Opens the file of a directory, and makes both if they are not there: nobody but their owner may read it. On a
+    /// server, the tables are made when they are first used.
+    pub(super) fn open(whereabouts: &Whereabouts) -> Result<Self, BookError> {
+        let dir = match whereabouts {
+            Whereabouts::Directory(dir) => dir,
+            Whereabouts::Server(server) => return Ok(Self::Shared(Box::new(Shared::of(server.clone())))),
+        };
+        let path = dir.join(FILE);
+        let unusable =
+            |reason: &dyn Display| BookError::Unusable { place: quoted(&path), reason: reason.to_string() };
+        fs::create_dir_all(dir).and_then(|()| make_file(&path)).map_err(|error| unusable(&error))?;
+        match connect(&path) {
+            Ok((connection, (schema::APPLICATION_ID, schema::VERSION))) => {
+                Ok(Self::File { connection, path })
+            }
+            Ok((_, (schema::APPLICATION_ID, version))) => Err(unusable(&format_args!(
+                "it is of version {version}, and this program knows {}",
+                schema::VERSION
+            ))),
+            Ok(_) => Err(unusable(&"it is another program's")),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// Whether there is a file in a directory. On a server, there may be.
+    pub(super) fn may_be_at(whereabouts: &Whereabouts) -> bool {
+        match whereabouts {
+            Whereabouts::Directory(dir) => dir.join(FILE).exists(),
+            Whereabouts::Server(_) => true,
+        }
+    }
+
+    /// Reads. What others write meanwhile is seen or not.
+    pub(super) fn read<T>(
+        &mut self,
+        work: impl FnOnce(&dyn Database) -> Result<T, Fault>,
+    ) -> Result<T, BookError> {
+        let done = match self {
+            Self::File { connection, .. } => work(connection),
+            Self::Shared(shared) => shared.read(work),
+        };
+        done.map_err(|fault| self.error(&fault))
+    }
+
+    /// Reads and writes in one transaction, which has no effect if it fails. Nobody else writes invitations or names
+    /// meanwhile.
+    pub(super) fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&dyn Database) -> Result<T, NotDone>,
+    ) -> Result<T, BookError> {
+        let done = match self {
+            Self::File { connection, .. } => in_file(connection, work),
+            Self::Shared(shared) => shared.transact(work),
+        };
+        done.map_err(|not_done| match not_done {
+            NotDone::Refused(error) => error,
+            NotDone::Failed(fault) => self.error(&fault),
+        })
+    }
+
+    /// A number that changes whenever somebody else has written who was invited, or whose a name is.
+    pub(super) fn version(&mut self) -> Result<i64, BookError> {
+        let version = match self {
+            Self::File { connection, .. } => {
+                let version = connection.pragma_query_value(None, "data_version", |row| row.get(0));
+                version.map_err(Fault::from)
+            }
+            Self::Shared(shared) => shared.version(),
+        };
+        version.map_err(|fault| self.error(&fault))
+    }
+
+    fn error(&self, fault: &Fault) -> BookError {
+        let reason = fault.reason();
+        match self {
+            Self::File { path, .. } => BookError::Unusable { place: quoted(path), reason },
+            Self::Shared(shared) if fault.may_heal() => BookError::Away { place: shared.name(), reason },
+            Self::Shared(shared) => BookError::Unusable { place: shared.name(), reason },
+        }
+    }
+}
+
+fn in_file<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&dyn Database) -> Result<T, NotDone>,
+) -> Result<T, NotDone> {
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::from)?;
+    let done = work(&*transaction)?;
+    transaction.commit().map_err(Fault::from)?;
+    Ok(done)
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display())
+}
+
+/// Makes an empty file that nobody else may read, if there is none.
+fn make_file(path: &Path) -> io::Result<()> {
+    match new_private_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<(Connection, (i64, i64))> {
+    // A relative path that begins with "file:" would be taken for a URI.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    let found = schema::make(&mut connection)?;
+    if found == (schema::APPLICATION_ID, schema::VERSION) {
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+    }
+    Ok((connection, found))
+}
