@@ -20,7 +20,8 @@ const HISTORIES: u64 = 20;
 #[test]
 fn any_history_on_a_real_disk_ends_with_the_right_count() {
     let disk = || -> Box<dyn RealDisk> { Directory::open(TempDir::new().expect("a temporary directory")) };
-    simulation::any_history_ends_with_the_right_count("queens-coordinator", HISTORIES, Some(disk));
+    let test = "-p queens-coordinator --test simulation";
+    simulation::any_history_ends_with_the_right_count(test, HISTORIES, 1, Some(disk));
 }
 
 /// A data directory. The store is closed before the directory is removed.

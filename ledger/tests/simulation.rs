@@ -1,4 +1,4 @@
-//! Random histories on a model of a disk.
+//! Random histories on a model of a disk, and on one of a database that two coordinators share.
 
 #[path = "simulation/mod.rs"]
 mod simulation;
@@ -6,7 +6,17 @@ mod simulation;
 /// As many as take some ten seconds without optimisation.
 const HISTORIES: u64 = 600;
 
+/// The same of two coordinators.
+const HISTORIES_OF_TWO: u64 = 400;
+
 #[test]
 fn any_history_ends_with_the_right_count() {
-    simulation::any_history_ends_with_the_right_count("queens-ledger", HISTORIES, None);
+    let test = "-p queens-ledger --test simulation -- any_history_ends";
+    simulation::any_history_ends_with_the_right_count(test, HISTORIES, 1, None);
+}
+
+#[test]
+fn any_history_of_two_coordinators_ends_with_the_right_count() {
+    let test = "-p queens-ledger --test simulation -- two_coordinators";
+    simulation::any_history_ends_with_the_right_count(test, HISTORIES_OF_TWO, 2, None);
 }

@@ -3,18 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use queens_ledger::{
-    Batch, Core, Due, JobChange, Note, Reporting, Sealed, Session, SubmissionRefusal, WorkerChange,
-    WorkerRefusal,
-};
-use queens_messages::{
-    Failure, Hello, JobId, JobState, Name, Report, ReportInterval, Submission, ToWorker, WorkerId,
-};
+use queens_ledger::store::Write;
+use queens_ledger::{Batch, Core, Due, Note, Sealed, Session, SubmissionRefusal, WorkerRefusal};
+use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
-use super::disk::{Disk, puzzle};
-use super::puzzle::Puzzle;
-use super::witness::Witness;
-use super::worker::Worker;
+use super::disk::CommitFailed;
+use super::puzzle::puzzle;
+use super::sight::Sight;
+use super::surroundings::{Command, Request, Surroundings};
 
 /// What decides which records are counted again.
 pub(crate) const SEED: u128 = 7;
@@ -23,60 +19,28 @@ pub(crate) const SEED: u128 = 7;
 const LATE: Duration = Duration::from_secs(14);
 const TICK: Duration = Duration::from_secs(1);
 
-/// What waits in the event loop's queue.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Submit(Submission),
-    Cancel(JobId),
-    Planned(JobId),
-    Connect {
-        hello: Hello,
-        link: u64,
-    },
-    Report {
-        link: u64,
-        report: Report,
-    },
-    Failure {
-        link: u64,
-        failure: Failure,
-    },
-    /// May be refused: the job is over.
-    ChangeJob(JobId, JobChange),
-    /// May be refused: there is no such worker.
-    ChangeWorkers(String, WorkerChange),
-    Goodbye {
-        link: u64,
-    },
-    Disconnect {
-        link: u64,
-    },
-}
-
-/// What the coordinator asks of the world.
-#[derive(Debug)]
-pub(crate) enum Request {
-    Send {
-        link: u64,
-        message: ToWorker,
-    },
-    /// The worker is not listened to any more.
-    Close {
-        link: u64,
-    },
-    Plan(JobId),
-    /// Nothing goes on until the store can be written again.
-    Retry,
-    /// The process is dead.
-    Die,
-}
-
 /// An answer that waits until what it says is durable.
 #[derive(Debug)]
 enum Answer {
     Submitted(Sealed<Result<JobId, SubmissionRefusal>>),
     /// Given up, unless it was over already.
     Cancelled(JobId, Sealed<Result<(), queens_ledger::UnknownJob>>),
+}
+
+/// A batch that is not known to be written.
+#[derive(Debug)]
+struct Unwritten {
+    batch: Batch,
+    /// Whether it was tried.
+    has_failed: bool,
+}
+
+/// Where in a step the process is to be stopped, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Standstill {
+    BeforeCommit(Duration),
+    /// After a commit and so many of the messages that follow.
+    AfterCommit(u64, Duration),
 }
 
 /// One process of the coordinator.
@@ -93,26 +57,20 @@ pub(crate) struct Coordinator {
     /// How often each worker reports, and when it should say something again.
     due: BTreeMap<WorkerId, (Duration, Duration)>,
     answers: Vec<Answer>,
-    /// Could not be written yet.
-    unwritten: Option<Batch>,
+    unwritten: Option<Unwritten>,
     /// How many more messages it sends before it dies, if it is to die after its next commit.
     pub(crate) dies_after: Option<u64>,
-}
-
-/// What the coordinator works with and is watched through.
-pub(crate) struct Surroundings<'a> {
-    pub(crate) puzzles: &'a [Puzzle],
-    pub(crate) disk: &'a mut Disk,
-    pub(crate) witness: &'a mut Witness,
-    pub(crate) reporting: Reporting,
-    pub(crate) workers: &'a BTreeMap<WorkerId, Worker>,
-    pub(crate) requests: Vec<Request>,
+    /// In which of its next steps that write something it is to be stopped, if it is.
+    pub(crate) standstill: Option<Standstill>,
+    /// The lead that it has, or had.
+    epoch: u64,
 }
 
 impl Coordinator {
-    pub(crate) fn start(around: &mut Surroundings<'_>) -> Self {
+    /// Goes on with what is durable, having taken the lead in this epoch.
+    pub(crate) fn start(epoch: u64, around: &mut Surroundings<'_>) -> Self {
         let stored = around.disk.load();
-        around.witness.restart(around.disk, stored.epoch);
+        around.witness.restart(&around.disk.contents, stored.epoch);
         let core = Core::restore(stored).expect("what was stored can be gone on with");
         let core = core.with_reporting(around.reporting);
         let mut coordinator = Self {
@@ -125,6 +83,8 @@ impl Coordinator {
             answers: Vec::new(),
             unwritten: None,
             dies_after: None,
+            standstill: None,
+            epoch,
         };
         coordinator.carry_out(Duration::ZERO, around);
         coordinator
@@ -188,9 +148,10 @@ impl Coordinator {
                 self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {
-                let was_over = around.disk.is_over(job) || !self.core.ledger().is_open(job);
+                let known = around.disk.as_of(around.past);
+                let was_over = known.is_over(job) || !self.core.ledger().is_open(job);
                 self.answers.push(Answer::Cancelled(job, self.core.cancel(job)));
-                if around.disk.entries.contains_key(&job) && !was_over {
+                if known.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
                 }
             }
@@ -200,6 +161,9 @@ impl Coordinator {
             }
             Command::Connect { hello, link } => {
                 let ledger = self.core.ledger();
+                if hello.held.iter().any(|held| around.witness.is_from_before(held.lease)) {
+                    around.sights.see(Sight::LeaseTakenAlong);
+                }
                 around.witness.connect(self.now, around.puzzles, &hello, |job| ledger.is_open(job));
                 let worker = hello.worker;
                 let session = self.core.connect(hello).expect("its hello is in order");
@@ -249,6 +213,9 @@ impl Coordinator {
         if is_known {
             self.expect_report(worker, None);
         }
+        if is_known && report.deltas.iter().any(|delta| !around.witness.knows(delta.lease)) {
+            around.sights.see(Sight::DroppedByOldLeader);
+        }
         let is_accepted = is_known && around.witness.accepts(around.puzzles, report);
         let expected = is_accepted.then(|| {
             let outcomes = result.as_deref().unwrap_or_default();
@@ -265,7 +232,7 @@ impl Coordinator {
     fn expect_report(&mut self, worker: WorkerId, interval: Option<Duration>) {
         let before = self.due.get(&worker).map(|due| due.0);
         let interval = interval.or(before).expect("it is known");
-        self.due.insert(worker, (interval, self.core.now() + interval));
+        self.due.insert(worker, (interval, self.now + interval));
     }
 
     /// Whether a link has the session of its worker that should be open.
@@ -284,13 +251,28 @@ impl Coordinator {
     fn carry_out(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         loop {
             let unwritten = self.unwritten.take();
-            let has_waited = unwritten.is_some();
-            let batch = unwritten.unwrap_or_else(|| self.core.take_batch());
+            let has_waited = unwritten.as_ref().is_some_and(|unwritten| unwritten.has_failed);
+            let batch = unwritten.map_or_else(|| self.core.take_batch(), |unwritten| unwritten.batch);
             self.check_sessions(around);
             let has_writes = !batch.writes().is_empty();
-            if has_writes && around.disk.commit(around.puzzles, batch.writes()).is_err() {
-                self.unwritten = Some(batch);
-                return around.requests.push(Request::Retry);
+            if has_writes && let Some(Standstill::BeforeCommit(duration)) = self.standstill {
+                self.standstill = None;
+                self.unwritten = Some(Unwritten { batch, has_failed: has_waited });
+                around.requests.extend([Request::Freeze(duration), Request::Retry]);
+                return;
+            }
+            let written = if has_writes { self.commit(batch.writes(), around) } else { Ok(()) };
+            match written {
+                Ok(()) => {}
+                Err(CommitFailed::Failed) => {
+                    self.unwritten = Some(Unwritten { batch, has_failed: true });
+                    return around.requests.push(Request::Retry);
+                }
+                // What it wanted to say is never said.
+                Err(CommitFailed::Fenced) => {
+                    around.sights.see(Sight::LateWriteRefused);
+                    return around.requests.push(Request::Resign);
+                }
             }
             if has_waited {
                 self.core.stood_still(time);
@@ -304,6 +286,7 @@ impl Coordinator {
                     }
                     *left -= 1;
                 }
+                self.stand_still(has_writes, around);
                 self.send(worker, message, around);
             }
             if self.dies_after.is_some() && has_writes {
@@ -313,10 +296,11 @@ impl Coordinator {
                 match answer {
                     Answer::Submitted(job) => {
                         let job = job.open(&durable).expect("few jobs");
-                        assert!(around.disk.entries.contains_key(&job), "job {job} is not durable");
+                        let is_durable = around.disk.contents.entries.contains_key(&job);
+                        assert!(is_durable, "job {job} is not durable");
                     }
                     Answer::Cancelled(job, cancelled) => {
-                        let is_over = cancelled.open(&durable).is_err() || around.disk.is_over(job);
+                        let is_over = cancelled.open(&durable).is_err() || around.disk.contents.is_over(job);
                         assert!(is_over, "that job {job} is given up is not durable");
                     }
                 }
@@ -330,6 +314,10 @@ impl Coordinator {
             if comparisons.is_empty() && draws.is_empty() {
                 return;
             }
+            if around.is_cut_off {
+                // What could not be looked up is not answered; the core asks again for what it needs.
+                return;
+            }
             for comparison in &comparisons {
                 let recorded = around.disk.find(comparison.job, comparison.second.span);
                 self.core.compared(comparison, recorded);
@@ -338,6 +326,28 @@ impl Coordinator {
                 let drawn = around.disk.draw(draw);
                 self.core.drawn(draw, drawn);
             }
+        }
+    }
+
+    fn commit(&self, writes: &[Write], around: &mut Surroundings<'_>) -> Result<(), CommitFailed> {
+        if around.is_cut_off {
+            Err(CommitFailed::Failed)
+        } else {
+            around.disk.commit(around.puzzles, self.epoch, writes)
+        }
+    }
+
+    /// Is stopped among its messages, if it is to be.
+    fn stand_still(&mut self, has_written: bool, around: &mut Surroundings<'_>) {
+        match &mut self.standstill {
+            Some(Standstill::AfterCommit(n_messages, _)) if has_written && *n_messages > 0 => {
+                *n_messages -= 1;
+            }
+            Some(Standstill::AfterCommit(_, duration)) if has_written => {
+                around.requests.push(Request::Freeze(*duration));
+                self.standstill = None;
+            }
+            _ => {}
         }
     }
 
@@ -352,7 +362,11 @@ impl Coordinator {
         let is_told = link.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
         if is_told {
             let unacknowledged = around.workers.get(&worker).map(|worker| worker.watch.unacknowledged());
-            around.witness.tell(around.disk, worker, unacknowledged.unwrap_or_default(), &message);
+            let (known, durable) = (around.disk.as_of(around.past), &around.disk.contents);
+            around.witness.tell(known, durable, worker, unacknowledged.unwrap_or_default(), &message);
+            if let ToWorker::Lease(lease) = &message {
+                assert!(around.tokens.insert(lease.id), "lease {} is given out again", lease.id);
+            }
         }
         if let Some(&link) = link {
             if let ToWorker::ReportEvery(interval) = &message {
@@ -365,10 +379,12 @@ impl Coordinator {
 
     /// Exactly the sessions that should be are open: each worker's last one, until it ends or nothing is heard of it.
     fn check_sessions(&mut self, around: &mut Surroundings<'_>) {
+        // Also when its clock goes back, the ledger's does not.
+        self.now = self.now.max(self.core.now());
         for note in self.core.take_notes() {
             if let Note::Silent { worker } = note {
                 let is_connected = self.open.remove(&worker).is_some();
-                let late = self.core.now().saturating_sub(self.due[&worker].1);
+                let late = self.now.saturating_sub(self.due[&worker].1);
                 assert!(
                     !is_connected || late >= LATE,
                     "{worker} is given up {late:?} after a report was due"
@@ -376,7 +392,7 @@ impl Coordinator {
             }
         }
         for worker in self.open.keys() {
-            let late = self.core.now().saturating_sub(self.due[worker].1);
+            let late = self.now.saturating_sub(self.due[worker].1);
             assert!(late < LATE + TICK * 2, "{worker} is not given up {late:?} after a report was due");
         }
         for session in self.core.take_closed() {
@@ -393,13 +409,14 @@ impl Coordinator {
 
     /// What the ledger says of its jobs is what is durable, and what the witness has seen.
     fn check(&self, around: &Surroundings<'_>) {
+        let known = around.disk.as_of(around.past);
         for status in self.core.ledger().jobs() {
             let job = status.id;
-            let durable = around.disk.progress(job).unwrap_or_default();
+            let durable = known.progress(job).unwrap_or_default();
             assert_eq!(status.progress, durable, "progress of job {job}");
             assert_eq!(durable.n_recorded, around.witness.n_recorded(job), "reports on job {job}");
-            let compared = around.disk.compared(job);
-            let entry = &around.disk.entries[&job];
+            let compared = known.compared(job);
+            let entry = &known.entries[&job];
             assert_eq!(
                 (entry.n_verified, entry.n_disputed, status.n_disputed),
                 (compared.n_verified, compared.n_disputed, compared.n_disputed),

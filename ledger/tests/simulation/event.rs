@@ -50,8 +50,27 @@ pub(crate) enum Event {
     Undo,
     /// Operators have what failed tried again, if all else is done.
     Oversee,
-    Restart,
-    /// To the coordinator that was started as the given one.
+    /// Operators ask again for what they got no answer to.
+    AskAgain,
+    /// A host that was stopped goes on.
+    Thaw {
+        host: usize,
+    },
+    Restart {
+        host: usize,
+    },
+    /// To the process that was started as the given one: it tries to take the lead.
+    Campaign {
+        start: u64,
+    },
+    /// It has taken the lead.
+    Lead {
+        start: u64,
+    },
+    Renew {
+        start: u64,
+    },
+    /// To its coordinator.
     Tick {
         start: u64,
     },
@@ -72,6 +91,7 @@ impl Event {
     pub(crate) fn is_telling(&self) -> bool {
         match self {
             Self::Tick { .. } | Self::Wake { .. } | Self::WakeWorker { .. } | Self::Oversee => false,
+            Self::Campaign { .. } | Self::Renew { .. } => false,
             Self::Down { message, .. } => !matches!(message, ToWorker::Acknowledge { .. }),
             Self::Up { message: ToCoordinator::Report(report), .. } => {
                 !report.deltas.is_empty() || !report.finished.is_empty()

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::random::Random;
+use super::sight::Sights;
 
 /// Most faults of one history.
 const MOST: u64 = 14;
@@ -68,9 +69,34 @@ pub(crate) enum Fault {
     Impostor,
     /// A worker says of each subproblem it holds that it can't count it.
     Flood,
+    /// A coordinator is stopped for a while, between two steps.
+    Freeze,
+    /// It is stopped before its next commit.
+    FreezeBeforeCommit,
+    /// It is stopped after its next commit, with some of its messages not sent.
+    FreezeAfterCommit,
+    /// A coordinator can't reach the store for a while.
+    CutOff,
+    /// Some workers can't reach a coordinator for a while.
+    CutOffFromWorkers,
+    /// A coordinator ends in good order, and lets another lead at once.
+    Retire,
 }
 
 impl Fault {
+    /// What happens where one coordinator may take the lead from another.
+    const OF_LEADERS: [Self; 8] = [
+        Self::Freeze,
+        Self::FreezeBeforeCommit,
+        Self::FreezeAfterCommit,
+        Self::CutOff,
+        Self::CutOffFromWorkers,
+        Self::Retire,
+        Self::Restart,
+        Self::CommitFailsLate,
+    ];
+
+    /// What happens to any coordinator.
     const ALL: [Self; 27] = [
         Self::Delay,
         Self::Duplicate,
@@ -100,6 +126,19 @@ impl Fault {
         Self::Impostor,
         Self::Flood,
     ];
+}
+
+/// The faults of a history of two coordinators, in no order: half of them concern who leads.
+pub(crate) fn draw_of_two(random: &mut Random) -> Vec<(Duration, Fault)> {
+    let favourite = random.pick(&Fault::OF_LEADERS).filter(|_| random.percent(40));
+    let budget = random.between(1, MOST);
+    let one = |_| {
+        let kinds = if random.percent(50) { &Fault::OF_LEADERS[..] } else { &Fault::ALL };
+        let any = random.pick(kinds).expect("not empty");
+        let fault = favourite.filter(|_| random.percent(40)).unwrap_or(any);
+        (random.ms(0, 45_000), fault)
+    };
+    (0..budget).map(one).collect()
 }
 
 /// The faults of a history, in no order.
@@ -159,9 +198,10 @@ impl FromStr for Faults {
     }
 }
 
-/// How many faults of each kind there were.
+/// How many faults of each kind there were, and what they led to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
+    pub(crate) sights: Sights,
     faults: BTreeMap<Fault, u64>,
 }
 
@@ -174,6 +214,7 @@ impl Tally {
         for (&fault, n) in &other.faults {
             *self.faults.entry(fault).or_default() += n;
         }
+        self.sights.add(&other.sights);
     }
 }
 

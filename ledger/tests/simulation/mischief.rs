@@ -3,118 +3,121 @@
 use std::time::Duration;
 
 use queens_ledger::store::MAX_DURATION;
-use queens_ledger::{JobChange, WorkerChange};
-use queens_messages::{Delta, Held, Hello, JobId, LeaseId, Priority, Report, ToCoordinator, WorkerId};
+use queens_messages::{Delta, Held, Hello, JobId, LeaseId, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
-use super::coordinator::{Command, Coordinator};
-use super::disk::puzzle;
+use super::coordinator::{Coordinator, Standstill};
 use super::event::Event;
 use super::fault::Fault;
+use super::host::Host;
+use super::puzzle::puzzle;
+use super::witness::Witness;
 use super::world::World;
-
-/// What workers are called: several by each name.
-pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
 
 impl World<'_> {
     /// Inflicts a fault; `false` if there is nobody whom it could happen to.
     pub(crate) fn inflict(&mut self, fault: Fault) -> bool {
         match fault {
-            Fault::Restart => {
-                let is_up = self.coordinator.is_some();
-                self.kill_coordinator();
-                is_up
-            }
-            Fault::RestartAfterCommit => {
-                let n_messages = self.random.below(4);
-                self.coordinator.as_mut().map(|up| up.dies_after = Some(n_messages)).is_some()
-            }
             Fault::CommitFails | Fault::CommitFailsLate => {
                 self.disk.n_failures = self.random.between(1, 6);
                 self.disk.fails_late = fault == Fault::CommitFailsLate;
                 true
             }
             Fault::ClockJump => {
-                if self.random.percent(70) {
-                    self.ahead += self.random.ms(100, 60_000);
-                    // The first jump is taken for a standstill, the next one not.
-                    if self.random.percent(50) {
-                        self.coordinate(Coordinator::run);
-                        self.ahead += self.random.ms(100, 60_000);
-                    }
-                } else {
-                    self.behind += self.random.ms(100, 10_000);
-                }
+                self.jump_clock();
                 true
             }
-            Fault::Cancel => self.cancel(),
+            Fault::Cancel => self.cancel().is_some(),
             Fault::Pause | Fault::Priority | Fault::Drain | Fault::Block => self.operate(fault).is_some(),
+            Fault::RestartAfterCommit => {
+                let n_messages = self.random.below(4);
+                let host = self.any_coordinator();
+                let coordinator = host.and_then(|host| self.hosts[host].coordinator.as_mut());
+                coordinator.map(|up| up.dies_after = Some(n_messages)).is_some()
+            }
+            Fault::Restart
+            | Fault::Freeze
+            | Fault::FreezeBeforeCommit
+            | Fault::FreezeAfterCommit
+            | Fault::CutOff
+            | Fault::CutOffFromWorkers
+            | Fault::Retire => self.harm_coordinator(fault).is_some(),
             _ => self.harm_worker(fault).is_some(),
         }
     }
 
-    fn cancel(&mut self) -> bool {
-        let job = JobId(2);
-        if self.coordinator.is_none() || !self.disk.entries.contains_key(&job) || self.disk.is_over(job) {
-            return false;
+    fn harm_coordinator(&mut self, fault: Fault) -> Option<()> {
+        let mut host = self.any_coordinator()?;
+        if fault == Fault::CutOffFromWorkers && self.hosts.iter().any(Host::is_superseded) {
+            // So that workers go from the one that leads to the one that did.
+            host = self.leader().unwrap_or(host);
         }
-        self.wants_cancel = true;
-        self.command(Command::Cancel(job));
-        true
-    }
-
-    /// An operator does something. Pauses and blocks are taken back some time later.
-    fn operate(&mut self, fault: Fault) -> Option<()> {
-        self.coordinator.as_ref()?;
-        let jobs: Vec<JobId> = self.disk.entries.keys().copied().collect();
-        let job = self.random.pick(&jobs)?;
-        let name = self.random.pick(&NAMES)?.to_owned();
-        let operation = match fault {
-            Fault::Pause => {
-                self.paused.insert(job);
-                Command::ChangeJob(job, JobChange::Pause)
+        match fault {
+            Fault::Freeze => {
+                let duration = self.any_standstill();
+                self.freeze(host, duration, false);
             }
-            Fault::Block => {
-                self.blocked.insert(name.clone());
-                Command::ChangeWorkers(name, WorkerChange::Block)
+            Fault::FreezeBeforeCommit | Fault::FreezeAfterCommit => {
+                let (duration, n_messages) = (self.any_standstill(), self.random.below(4));
+                let standstill = if fault == Fault::FreezeBeforeCommit {
+                    Standstill::BeforeCommit(duration)
+                } else {
+                    Standstill::AfterCommit(n_messages, duration)
+                };
+                self.hosts[host].coordinator.as_mut()?.standstill = Some(standstill);
             }
-            Fault::Drain => {
-                let at = self.random.ms(0, 5_000);
-                self.after(at, Event::Join { healthy: false });
-                Command::ChangeWorkers(name, WorkerChange::Drain)
+            Fault::CutOff => self.hosts[host].cut_off_until = self.now + self.any_standstill(),
+            Fault::CutOffFromWorkers => self.cut_off_from_workers(host),
+            Fault::Retire => {
+                self.disk.lead.give_up(self.hosts[host].epoch);
+                self.kill_coordinator(host);
             }
-            _ => {
-                let priority = i32::try_from(self.random.below(3)).expect("small") - 1;
-                Command::ChangeJob(job, JobChange::Priority(Priority::try_from(priority).expect("small")))
-            }
-        };
-        self.command(operation);
-        let at = self.random.ms(500, 20_000);
-        self.after(at, Event::Undo);
+            _ => self.kill_coordinator(host),
+        }
         Some(())
     }
 
-    /// Repeats what operators want, and does not if they want nothing special any more.
-    pub(crate) fn repeat_operations(&mut self) {
-        let jobs: Vec<JobId> = self.disk.entries.keys().copied().collect();
-        for job in jobs {
-            let is_paused = self.paused.contains(&job);
-            let operation = if is_paused {
-                Command::ChangeJob(job, JobChange::Pause)
-            } else {
-                Command::ChangeJob(job, JobChange::Resume)
-            };
-            self.command(operation);
+    /// Some workers lose their links to a host, and can't make others for a while.
+    fn cut_off_from_workers(&mut self, host: usize) {
+        let until = self.now + self.any_standstill();
+        for worker in self.workers.keys().copied().collect::<Vec<_>>() {
+            if self.random.percent(60) {
+                self.unreachable.insert((worker, host), until);
+                let link = self.workers[&worker].link.filter(|link| self.links[link].host == host);
+                link.into_iter().for_each(|link| self.break_link(link));
+            }
         }
-        for name in NAMES.map(str::to_owned) {
-            let is_blocked = self.blocked.contains(&name);
-            let operation = if is_blocked {
-                Command::ChangeWorkers(name, WorkerChange::Block)
-            } else {
-                Command::ChangeWorkers(name, WorkerChange::Unblock)
-            };
-            self.command(operation);
+    }
+
+    fn jump_clock(&mut self) {
+        let host = if self.hosts.len() > 1 { self.any_coordinator().unwrap_or(0) } else { 0 };
+        if self.random.percent(70) {
+            self.hosts[host].ahead += self.random.ms(100, 60_000);
+            // The first jump is taken for a standstill, the next one not.
+            if self.random.percent(50) {
+                self.coordinate(host, Coordinator::run);
+                self.hosts[host].ahead += self.random.ms(100, 60_000);
+            }
+        } else {
+            self.hosts[host].behind += self.random.ms(100, 10_000);
         }
+    }
+
+    /// The witness of the coordinator that a worker speaks with.
+    fn witness_of(&self, worker: WorkerId) -> &Witness {
+        let link = self.workers.get(&worker).and_then(|worker| worker.link);
+        &self.hosts[link.map_or(0, |link| self.links[&link].host)].witness
+    }
+
+    /// The jobs whose plans are durable.
+    fn planned_jobs(&self) -> Vec<JobId> {
+        let durable = &self.disk.contents;
+        durable.entries.keys().copied().filter(|&job| durable.progress(job).is_some()).collect()
+    }
+
+    /// Some fencing token that was given out.
+    fn any_token(&mut self) -> Option<LeaseId> {
+        self.random.pick(&self.tokens.iter().copied().collect::<Vec<_>>())
     }
 
     fn harm_worker(&mut self, fault: Fault) -> Option<()> {
@@ -200,7 +203,6 @@ impl World<'_> {
         Some(())
     }
 
-    /// Breaks a link, with or without what is on its way.
     /// Says once more what was said before, and that is long on its way: it arrives in a session that is over.
     fn send_last_words(&mut self, id: WorkerId, link: u64) {
         let until = self.now + self.random.ms(1_000, 20_000);
@@ -211,6 +213,7 @@ impl World<'_> {
         }
     }
 
+    /// Breaks a link, with or without what is on its way.
     pub(crate) fn break_link(&mut self, link: u64) {
         let (lose_up, lose_down) = (self.random.percent(50), self.random.percent(50));
         let last = self.links.get_mut(&link).expect("was made").up.close(lose_up);
@@ -224,12 +227,11 @@ impl World<'_> {
 
     /// A report that no honest worker sends.
     fn invent(&mut self, fault: Fault, id: WorkerId) -> Option<Report> {
-        let planned = |job: &JobId| self.disk.progress(*job).is_some();
-        let jobs: Vec<JobId> = self.disk.entries.keys().copied().filter(planned).collect();
+        let jobs = self.planned_jobs();
         let job = self.random.pick(&jobs)?;
         // Its own or anybody's, of this or an earlier coordinator: under others, nothing is listened to.
         let mut leases = self.workers[&id].leases();
-        leases.extend(self.witness.any_token(&mut self.random));
+        leases.extend(self.any_token());
         let lease = self.random.pick(&leases)?;
         let span = puzzle(&self.puzzles, job).random_span(8, &mut self.random);
         let count = puzzle(&self.puzzles, job).count(span);
@@ -259,9 +261,10 @@ impl World<'_> {
 
     /// A worker whose lease somebody else has counted in its place, and a report of it with other numbers.
     fn contradict(&mut self) -> Option<(WorkerId, Report)> {
-        let records = self.disk.entries.keys().map(|&job| (job, self.disk.records(job))).collect();
+        let records =
+            self.disk.contents.entries.keys().map(|&job| (job, self.disk.contents.records(job))).collect();
         let repeatable = |&worker: &WorkerId| {
-            self.witness.repeatable(worker, &records).into_iter().map(move |delta| (worker, delta))
+            self.witness_of(worker).repeatable(worker, &records).into_iter().map(move |delta| (worker, delta))
         };
         let repeatable: Vec<(WorkerId, Delta)> = self.workers.keys().flat_map(repeatable).collect();
         let (worker, mut delta) = self.random.pick(&repeatable)?;
@@ -276,10 +279,9 @@ impl World<'_> {
     /// A report of wrong counts under one token: its own or anybody's. What it could be believed of is left out,
     /// because nobody could tell.
     fn lie(&mut self, id: WorkerId) -> Option<Report> {
-        let planned = |job: &JobId| self.disk.progress(*job).is_some();
-        let jobs: Vec<JobId> = self.disk.entries.keys().copied().filter(planned).collect();
+        let jobs = self.planned_jobs();
         let mut leases = self.workers[&id].leases();
-        leases.extend(self.witness.any_token(&mut self.random));
+        leases.extend(self.any_token());
         let lease = self.random.pick(&leases)?;
         let mut deltas = Vec::new();
         for _ in 0..self.random.between(1, 6) {
@@ -290,7 +292,7 @@ impl World<'_> {
             let solutions = true_count.solutions + self.random.between(1, 1000);
             let count = Count { solutions, ..true_count };
             let delta = Delta { job, lease, span, count, duration: Duration::from_millis(5) };
-            if self.witness.is_granted(id, &delta) == Some(false) {
+            if self.witness_of(id).is_granted(id, &delta) == Some(false) {
                 deltas.push(delta);
             }
         }
@@ -316,8 +318,8 @@ impl World<'_> {
     /// Adds leases to a hello that can't be, or that are others'.
     pub(crate) fn spoil(&mut self, hello: &mut Hello, fault: Fault) {
         if fault == Fault::Impostor {
-            for job in self.disk.entries.keys().copied().filter(|&job| self.disk.progress(job).is_some()) {
-                let Some(lease) = self.witness.any_token(&mut self.random) else { return };
+            for job in self.planned_jobs() {
+                let Some(lease) = self.any_token() else { return };
                 let span = puzzle(&self.puzzles, job).random_span(400, &mut self.random);
                 if hello.held.iter().all(|held| held.lease != lease) {
                     hello.held.push(Held { lease, job, spans: vec![span] });

@@ -1,8 +1,9 @@
-//! Whatever happens to workers, links, store and coordinator, a job ends with the right count.
+//! Whatever happens to workers, links, store and coordinators, a job ends with the right count.
 //!
 //! Plays random histories to the coordinator's [`Core`](queens_ledger::Core), a store, and the
 //! [`Desk`](queens_desk::Desk)s and [`WorkerSession`](queens_desk::WorkerSession)s of workers that count small boards.
-//! Links delay and break, and there is a counted number of faults, after which the history must come to its end.
+//! There is one coordinator, whose store is a directory, or there are two that share a database: whoever takes the lead
+//! there may write, and whoever had it before goes on until he finds out. Links delay and break, and there is a counted number of faults, after which the history must come to its end.
 //! All chance comes from a seed, time is simulated, and nothing runs in parallel, so that any history can be played
 //! again:
 //!
@@ -10,15 +11,22 @@
 //! - `QUEENS_SIMULATION_SEED`: play the history of this seed alone, and show all its steps if it fails;
 //! - `QUEENS_SIMULATION_FAULTS`: of each history, only the faults with these numbers, for example `0,3`.
 
+mod contents;
 mod coordinator;
 pub(crate) mod disk;
 mod event;
 mod fault;
+mod host;
+mod lead;
 mod mischief;
 mod network;
+mod operators;
 mod process;
 mod puzzle;
 mod random;
+mod sight;
+mod surroundings;
+mod takeover;
 mod verdict;
 mod watch;
 mod witness;
@@ -47,17 +55,21 @@ struct Stage {
     library: Library,
     /// Makes an empty disk, or a model of one does.
     disk: Option<fn() -> Box<dyn RealDisk>>,
-    /// The name of the test, to be run again.
+    /// How many coordinators share it.
+    n_hosts: usize,
+    /// The test, to be run again.
     test: &'static str,
 }
 
-/// Plays `usual` histories or as many as the environment says: on disks that `disk` makes, or on a model of one.
+/// Plays `usual` histories of so many coordinators, or as many as the environment says: on disks that `disk` makes, or
+/// on a model of one. `test` is what cargo knows the test by.
 pub(crate) fn any_history_ends_with_the_right_count(
     test: &'static str,
     usual: u64,
+    n_hosts: usize,
     disk: Option<fn() -> Box<dyn RealDisk>>,
 ) {
-    let stage = Stage { library: Library::new(), disk, test };
+    let stage = Stage { library: Library::new(), disk, n_hosts, test };
     let faults = from_environment("FAULTS").unwrap_or_default();
     let seeds = match from_environment("SEED") {
         Some(seed) => seed..seed + 1,
@@ -73,12 +85,18 @@ pub(crate) fn any_history_ends_with_the_right_count(
         }
     }
     say(&format!("simulated {n_histories} histories, none with a wrong total, {tally}"));
+    if n_hosts > 1 {
+        say(&format!("of two coordinators, it happened that: {}", tally.sights));
+        let missing = tally.sights.missing(n_histories);
+        assert!(missing.is_empty(), "these histories prove nothing: no {missing:?}");
+    }
 }
 
 /// Plays one history; the error is what was found wrong.
 fn play(stage: &Stage, seed: u64, faults: &Faults, log: &mut Log) -> Result<Tally, String> {
     let history = || {
-        let mut world = World::new(&stage.library, seed, faults, stage.disk.map(|make| make()), log);
+        let mut world =
+            World::new(&stage.library, seed, faults, stage.n_hosts, stage.disk.map(|make| make()), log);
         world.run();
         world.tally
     };
@@ -102,8 +120,7 @@ fn explain(stage: &Stage, seed: u64, faults: &Faults, n_before: u64) -> ! {
     }
     panic!(
         "after {n_before} histories, that of seed {seed} fails, at least with its faults [{fewest}]: {reason}\nto play \
-         it again: QUEENS_SIMULATION_SEED={seed} QUEENS_SIMULATION_FAULTS={fewest} cargo test -p {} --test \
-         simulation",
+         it again: QUEENS_SIMULATION_SEED={seed} QUEENS_SIMULATION_FAULTS={fewest} cargo test {}",
         stage.test
     );
 }

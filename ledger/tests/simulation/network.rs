@@ -6,6 +6,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) worker: queens_messages::WorkerId,
+    /// The host at its other end.
+    pub(crate) host: usize,
     pub(crate) up: Lane,
     pub(crate) down: Lane,
 }

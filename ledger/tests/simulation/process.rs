@@ -1,74 +1,111 @@
-//! The coordinator's process among everything else: how it is fed, what it asks for, how it dies and comes back.
+//! The coordinators' processes among everything else: how they are fed, what they ask for, how they die and come back.
 
 use std::time::Duration;
 
-use queens_messages::JobId;
+use queens_messages::ToWorker;
 
-use super::coordinator::{Command, Coordinator, Request, Surroundings};
+use super::coordinator::Coordinator;
 use super::event::Event;
+use super::sight::Sight;
+use super::surroundings::{Command, Request, Surroundings};
 use super::world::World;
 
 /// How often it is looked whether there is something to look after.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl World<'_> {
-    /// Puts a command into the event loop's queue, which is often looked at before the next one comes.
-    pub(crate) fn command(&mut self, command: Command) {
-        let Some(coordinator) = &mut self.coordinator else { return };
+    /// Something that was meant for the process on a host happens to it.
+    pub(crate) fn step_host(&mut self, host: usize, event: &Event) {
+        match *event {
+            Event::Campaign { .. } => self.campaign(host),
+            Event::Lead { .. } => self.lead(host),
+            Event::Renew { .. } => self.renew(host),
+            Event::Tick { .. } => self.tick(host),
+            Event::Wake { .. } => self.coordinate(host, Coordinator::run),
+            Event::Retry { .. } => self.coordinate(host, Coordinator::retry),
+            Event::Planned { job, .. } => self.command(host, Command::Planned(job)),
+            _ => unreachable!("of no process: {event:?}"),
+        }
+    }
+
+    /// Puts a command into an event loop's queue, which is often looked at before the next one comes.
+    pub(crate) fn command(&mut self, host: usize, command: Command) {
+        let Some(coordinator) = &mut self.hosts[host].coordinator else { return };
         coordinator.push(command);
         if self.random.percent(70) {
-            self.coordinate(Coordinator::run);
+            self.coordinate(host, Coordinator::run);
         } else {
-            let (at, start) = (self.random.ms(1, 60), self.n_starts);
+            let (at, start) = (self.random.ms(1, 60), self.hosts[host].start);
             self.after(at, Event::Wake { start });
         }
     }
 
-    pub(crate) fn tick(&mut self) {
-        let Some(coordinator) = &self.coordinator else { return };
+    pub(crate) fn tick(&mut self, host: usize) {
+        let Some(coordinator) = &self.hosts[host].coordinator else { return };
         let next_tick = coordinator.next_tick();
-        if next_tick.is_some_and(|next_tick| self.clock() >= next_tick) {
-            self.coordinate(Coordinator::run);
+        if next_tick.is_some_and(|next_tick| self.hosts[host].clock(self.now) >= next_tick) {
+            self.coordinate(host, Coordinator::run);
         }
-        let next_tick = self.coordinator.as_ref().and_then(Coordinator::next_tick);
-        let wait = next_tick.map_or(IDLE, |next_tick| next_tick.saturating_sub(self.clock()));
-        self.after(wait.clamp(Duration::from_millis(1), IDLE), Event::Tick { start: self.n_starts });
+        let here = &self.hosts[host];
+        let next_tick = here.coordinator.as_ref().and_then(Coordinator::next_tick);
+        let wait = next_tick.map_or(IDLE, |next_tick| next_tick.saturating_sub(here.clock(self.now)));
+        let start = here.start;
+        self.after(wait.clamp(Duration::from_millis(1), IDLE), Event::Tick { start });
     }
 
-    /// Lets the coordinator do something, and does what it asks for.
-    pub(crate) fn coordinate(&mut self, act: impl FnOnce(&mut Coordinator, Duration, &mut Surroundings<'_>)) {
-        let clock = self.clock();
-        let Some(mut coordinator) = self.coordinator.take() else { return };
-        let mut around = self.surroundings();
+    /// Lets a coordinator do something, and does what it asks for. One that is stopped does it later.
+    pub(crate) fn coordinate(
+        &mut self,
+        host: usize,
+        act: impl FnOnce(&mut Coordinator, Duration, &mut Surroundings<'_>),
+    ) {
+        let here = &mut self.hosts[host];
+        if here.is_frozen(self.now) {
+            let start = here.start;
+            return self.after(Duration::ZERO, Event::Wake { start });
+        }
+        let clock = here.clock(self.now);
+        let Some(mut coordinator) = here.coordinator.take() else { return };
+        let mut around = self.surroundings(host);
         act(&mut coordinator, clock, &mut around);
         let requests = around.requests;
-        self.coordinator = Some(coordinator);
-        requests.into_iter().for_each(|request| self.grant(request));
+        self.hosts[host].coordinator = Some(coordinator);
+        requests.into_iter().for_each(|request| self.grant(host, request));
     }
 
-    /// What the coordinator takes for the time since its start.
-    fn clock(&self) -> Duration {
-        (self.now - self.started + self.ahead).saturating_sub(self.behind)
-    }
-
-    fn surroundings(&mut self) -> Surroundings<'_> {
+    fn surroundings(&mut self, host: usize) -> Surroundings<'_> {
+        let host = &mut self.hosts[host];
         Surroundings {
             puzzles: &self.puzzles,
             disk: &mut self.disk,
-            witness: &mut self.witness,
+            is_cut_off: host.is_cut_off(self.now),
+            past: host.past.as_ref(),
+            witness: &mut host.witness,
+            tokens: &mut self.tokens,
+            sights: &mut self.tally.sights,
             reporting: self.reporting,
             workers: &self.workers,
             requests: Vec::new(),
         }
     }
 
-    fn grant(&mut self, request: Request) {
-        let start = self.n_starts;
+    fn grant(&mut self, host: usize, request: Request) {
+        let start = self.hosts[host].start;
         match request {
             Request::Send { link, message } => {
-                let latency = self.random.ms(0, 40);
+                let frozen = self.hosts[host].frozen_until.saturating_sub(self.now);
+                let latency = frozen + self.random.ms(0, 40);
                 let lane = &mut self.links.get_mut(&link).expect("was made").down;
                 if let Some(at) = lane.send(self.now, latency) {
+                    if self.hosts[host].is_superseded() {
+                        match &message {
+                            ToWorker::Lease(_) => self.tally.sights.see(Sight::LeasedByOldLeader),
+                            ToWorker::Acknowledge { .. } => {
+                                self.tally.sights.see(Sight::AcknowledgedByOldLeader);
+                            }
+                            _ => {}
+                        }
+                    }
                     self.after(at - self.now, Event::Down { link, message });
                 }
             }
@@ -81,7 +118,8 @@ impl World<'_> {
                 self.after(at, Event::Planned { start, job });
             }
             Request::Retry => self.after(Duration::from_secs(1), Event::Retry { start }),
-            Request::Die => self.kill_coordinator(),
+            Request::Freeze(duration) => self.freeze(host, duration, true),
+            Request::Resign | Request::Die => self.kill_coordinator(host),
         }
     }
 
@@ -92,39 +130,53 @@ impl World<'_> {
         self.after(at, Event::WorkerNotices { link });
     }
 
-    pub(crate) fn kill_coordinator(&mut self) {
-        if self.coordinator.take().is_none() {
+    pub(crate) fn kill_coordinator(&mut self, host: usize) {
+        let here = &mut self.hosts[host];
+        if here.coordinator.take().is_none() {
             return;
         }
-        self.note("the coordinator dies");
         self.n_starts += 1;
-        for link in self.links.keys().copied().collect::<Vec<_>>() {
+        (here.start, here.frozen_until, here.past) = (self.n_starts, Duration::ZERO, None);
+        self.note(format_args!("the coordinator on host {host} dies"));
+        let links = self.links.iter().filter(|(_, link)| link.host == host).map(|(&number, _)| number);
+        for link in links.collect::<Vec<_>>() {
             self.links.get_mut(&link).expect("listed").up.close(true);
             let at_once = self.random.percent(50);
             self.close_down(link, at_once);
         }
         let at = self.random.ms(0, 8_000);
-        self.after(at, Event::Restart);
+        self.after(at, Event::Restart { host });
+        if self.hosts.len() > 1 {
+            let at = self.random.ms(0, 1_000);
+            self.after(at, Event::AskAgain);
+        }
     }
 
-    pub(crate) fn start_coordinator(&mut self) {
+    /// A process begins: where there is only one, it leads.
+    pub(crate) fn restart(&mut self, host: usize) {
         self.n_starts += 1;
-        self.started = self.now;
-        (self.ahead, self.behind) = (Duration::ZERO, Duration::ZERO);
-        let mut around = self.surroundings();
-        let mut coordinator = Coordinator::start(&mut around);
+        let start = self.n_starts;
+        self.hosts[host].start = start;
+        if self.hosts.len() > 1 {
+            self.after(Duration::ZERO, Event::Campaign { start });
+        } else {
+            self.start_coordinator(host);
+        }
+    }
+
+    /// A coordinator begins with what is durable.
+    pub(crate) fn start_coordinator(&mut self, host: usize) {
+        let here = &mut self.hosts[host];
+        (here.started, here.ahead, here.behind) = (self.now, Duration::ZERO, Duration::ZERO);
+        let (start, epoch) = (here.start, here.epoch);
+        let mut around = self.surroundings(host);
+        let coordinator = Coordinator::start(epoch, &mut around);
         let requests = around.requests;
-        // The operator repeats what was not answered.
-        for puzzle in &self.puzzles[self.disk.entries.len().min(self.n_submitted)..self.n_submitted] {
-            coordinator.push(Command::Submit(puzzle.submission()));
-        }
-        if self.wants_cancel {
-            coordinator.push(Command::Cancel(JobId(2)));
-        }
-        self.coordinator = Some(coordinator);
-        requests.into_iter().for_each(|request| self.grant(request));
+        self.hosts[host].coordinator = Some(coordinator);
+        self.ask_again();
+        requests.into_iter().for_each(|request| self.grant(host, request));
         self.repeat_operations();
-        self.after(Duration::ZERO, Event::Wake { start: self.n_starts });
-        self.after(Duration::ZERO, Event::Tick { start: self.n_starts });
+        self.after(Duration::ZERO, Event::Wake { start });
+        self.after(Duration::ZERO, Event::Tick { start });
     }
 }

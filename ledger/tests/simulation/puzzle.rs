@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_messages::{Share, Submission};
+use queens_messages::{JobId, Share, Submission};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;
@@ -134,4 +134,9 @@ impl Puzzle {
 
 fn index(number: u64) -> usize {
     usize::try_from(number).expect("small")
+}
+
+/// The puzzle of a job: jobs are numbered from 1.
+pub(crate) fn puzzle(puzzles: &[Puzzle], job: JobId) -> &Puzzle {
+    &puzzles[usize::try_from(job.0 - 1).expect("few jobs")]
 }

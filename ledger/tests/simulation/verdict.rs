@@ -7,7 +7,7 @@ use queens_ledger::store::draw::is_drawn;
 use queens_messages::JobId;
 
 use super::coordinator::SEED;
-use super::disk::puzzle;
+use super::puzzle::puzzle;
 use super::world::World;
 
 impl World<'_> {
@@ -18,7 +18,7 @@ impl World<'_> {
         for job in stored.jobs {
             let id = job.entry.id;
             let mut recorded: BTreeMap<u32, (u64, u128, u128)> = BTreeMap::new();
-            for record in self.disk.records(id) {
+            for record in self.disk.contents.records(id) {
                 let sums = recorded.entry(record.span.cross()).or_default();
                 sums.0 += record.span.n_subproblems();
                 sums.1 += u128::from(record.count.solutions);
@@ -42,10 +42,13 @@ impl World<'_> {
     /// Of a job that is done all that was drawn to be counted again was, by another name.
     fn check_confirmed(&self, job: JobId) {
         let share = puzzle(&self.puzzles, job).recount;
-        for record in self.disk.records(job) {
+        for record in self.disk.contents.records(job) {
             let span = record.span;
             let is_due = is_drawn(SEED, share, job, span.cross(), span.from());
-            assert!(!is_due || self.disk.is_confirmed(job, span), "{record:?} was not counted again");
+            assert!(
+                !is_due || self.disk.contents.is_confirmed(job, span),
+                "{record:?} was not counted again"
+            );
         }
     }
 
@@ -53,10 +56,10 @@ impl World<'_> {
     fn check_audit(&mut self) {
         for audit in self.disk.audit(&self.puzzles) {
             let id = audit.job;
-            let records = self.disk.records(id);
+            let records = self.disk.contents.records(id);
             assert_eq!(audit.n_records, u64::try_from(records.len()).expect("few"), "records of job {id}");
             assert!(audit.phase != Phase::Done || audit.is_complete, "{audit:?}");
-            let progress = self.disk.progress(id).unwrap_or_default();
+            let progress = self.disk.contents.progress(id).unwrap_or_default();
             assert_eq!((audit.total, audit.nodes), (progress.solutions, progress.nodes), "sums of job {id}");
         }
     }

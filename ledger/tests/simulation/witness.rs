@@ -9,9 +9,8 @@ use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
 use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
 use queens_solver::{Count, Method, Span};
 
-use super::disk::Disk;
-use super::puzzle::Puzzle;
-use super::random::Random;
+use super::contents::Contents;
+use super::puzzle::{Puzzle, puzzle};
 use super::worker::name;
 
 /// The model.
@@ -28,10 +27,9 @@ pub(crate) struct Witness {
     granted: BTreeMap<LeaseId, Granted>,
     /// What was reported and not granted, for example because somebody else has named the token after a restart.
     unleased: BTreeSet<(WorkerId, LeaseId, Span)>,
-    /// The first token of this coordinator.
+    /// The first token of this coordinator, and the one after its last.
     first_here: u64,
-    /// All fencing tokens ever given out.
-    tokens: BTreeSet<LeaseId>,
+    next: u64,
     /// Reported again, and not compared yet.
     repeated: Vec<(JobId, Span, Count, Name)>,
     /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
@@ -57,13 +55,13 @@ struct Granted {
 
 impl Witness {
     /// The coordinator was restarted and knows what is durable.
-    pub(crate) fn restart(&mut self, disk: &Disk, epoch: u32) {
+    pub(crate) fn restart(&mut self, durable: &Contents, epoch: u32) {
         let first_here = u64::from(epoch) << 32;
-        *self = Self { tokens: std::mem::take(&mut self.tokens), first_here, ..Self::default() };
-        for (&job, entry) in &disk.entries {
-            let crosses = disk.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
+        *self = Self { first_here, next: first_here, ..Self::default() };
+        for (&job, entry) in &durable.entries {
+            let crosses = durable.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
             self.recorded.extend(crosses);
-            if disk.progress(job).is_some() {
+            if durable.progress(job).is_some() {
                 self.planned.insert(job);
             }
             if entry.phase == Phase::Cancelled {
@@ -82,11 +80,6 @@ impl Witness {
         self.cancelled.insert(job);
     }
 
-    /// Some fencing token that was given out.
-    pub(crate) fn any_token(&self, random: &mut Random) -> Option<LeaseId> {
-        random.pick(&self.tokens.iter().copied().collect::<Vec<_>>())
-    }
-
     pub(crate) fn n_recorded(&self, job: JobId) -> u128 {
         let crosses = self.recorded.range((job, 0)..=(job, u32::MAX));
         crosses.map(|(_, recorded)| u128::from(recorded.len())).sum()
@@ -96,11 +89,22 @@ impl Witness {
     pub(crate) fn accepts(&self, puzzles: &[Puzzle], report: &Report) -> bool {
         report.deltas.iter().all(|delta| {
             let fits = |count: Count| count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT;
-            self.planned.contains(&delta.job)
-                && super::disk::puzzle(puzzles, delta.job).has(delta.span)
-                && fits(delta.count)
-                && delta.duration <= MAX_DURATION
+            !self.knows(delta.lease)
+                || self.planned.contains(&delta.job)
+                    && puzzle(puzzles, delta.job).has(delta.span)
+                    && fits(delta.count)
+                    && delta.duration <= MAX_DURATION
         })
+    }
+
+    /// Whether one before this coordinator has given out a token.
+    pub(crate) fn is_from_before(&self, lease: LeaseId) -> bool {
+        lease.0 < self.first_here
+    }
+
+    /// Whether this coordinator or one before it has; one that leads now may have given it out since.
+    pub(crate) fn knows(&self, lease: LeaseId) -> bool {
+        lease.0 < self.next
     }
 
     /// Whether a worker may report this span: it was granted under this lease and is not reported. `None` if that may
@@ -162,6 +166,10 @@ impl Witness {
     ) -> SpanOutcome {
         if let Some(seen) = self.leases.get_mut(&delta.lease).filter(|seen| seen.worker == worker) {
             seen.take_off(&[delta.span]);
+        }
+        if !self.knows(delta.lease) {
+            self.unleased.insert((worker, delta.lease, delta.span));
+            return SpanOutcome::Unleased;
         }
         let mut granted =
             self.granted.get_mut(&delta.lease).filter(|granted| granted.may_report(worker, delta));
@@ -246,7 +254,7 @@ impl Witness {
                     unnamed.into_iter().for_each(|span| granted.take_off(span));
                 }
             } else if is_open && lease.0 < self.first_here {
-                let puzzle = super::disk::puzzle(puzzles, job);
+                let puzzle = puzzle(puzzles, job);
                 let spans = spans.iter().copied().filter(|&span| puzzle.has(span)).collect();
                 let worker = hello.worker;
                 self.granted.insert(lease, Granted { worker, job, spans, since: now, is_again: false });
@@ -258,6 +266,7 @@ impl Witness {
     pub(crate) fn grant(&mut self, now: Duration, worker: WorkerId, lease: &Lease) {
         let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
         let is_again = spans.iter().all(|&span| self.is_recorded(lease.job, span));
+        self.next = self.next.max(lease.id.0 + 1);
         self.granted.insert(lease.id, Granted { worker, job: lease.job, spans, since: now, is_again });
     }
 
@@ -271,16 +280,22 @@ impl Witness {
     }
 
     /// A message that reaches its worker, if nothing happens to its link; `unacknowledged` is what the worker
-    /// remembers.
-    pub(crate) fn tell(&mut self, disk: &Disk, to: WorkerId, unacknowledged: &[Report], message: &ToWorker) {
+    /// remembers. The coordinator goes by `known`, which is `durable` as long as it leads.
+    pub(crate) fn tell(
+        &mut self,
+        known: &Contents,
+        durable: &Contents,
+        to: WorkerId,
+        unacknowledged: &[Report],
+        message: &ToWorker,
+    ) {
         match message {
             ToWorker::Lease(lease) => {
-                assert!(self.tokens.insert(lease.id), "lease {} is given out again", lease.id);
                 assert!(!lease.spans.is_empty(), "lease {} of nothing", lease.id);
                 let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
                 // What is counted again is a whole record, of a job of which everything is recorded.
-                let is_record = |span: &Span| disk.has_record(lease.job, *span);
-                let is_again = spans.iter().all(is_record) && disk.is_all_recorded(lease.job);
+                let is_record = |span: &Span| known.has_record(lease.job, *span);
+                let is_again = spans.iter().all(is_record) && known.is_all_recorded(lease.job);
                 if !is_again {
                     spans.iter().for_each(|&span| self.check_free(lease.job, span));
                 }
@@ -302,7 +317,7 @@ impl Witness {
             ToWorker::Acknowledge { sequence } => {
                 let forgotten = unacknowledged.iter().filter(|report| report.sequence <= *sequence);
                 for delta in forgotten.flat_map(|report| &report.deltas) {
-                    self.check_durable(disk, to, delta);
+                    self.check_durable(durable, to, delta);
                 }
             }
         }
@@ -329,9 +344,9 @@ impl Witness {
 
     /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants
     /// it any more.
-    fn check_durable(&self, disk: &Disk, worker: WorkerId, delta: &Delta) {
-        let entry = &disk.entries[&delta.job];
-        let durable = disk.recorded(delta.job, delta.span.cross());
+    fn check_durable(&self, durable: &Contents, worker: WorkerId, delta: &Delta) {
+        let entry = &durable.entries[&delta.job];
+        let durable = durable.recorded(delta.job, delta.span.cross());
         let range = delta.span.from()..delta.span.to();
         let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));
         assert!(

@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use queens_desk::{AfterStep, SessionStep};
 use queens_ledger::Reporting;
-use queens_messages::{JobId, ToCoordinator, WorkerId};
+use queens_messages::{JobId, LeaseId, ToCoordinator, WorkerId};
 use queens_solver::Span;
 
-use super::coordinator::{Command, Coordinator};
-use super::disk::{Disk, RealDisk, puzzle};
+use super::coordinator::Coordinator;
+use super::disk::{Disk, RealDisk};
 use super::event::{Event, Log};
-use super::fault::{Fault, Faults, Tally, draw};
+use super::fault::{Fault, Faults, Tally, draw, draw_of_two};
+use super::host::Host;
 use super::network::{Lane, Link};
-use super::puzzle::{Library, Puzzle};
+use super::puzzle::{Library, Puzzle, puzzle};
 use super::random::Random;
-use super::witness::Witness;
+use super::sight::Sight;
+use super::surroundings::Command;
 use super::worker::Worker;
 
 /// Without further faults, a history must end within this time and these steps; far fewer do for nearly all, but a
@@ -31,8 +33,8 @@ const AFTERMATH: Duration = Duration::from_secs(20);
 /// How often operators look for jobs that have failed, when there are no more faults.
 const OVERSEE: Duration = Duration::from_secs(60);
 
-/// How often an operator tries to submit a job while there is no coordinator.
-const SUBMIT_AGAIN: Duration = Duration::from_secs(1);
+/// What workers are called: several by each name.
+pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
 
 /// Everything there is.
 #[derive(Debug)]
@@ -42,25 +44,27 @@ pub(crate) struct World<'a> {
     n_events: u64,
     pub(crate) random: Random,
     pub(crate) puzzles: Vec<Puzzle>,
-    pub(crate) n_submitted: usize,
+    /// The process that each job was last asked of, those that were submitted.
+    pub(crate) submitted_to: Vec<u64>,
     pub(crate) wants_cancel: bool,
     /// What operators have paused and blocked.
     pub(crate) paused: BTreeSet<JobId>,
     pub(crate) blocked: BTreeSet<String>,
     pub(crate) disk: Disk,
-    pub(crate) witness: Witness,
+    /// All fencing tokens ever given out.
+    pub(crate) tokens: BTreeSet<LeaseId>,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
     n_workers: u64,
     pub(crate) links: BTreeMap<u64, Link>,
     n_links: u64,
-    pub(crate) coordinator: Option<Coordinator>,
-    /// How often the coordinator has workers report.
+    /// One, whose store is a directory, or two, whose store is a database.
+    pub(crate) hosts: Vec<Host>,
+    /// Until when a worker can't reach a host.
+    pub(crate) unreachable: BTreeMap<(WorkerId, usize), Duration>,
+    /// How often coordinators have workers report.
     pub(crate) reporting: Reporting,
+    /// The numbers of processes that were used.
     pub(crate) n_starts: u64,
-    pub(crate) started: Duration,
-    /// How far the coordinator's clock has jumped.
-    pub(crate) ahead: Duration,
-    pub(crate) behind: Duration,
     n_faults_left: usize,
     /// Workers whose next hello is not as it should be.
     pub(crate) bad_hellos: Vec<(WorkerId, Fault)>,
@@ -74,11 +78,12 @@ impl<'a> World<'a> {
         library: &Library,
         seed: u64,
         faults: &Faults,
+        n_hosts: usize,
         disk: Option<Box<dyn RealDisk>>,
         log: &'a mut Log,
     ) -> Self {
         let mut random = Random::new(seed);
-        let drawn = draw(&mut random.fork());
+        let drawn = if n_hosts > 1 { draw_of_two(&mut random.fork()) } else { draw(&mut random.fork()) };
         let n_jobs = if random.percent(30) { 2 } else { 1 };
         let reporting = any_reporting(&mut random);
         let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
@@ -88,28 +93,26 @@ impl<'a> World<'a> {
             n_events: 0,
             random,
             puzzles,
-            n_submitted: 0,
+            submitted_to: Vec::new(),
             wants_cancel: false,
             paused: BTreeSet::new(),
             blocked: BTreeSet::new(),
             disk: Disk::new(disk),
-            witness: Witness::default(),
+            tokens: BTreeSet::new(),
             workers: BTreeMap::new(),
             n_workers: 0,
             links: BTreeMap::new(),
             n_links: 0,
-            coordinator: None,
+            hosts: (0..n_hosts).map(|_| Host::default()).collect(),
+            unreachable: BTreeMap::new(),
             reporting,
             n_starts: 0,
-            started: Duration::ZERO,
-            ahead: Duration::ZERO,
-            behind: Duration::ZERO,
             n_faults_left: 0,
             bad_hellos: Vec::new(),
             tally: Tally::default(),
             log,
         };
-        world.after(Duration::ZERO, Event::Restart);
+        (0..n_hosts).for_each(|host| world.after(Duration::ZERO, Event::Restart { host }));
         for i in 0..n_jobs {
             let at = world.random.ms(0, 10_000 * i);
             world.after(at, Event::Submit);
@@ -143,11 +146,11 @@ impl<'a> World<'a> {
                 assert!(
                     self.now < deadline && n_steps < last_step,
                     "no end in sight: {:?}",
-                    self.disk.entries
+                    self.disk.contents.entries
                 );
             }
-            let are_over = self.n_submitted == self.puzzles.len()
-                && (1..).take(self.n_submitted).all(|job| self.disk.is_over(JobId(job)));
+            let are_over = self.submitted_to.len() == self.puzzles.len()
+                && (1..).take(self.puzzles.len()).all(|job| self.disk.contents.is_over(JobId(job)));
             if !are_over {
                 continue;
             }
@@ -158,9 +161,11 @@ impl<'a> World<'a> {
     }
 
     fn is_quiet(&self) -> bool {
-        self.coordinator
-            .as_ref()
-            .is_some_and(|coordinator| !coordinator.is_blocked() && coordinator.is_idle())
+        self.leading().is_some_and(|coordinator| !coordinator.is_blocked() && coordinator.is_idle())
+    }
+
+    fn leading(&self) -> Option<&Coordinator> {
+        self.leader().and_then(|host| self.hosts[host].coordinator.as_ref())
     }
 
     pub(crate) fn after(&mut self, delay: Duration, event: Event) {
@@ -178,7 +183,10 @@ impl<'a> World<'a> {
             self.log.add(self.now, || format!("{event:?}"));
         }
         if let Some(stalled_until) = self.stalled_until(&event) {
-            return self.after(stalled_until - self.now, event);
+            // What renews the lead is not what uses it: either may be the first to go on.
+            let is_renewal = matches!(event, Event::Renew { .. });
+            let later = if is_renewal { self.random.ms(0, 6_000) } else { Duration::ZERO };
+            return self.after(stalled_until - self.now + later, event);
         }
         let now = self.now;
         match event {
@@ -212,18 +220,10 @@ impl<'a> World<'a> {
                 }
             }
             Event::CoordinatorNotices { link } => {
-                self.command(Command::Disconnect { link });
+                self.command(self.links[&link].host, Command::Disconnect { link });
             }
             Event::Join { healthy } => self.join(healthy),
-            Event::Submit => {
-                if self.coordinator.is_some() {
-                    let submit = Command::Submit(self.puzzles[self.n_submitted].submission());
-                    self.n_submitted += 1;
-                    self.command(submit);
-                } else {
-                    self.after(SUBMIT_AGAIN, Event::Submit);
-                }
-            }
+            Event::Submit => self.submit(),
             Event::Fault(fault) => {
                 self.n_faults_left -= 1;
                 if self.inflict(fault) {
@@ -235,36 +235,59 @@ impl<'a> World<'a> {
                 self.blocked.clear();
                 self.repeat_operations();
             }
+            Event::AskAgain => {
+                self.ask_again();
+                self.repeat_operations();
+            }
             Event::Oversee => {
-                if self.coordinator.as_ref().is_some_and(Coordinator::has_failed_jobs) {
+                if self.leading().is_some_and(Coordinator::has_failed_jobs) {
                     self.repeat_operations();
                 }
-                if self.coordinator.as_ref().is_some_and(Coordinator::wants_others) {
+                if self.leading().is_some_and(Coordinator::wants_others) {
                     self.join(true);
                 }
                 self.after(OVERSEE, Event::Oversee);
             }
-            Event::Restart => self.start_coordinator(),
-            Event::Tick { start } if start == self.n_starts => self.tick(),
-            Event::Wake { start } if start == self.n_starts => self.coordinate(Coordinator::run),
-            Event::Retry { start } if start == self.n_starts => {
-                self.coordinate(Coordinator::retry);
+            Event::Restart { host } => self.restart(host),
+            Event::Thaw { host } => self.thaw(host),
+            Event::Campaign { start }
+            | Event::Lead { start }
+            | Event::Renew { start }
+            | Event::Tick { start }
+            | Event::Wake { start }
+            | Event::Retry { start }
+            | Event::Planned { start, .. } => {
+                if let Some(host) = self.host_of(start) {
+                    self.step_host(host, &event);
+                }
             }
-            Event::Planned { start, job } if start == self.n_starts => self.command(Command::Planned(job)),
-            Event::Tick { .. } | Event::Wake { .. } | Event::Retry { .. } | Event::Planned { .. } => {}
         }
     }
 
-    /// Until when the worker that an event happens to is stalled, if it is.
+    /// Until when whoever an event happens to is stopped, if so.
     fn stalled_until(&self, event: &Event) -> Option<Duration> {
-        let worker = match event {
+        let worker = |worker| self.workers.get(worker).map(|worker| worker.stalled_until);
+        let process = |start| self.host_of(start).map(|host| self.hosts[host].frozen_until);
+        let until = match event {
             Event::Down { link, .. } | Event::WakeWorker { link } | Event::WorkerNotices { link } => {
-                self.links[link].worker
+                worker(&self.links[link].worker)
             }
-            Event::Counted { worker, .. } | Event::Connect { worker } | Event::Leave { worker } => *worker,
-            _ => return None,
+            Event::Counted { worker: id, .. }
+            | Event::Connect { worker: id }
+            | Event::Leave { worker: id } => worker(id),
+            Event::Up { link, .. } | Event::CoordinatorNotices { link } => {
+                Some(self.hosts[self.links[link].host].frozen_until)
+            }
+            Event::Campaign { start }
+            | Event::Lead { start }
+            | Event::Renew { start }
+            | Event::Tick { start }
+            | Event::Wake { start }
+            | Event::Retry { start }
+            | Event::Planned { start, .. } => process(*start),
+            _ => None,
         };
-        self.workers.get(&worker).map(|worker| worker.stalled_until).filter(|&until| until > self.now)
+        until.filter(|&until| until > self.now)
     }
 
     /// The worker that is at the end of a link, if it is still there.
@@ -292,15 +315,26 @@ impl<'a> World<'a> {
 
     fn connect(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id).filter(|worker| worker.link.is_none()) else { return };
-        if self.coordinator.is_none() {
+        let now = self.now;
+        // Whoever believes to lead lets a worker in.
+        let is_open = |(host, there): (usize, &Host)| {
+            let is_reached = self.unreachable.get(&(id, host)).is_none_or(|&until| until <= now);
+            (there.coordinator.is_some() && is_reached).then_some(host)
+        };
+        let open: Vec<usize> = (0..).zip(&self.hosts).filter_map(is_open).collect();
+        let host = if open.len() > 1 { self.random.pick(&open) } else { open.first().copied() };
+        let Some(host) = host else {
             let again = self.random.ms(200, 1_500);
             return self.after(again, Event::Connect { worker: id });
+        };
+        if self.hosts[host].is_superseded() {
+            self.tally.sights.see(Sight::OldLeaderJoined);
         }
         let mut messages = worker.connect(self.now);
         self.n_links += 1;
         let link = self.n_links;
         (worker.link, worker.wakes) = (Some(link), None);
-        self.links.insert(link, Link { worker: id, up: Lane::default(), down: Lane::default() });
+        self.links.insert(link, Link { worker: id, host, up: Lane::default(), down: Lane::default() });
         if let Some(at) = self.bad_hellos.iter().position(|&(bad, _)| bad == id) {
             let (_, fault) = self.bad_hellos.swap_remove(at);
             if let Some(ToCoordinator::Hello(hello)) = messages.first_mut() {
@@ -390,16 +424,17 @@ impl<'a> World<'a> {
     }
 
     fn arrive(&mut self, link: u64, message: ToCoordinator) {
-        let Link { up, .. } = self.links[&link];
-        if self.coordinator.is_none() || !up.arrives() {
+        let Link { host, up, .. } = self.links[&link];
+        if self.hosts[host].coordinator.is_none() || !up.arrives() {
             return;
         }
-        self.command(match message {
+        let command = match message {
             ToCoordinator::Hello(hello) => Command::Connect { hello: *hello, link },
             ToCoordinator::Report(report) => Command::Report { link, report },
             ToCoordinator::Failure(failure) => Command::Failure { link, failure },
             ToCoordinator::Goodbye => Command::Goodbye { link },
-        });
+        };
+        self.command(host, command);
     }
 }
 

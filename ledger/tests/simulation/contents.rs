@@ -1,0 +1,225 @@
+//! What is durable, as the writes so far come to: each is held against what the spans really count to and against all
+//! before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queens_ledger::intervals::Intervals;
+use queens_ledger::store::{Coverage, CoverageChange, JobEntry, Phase, Record, SecondCount, Write};
+use queens_messages::{JobId, Name, Progress};
+use queens_solver::Span;
+
+use super::puzzle::{Puzzle, puzzle};
+
+/// What a store holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) entries: BTreeMap<JobId, JobEntry>,
+    crosses: BTreeMap<(JobId, u32), Cross>,
+    progress: BTreeMap<JobId, Progress>,
+    /// What has been said of each record, by whom.
+    said: BTreeMap<Key, BTreeSet<Said>>,
+    /// Records on which two names that say nothing else have agreed, and those that were contradicted.
+    verified: BTreeSet<Key>,
+    disputed: BTreeSet<Key>,
+}
+
+/// The records of one cross, by their first subproblem, and the coverage that was written with them.
+#[derive(Clone, Debug, Default)]
+struct Cross {
+    records: BTreeMap<u64, Record>,
+    coverage: Coverage,
+}
+
+/// A job and a span: its cross, its first subproblem and the one after its last.
+type Key = (JobId, u32, u64, u64);
+
+/// A name, and the solutions and nodes that it counted.
+type Said = (Name, u64, u64);
+
+/// How many records second counts agreed with, and how many they contradicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compared {
+    pub(crate) n_verified: u64,
+    pub(crate) n_disputed: u64,
+}
+
+impl Contents {
+    /// Whether exactly this span is a record.
+    pub(crate) fn has_record(&self, job: JobId, span: Span) -> bool {
+        let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
+        record.is_some_and(|record| record.span == span)
+    }
+
+    /// Whether another name has counted a record to the same.
+    pub(crate) fn is_confirmed(&self, job: JobId, span: Span) -> bool {
+        self.verified.contains(&(job, span.cross(), span.from(), span.to()))
+    }
+
+    /// Whether nothing is left to be recorded of a job.
+    pub(crate) fn is_all_recorded(&self, job: JobId) -> bool {
+        self.progress(job).is_some_and(|progress| progress.n_recorded == progress.n_subproblems)
+    }
+
+    /// How many records of a job second counts agreed with, and how many they contradicted.
+    pub(crate) fn compared(&self, job: JobId) -> Compared {
+        let of =
+            |spans: &BTreeSet<Key>| spans.range((job, 0, 0, 0)..(JobId(job.0 + 1), 0, 0, 0)).count() as u64;
+        Compared { n_verified: of(&self.verified), n_disputed: of(&self.disputed) }
+    }
+
+    /// Holds a second count against its record.
+    fn compare(&mut self, job: JobId, again: &SecondCount) {
+        let span = again.span;
+        let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
+        let record = record.filter(|record| record.span == span).expect("there is a record");
+        let key = (job, span.cross(), span.from(), span.to());
+        if record.count != again.count {
+            self.disputed.insert(key);
+        }
+        let said = self.said.entry(key).or_default();
+        for (source, count) in [(&record.source, record.count), (&again.source, again.count)] {
+            said.insert((source.name.clone(), count.solutions, count.nodes));
+        }
+        let is_alone = |by: &&Said| said.iter().filter(|(name, ..)| *name == by.0).count() == 1;
+        let alone: Vec<_> =
+            said.iter().filter(is_alone).map(|(_, solutions, nodes)| (solutions, nodes)).collect();
+        if alone.iter().any(|count| alone.iter().filter(|other| *other == count).count() > 1) {
+            self.verified.insert(key);
+        } else {
+            self.verified.remove(&key);
+        }
+    }
+
+    /// What is durably recorded of a cross.
+    pub(crate) fn recorded(&self, job: JobId, cross: u32) -> Intervals {
+        self.crosses.get(&(job, cross)).map(|cross| cross.coverage.recorded.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn coverages(&self, job: JobId) -> impl Iterator<Item = (u32, &Intervals)> {
+        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
+        crosses.map(|(&(_, number), cross)| (number, &cross.coverage.recorded))
+    }
+
+    pub(crate) fn records(&self, job: JobId) -> Vec<Record> {
+        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
+        crosses.flat_map(|(_, cross)| cross.records.values()).cloned().collect()
+    }
+
+    /// What the coverage of a job comes to, of a plan that is stored.
+    pub(crate) fn progress(&self, job: JobId) -> Option<Progress> {
+        self.progress.get(&job).copied()
+    }
+
+    pub(crate) fn is_over(&self, job: JobId) -> bool {
+        self.entries.get(&job).is_some_and(|entry| matches!(entry.phase, Phase::Done | Phase::Cancelled))
+    }
+
+    pub(crate) fn apply(&mut self, puzzles: &[Puzzle], writes: &[Write]) {
+        let cancelled = |(&id, entry): (&JobId, &JobEntry)| (entry.phase == Phase::Cancelled).then_some(id);
+        let cancelled: BTreeSet<JobId> = self.entries.iter().filter_map(cancelled).collect();
+        let mut touched = BTreeSet::new();
+        for write in writes {
+            match write {
+                Write::Epoch(_) | Write::Blocked { .. } => {}
+                Write::SecondCount { job, count } => self.compare(*job, count),
+                Write::Verdict { job, verdict } => {
+                    let truth = puzzle(puzzles, *job).count(verdict.span);
+                    assert_eq!(verdict.count, truth, "a wrong verdict: {verdict:?}");
+                    assert_ne!(verdict.lost, truth, "a wrong verdict: {verdict:?}");
+                }
+                Write::Job(entry) => {
+                    if let Some(before) = self.entries.insert(entry.id, entry.clone()) {
+                        // What is done may have to be counted again.
+                        let is_reopened = (before.phase, entry.phase) == (Phase::Done, Phase::Active);
+                        assert!(
+                            is_reopened || rank(before.phase) <= rank(entry.phase),
+                            "job {} goes back: {entry:?}",
+                            entry.id
+                        );
+                        // Who comes to contradict themselves confirm nothing any more.
+                        assert!(before.n_disputed <= entry.n_disputed);
+                    }
+                }
+                Write::Plan { job, choices } => {
+                    let plan = &puzzle(puzzles, *job).plan;
+                    assert!(plan.parts().iter().map(|cross| cross.choice()).eq(choices), "another plan");
+                    let mut progress = Progress::default();
+                    for choice in choices {
+                        progress.n_subproblems += u128::from(choice.n_subproblems);
+                        progress.work += choice.work;
+                    }
+                    self.progress.entry(*job).or_insert(progress);
+                }
+                Write::Record { job, record } => {
+                    let known = self.crosses.get(&(*job, record.span.cross()));
+                    let known = known.and_then(|cross| cross.records.get(&record.span.from()));
+                    let is_new = known != Some(record);
+                    assert!(!is_new || !cancelled.contains(job), "recorded after cancellation: {record:?}");
+                    self.add(puzzle(puzzles, *job), *job, record);
+                    touched.insert((*job, record.span.cross()));
+                }
+                Write::Coverage { job, cross, change } => {
+                    self.cover(puzzle(puzzles, *job), *job, *cross, change);
+                    touched.insert((*job, *cross));
+                }
+            }
+        }
+        for (job, number) in touched {
+            let cross = &self.crosses[&(job, number)];
+            let mut union = Intervals::default();
+            cross.records.values().for_each(|record| _ = union.insert(record.span.from()..record.span.to()));
+            assert_eq!(union, cross.coverage.recorded, "records and coverage of cross {number} differ");
+        }
+    }
+
+    fn add(&mut self, puzzle: &Puzzle, job: JobId, record: &Record) {
+        let span = record.span;
+        assert!(puzzle.has(span), "a record outside the plan: {record:?}");
+        assert_eq!(record.count, puzzle.count(span), "a wrong record of job {job}: {record:?}");
+        assert!(i64::try_from(record.duration.as_micros()).is_ok(), "no column holds it: {record:?}");
+        let records = &mut self.crosses.entry((job, span.cross())).or_default().records;
+        if let Some(before) = records.insert(span.from(), record.clone()) {
+            assert!(before.span.to() <= span.to(), "a record shrank: {before:?}, {record:?}");
+            assert!(before.source == record.source && before.lease == record.lease, "{before:?}, {record:?}");
+        }
+        let before = records.range(..span.from()).next_back();
+        let after = records.range(span.from() + 1..).next();
+        assert!(before.is_none_or(|(_, other)| other.span.to() <= span.from()), "{before:?}, {record:?}");
+        assert!(after.is_none_or(|(&from, _)| span.to() <= from), "overlap: {record:?}, {after:?}");
+    }
+
+    fn cover(&mut self, puzzle: &Puzzle, job: JobId, number: u32, change: &CoverageChange) {
+        let cross = self.crosses.entry((job, number)).or_default();
+        let before = cross.coverage.clone();
+        cross.coverage.apply(change);
+        let coverage = &cross.coverage;
+        assert_eq!(coverage.recorded.extent(), change.extent, "cross {number}: {coverage:?}");
+        let (mut solutions, mut nodes) = (0, 0);
+        for range in coverage.recorded.ranges() {
+            let span = Span::new(number, range.start, range.end).expect("ranges are not empty");
+            let count = puzzle.count(span);
+            solutions += u128::from(count.solutions);
+            nodes += u128::from(count.nodes);
+        }
+        assert_eq!((coverage.solutions, coverage.nodes), (solutions, nodes), "sums of cross {number}");
+        for range in before.recorded.ranges() {
+            assert!(coverage.recorded.contains(&range), "cross {number} lost {range:?}: {coverage:?}");
+        }
+        let planned = &puzzle.plan.parts()[number as usize];
+        let (work, all) = (planned.choice().work, u128::from(planned.choice().n_subproblems));
+        let part = |coverage: &Coverage| work * u128::from(coverage.recorded.len()) / all;
+        let progress = self.progress.get_mut(&job).expect("planned before it is counted");
+        progress.solutions += u128::from(planned.weight()) * (solutions - before.solutions);
+        progress.nodes += nodes - before.nodes;
+        progress.n_recorded += u128::from(coverage.recorded.len() - before.recorded.len());
+        progress.work_recorded += part(coverage) - part(&before);
+    }
+}
+
+fn rank(phase: Phase) -> u8 {
+    match phase {
+        Phase::Planning => 0,
+        Phase::Active => 1,
+        Phase::Done | Phase::Cancelled => 2,
+    }
+}

@@ -1,0 +1,130 @@
+//! What operators ask for, and ask for again when nobody has answered.
+
+use std::time::Duration;
+
+use queens_ledger::{JobChange, WorkerChange};
+use queens_messages::{JobId, Priority};
+
+use super::event::Event;
+use super::fault::Fault;
+use super::sight::Sight;
+use super::surroundings::Command;
+use super::world::{NAMES, World};
+
+/// How often an operator tries to submit a job while there is no coordinator.
+const SUBMIT_AGAIN: Duration = Duration::from_secs(1);
+
+impl World<'_> {
+    /// Whom an operator asks: any coordinator that answers, whether or not it leads.
+    fn asked(&mut self) -> Option<usize> {
+        let host = self.any_coordinator()?;
+        if self.hosts[host].is_superseded() {
+            self.tally.sights.see(Sight::OldLeaderAsked);
+        }
+        Some(host)
+    }
+
+    /// Submits the next job.
+    pub(crate) fn submit(&mut self) {
+        let Some(host) = self.asked() else { return self.after(SUBMIT_AGAIN, Event::Submit) };
+        let number = self.submitted_to.len();
+        if self.hosts[host].is_superseded() && self.disk.contents.entries.len() < number {
+            // Jobs are numbered in the order of the puzzles: those before come first.
+            return self.after(SUBMIT_AGAIN, Event::Submit);
+        }
+        self.ask_for_jobs();
+        self.submitted_to.push(self.hosts[host].start);
+        self.command(host, Command::Submit(self.puzzles[number].submission()));
+    }
+
+    /// Submits again what was not accepted, if whoever was asked can't accept it any more.
+    pub(crate) fn ask_for_jobs(&mut self) {
+        let Some(leader) = self.leader() else { return };
+        let start = self.hosts[leader].start;
+        for number in self.disk.contents.entries.len()..self.submitted_to.len() {
+            if self.submitted_to[number] != start {
+                self.submitted_to[number] = start;
+                self.tally.sights.see(Sight::JobAskedForAgain);
+                let again = Command::Submit(self.puzzles[number].submission());
+                self.hosts[leader].coordinator.as_mut().expect("it leads").push(again);
+            }
+        }
+    }
+
+    /// Asks for what may not have been heard. Those who were asked before may have heard it too.
+    pub(crate) fn ask_again(&mut self) {
+        self.ask_for_jobs();
+        let leader = self.leader().filter(|_| self.wants_cancel);
+        if let Some(coordinator) = leader.and_then(|host| self.hosts[host].coordinator.as_mut()) {
+            coordinator.push(Command::Cancel(JobId(2)));
+        }
+    }
+
+    /// Gives the second job up.
+    pub(crate) fn cancel(&mut self) -> Option<()> {
+        let job = JobId(2);
+        let host = self.asked()?;
+        let durable = &self.disk.contents;
+        if !durable.entries.contains_key(&job) || durable.is_over(job) {
+            return None;
+        }
+        self.wants_cancel = true;
+        self.command(host, Command::Cancel(job));
+        Some(())
+    }
+
+    /// An operator does something. Pauses and blocks are taken back some time later.
+    pub(crate) fn operate(&mut self, fault: Fault) -> Option<()> {
+        let host = self.asked()?;
+        let jobs: Vec<JobId> = self.disk.contents.entries.keys().copied().collect();
+        let job = self.random.pick(&jobs)?;
+        let name = self.random.pick(&NAMES)?.to_owned();
+        let operation = match fault {
+            Fault::Pause => {
+                self.paused.insert(job);
+                Command::ChangeJob(job, JobChange::Pause)
+            }
+            Fault::Block => {
+                self.blocked.insert(name.clone());
+                Command::ChangeWorkers(name, WorkerChange::Block)
+            }
+            Fault::Drain => {
+                let at = self.random.ms(0, 5_000);
+                self.after(at, Event::Join { healthy: false });
+                Command::ChangeWorkers(name, WorkerChange::Drain)
+            }
+            _ => {
+                let priority = i32::try_from(self.random.below(3)).expect("small") - 1;
+                Command::ChangeJob(job, JobChange::Priority(Priority::try_from(priority).expect("small")))
+            }
+        };
+        self.command(host, operation);
+        let at = self.random.ms(500, 20_000);
+        self.after(at, Event::Undo);
+        Some(())
+    }
+
+    /// Repeats what operators want, and does not if they want nothing special any more.
+    pub(crate) fn repeat_operations(&mut self) {
+        let Some(leader) = self.leader() else { return };
+        let jobs: Vec<JobId> = self.disk.contents.entries.keys().copied().collect();
+        for job in jobs {
+            let is_paused = self.paused.contains(&job);
+            let operation = if is_paused {
+                Command::ChangeJob(job, JobChange::Pause)
+            } else {
+                Command::ChangeJob(job, JobChange::Resume)
+            };
+            self.command(leader, operation);
+        }
+        for name in NAMES.map(str::to_owned) {
+            let is_blocked = self.blocked.contains(&name);
+            let operation = if is_blocked {
+                Command::ChangeWorkers(name, WorkerChange::Block)
+            } else {
+                Command::ChangeWorkers(name, WorkerChange::Unblock)
+            };
+            self.command(leader, operation);
+        }
+    }
+}
