@@ -3,6 +3,7 @@
 //! The same tables as in SQLite (`postgres/schema.sql`), in a schema of their own, `queens`. One coordinator at a time
 //! may write (`lead.rs`).
 
+mod connect;
 mod history;
 mod lead;
 mod schema;
@@ -21,7 +22,7 @@ use queens_solver::{Pass, Span};
 
 use self::history::PostgresHistory;
 use self::lead::Lead;
-use self::session::Session;
+use self::session::{Backend, Session};
 use self::views::PostgresViews;
 use super::archive::{Archive, Records};
 use super::history::History;
@@ -41,6 +42,8 @@ pub struct PostgresStore {
     server: Server,
     /// The connection, as long as nothing has gone wrong with it.
     session: Option<Session>,
+    /// What served the connection before, if nobody has made sure yet that it does nothing any more.
+    former: Option<Backend>,
     lead: Lead,
     tables: Tables,
     /// The directory with the key that signs certificates.
@@ -63,7 +66,7 @@ impl PostgresStore {
         let place = Place::Database(server.name());
         let lead = lead.map_err(|leader| StoreError::Led { place, leader: leader.holder })?;
         let (session, tables) = (Some(session), Tables::default());
-        Ok(Self { server, session, lead, tables, key: key.to_owned() })
+        Ok(Self { server, session, former: None, lead, tables, key: key.to_owned() })
     }
 
     fn place(&self) -> Place {
@@ -75,19 +78,31 @@ impl PostgresStore {
         &mut self,
         work: impl FnOnce(&Session, &mut Tables, &Lead) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let session = match self.session.take() {
-            Some(session) => Ok(session),
-            None => Session::open(&self.server),
-        };
-        let done = session.and_then(|session| {
+        let done = self.session().and_then(|session| {
+            self.former = Some(session.backend);
             let done = work(&session, &mut self.tables, &self.lead)?;
             self.session = Some(session);
             Ok(done)
         });
         done.map_err(|fault| {
             self.tables = Tables::default();
-            fault.of(self.place())
+            match fault {
+                // It was let in before, and may be again.
+                Fault::Refused(reason) => Fault::Lost(reason),
+                fault => fault,
+            }
+            .of(self.place())
         })
+    }
+
+    /// The connection, or another one that begins when the one before has ended.
+    fn session(&mut self) -> Result<Session, Fault> {
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        let session = Session::open(&self.server)?;
+        self.former.map_or(Ok(()), |former| session.outlive(former))?;
+        Ok(session)
     }
 
     /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads.

@@ -95,7 +95,12 @@ fn term() -> i64 {
 fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<(), Fault> {
     let session = match session {
         Some(session) => session,
-        None => session.insert(Session::open(server)?),
+        None => {
+            let opened = Session::open(server)?;
+            // It need not be there after a failover: whoever leads renews it then.
+            opened.wait_for_no_standby()?;
+            session.insert(opened)
+        }
     };
     let renew = "UPDATE lease SET expires = clock_timestamp() + ?1::bigint * interval '1 millisecond' WHERE epoch = ?2";
     session.change(renew, &[term().into(), epoch.into()])?;
