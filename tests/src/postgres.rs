@@ -1,4 +1,4 @@
-//! A PostgreSQL server of the test's own, on loopback.
+//! PostgreSQL servers of the test's own, on loopback: single ones, and standbys that follow them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -8,13 +8,17 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::process::{Running, wait_until};
+use crate::binary;
+use crate::process::{Running, clean, run, wait_until};
 use crate::skipped;
 
 /// Where Debian puts the programs.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
-/// A running server. Everybody on this machine may do everything with it.
+/// The superuser of every server.
+const USER: &str = "queens";
+
+/// A running server. Everybody on this machine may do everything with it as the user `queens`.
 #[derive(Debug)]
 pub struct Postgres {
     // Dropped first: it is killed.
@@ -31,10 +35,58 @@ impl Postgres {
     /// If it can't be started.
     #[must_use]
     pub fn start(settings: &str) -> Option<Self> {
+        Self::start_guarded(settings, "", None)
+    }
+
+    /// The same with rules about who gets in, which come before the usual ones, and with the `server.pem` and
+    /// `server.key` of a directory if it is to speak TLS.
+    ///
+    /// # Panics
+    /// If it can't be started.
+    #[must_use]
+    pub fn start_guarded(settings: &str, rules: &str, keys: Option<&Path>) -> Option<Self> {
         if !Path::new(PROGRAMS).is_dir() {
             skipped("a store in PostgreSQL, which is not installed");
             return None;
         }
+        let mut server = Self::nowhere();
+        server.carry_out("initdb", &["-D", "data", "-A", "trust", "-U", USER, "-E", "UTF8"]);
+        let mut settings = format!("unix_socket_directories = ''\n{settings}\n");
+        if let Some(keys) = keys {
+            for name in ["server.pem", "server.key"] {
+                let copy = server.path().join(name);
+                fs::copy(keys.join(name), &copy).expect("a file of the directory");
+                chown(&copy, Some(server.user.0), Some(server.user.1)).expect("root gives a file away");
+                fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).expect("it is there");
+            }
+            settings += "ssl = on\nssl_cert_file = '../server.pem'\nssl_key_file = '../server.key'\n";
+        }
+        let usual = server.path().join("data/pg_hba.conf");
+        let all = format!("{rules}\n{}", fs::read_to_string(&usual).expect("initdb has made it"));
+        fs::write(usual, all).expect("a file of rules");
+        server.set_up("alone", &settings);
+        server.run();
+        Some(server)
+    }
+
+    /// Makes a copy of this one, which follows it under a name and can take its place.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[must_use]
+    pub fn standby(&self, name: &str) -> Self {
+        let mut server = Self::nowhere();
+        let port = self.port.to_string();
+        let from = ["-h", "127.0.0.1", "-p", &port, "-U", USER];
+        let how = ["-D", "data", "-R", "-X", "stream", "-c", "fast"];
+        server.carry_out("pg_basebackup", &[&from[..], &how[..]].concat());
+        server.set_up(name, "");
+        server.run();
+        server
+    }
+
+    /// A directory and a port for one.
+    fn nowhere() -> Self {
         let user = user();
         let dir = tempfile::tempdir().expect("a temporary directory");
         // It refuses to run as root.
@@ -42,20 +94,15 @@ impl Postgres {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("its owner may be root");
         let port =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
-        let mut server = Self { running: None, dir, port, user };
-        let made = server
-            .program("initdb")
-            .args(["-D", "data", "-A", "trust", "-U", "queens", "-E", "UTF8"])
-            .output();
-        let made = made.expect("initdb can be run");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let config = format!(
-            "listen_addresses = '127.0.0.1'\nport = {port}\nunix_socket_directories = ''\n{settings}\n"
-        );
-        let file = server.path().join("data/postgresql.auto.conf");
-        fs::write(file, config).expect("a file of settings");
-        server.run();
-        Some(server)
+        Self { running: None, dir, port, user }
+    }
+
+    /// Adds what is its own to its settings: the last that is said of one counts.
+    fn set_up(&self, name: &str, settings: &str) {
+        let file = self.path().join("data/postgresql.auto.conf");
+        let before = fs::read_to_string(&file).expect("a file of settings");
+        let own = format!("listen_addresses = '127.0.0.1'\nport = {}\ncluster_name = '{name}'\n", self.port);
+        fs::write(file, format!("{before}\n{own}{settings}")).expect("a file of settings");
     }
 
     /// Starts it, as it was made, and waits until it answers.
@@ -69,13 +116,59 @@ impl Postgres {
         wait_until("PostgreSQL to answer", || self.sql("postgres", "SELECT 1").ok());
     }
 
-    /// Kills it, as a power failure would.
+    /// Kills it, as a power failure would: all of its processes, and none of them can do anything any more.
     ///
     /// # Panics
     /// If it does not run.
     pub fn kill(&mut self) {
-        // Its other processes end by themselves when this one is gone, and the next start waits for that.
-        _ = self.running.take().expect("it runs").kill();
+        let server = self.running.take().expect("it runs");
+        let id = server.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it runs");
+        let all = format!("kill -s STOP {id}; kill -s KILL {id} {children}");
+        // Some of them may just have ended.
+        _ = Command::new("sh").args(["-c", &all]).stderr(Stdio::null()).status().expect("there is a shell");
+        _ = server.kill();
+    }
+
+    /// Sends all of its processes a signal: `"STOP"` or `"CONT"`.
+    ///
+    /// # Panics
+    /// If it does not run.
+    pub fn signal(&self, name: &str) {
+        let id = self.running.as_ref().expect("it runs").id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it runs");
+        let all = format!("kill -s {name} {id} {children}");
+        _ = Command::new("sh").args(["-c", &all]).stderr(Stdio::null()).status().expect("there is a shell");
+    }
+
+    /// Changes a setting that does not need a start.
+    ///
+    /// # Panics
+    /// If it can't be changed.
+    pub fn set(&self, name: &str, value: &str) {
+        self.sql("postgres", &format!("ALTER SYSTEM SET {name} = '{value}'"))
+            .expect("there is such a setting");
+        self.sql("postgres", "SELECT pg_reload_conf()").expect("reads its settings");
+    }
+
+    /// Has commits wait for a standby that follows, from now on.
+    ///
+    /// # Panics
+    /// If it does not follow.
+    pub fn wait_for_standby(&self, name: &str) {
+        self.set("synchronous_standby_names", name);
+        let state = format!("SELECT sync_state FROM pg_stat_replication WHERE application_name = '{name}'");
+        wait_until("a synchronous standby", || {
+            (self.sql("postgres", &state).expect("answers") == "sync").then_some(())
+        });
+    }
+
+    /// Has a standby take writes, and waits until it does.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn promote(&self) {
+        assert_eq!(self.sql("postgres", "SELECT pg_promote()").as_deref(), Ok("t"));
     }
 
     /// Makes a database and tells its address.
@@ -85,7 +178,19 @@ impl Postgres {
     #[must_use]
     pub fn database(&self, name: &str) -> String {
         self.sql("postgres", &format!("CREATE DATABASE {name}")).expect("makes a database");
-        format!("postgres://queens@127.0.0.1:{}/{name}", self.port)
+        self.address_of(name)
+    }
+
+    /// The address of a database.
+    #[must_use]
+    pub fn address_of(&self, name: &str) -> String {
+        format!("postgres://{USER}@{}/{name}", self.address())
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// What psql answers.
@@ -104,7 +209,7 @@ impl Postgres {
             "-p",
             &port,
             "-U",
-            "queens",
+            USER,
             "-qAtX",
             "-v",
             "ON_ERROR_STOP=1",
@@ -128,11 +233,31 @@ impl Postgres {
         self.dir.path().to_owned()
     }
 
+    /// Runs one of its programs to its end.
+    fn carry_out(&self, name: &str, args: &[&str]) {
+        let done = self.program(name).args(args).output().expect("it can be run");
+        assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(Path::new(PROGRAMS).join(name));
         command.current_dir(self.dir.path()).uid(self.user.0).gid(self.user.1).env("LC_ALL", "C");
         command
     }
+}
+
+/// What `queens-coordinator check` says of a store in a database, which it proves.
+///
+/// # Panics
+/// If it does not.
+#[track_caller]
+#[must_use]
+pub fn proved(address: &str) -> String {
+    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check.args(["check", "--store", address]);
+    let checked = run(check);
+    assert!(checked.status.success(), "{}", checked.stderr);
+    checked.stdout
 }
 
 /// The user and group that the package has made.

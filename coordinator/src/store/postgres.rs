@@ -4,6 +4,7 @@
 //! may write (`lead.rs`); others stand by until they lead (`candidate.rs`).
 
 mod candidate;
+mod connect;
 mod history;
 mod lead;
 pub(crate) mod schema;

@@ -19,13 +19,15 @@ pub struct Candidate {
     key: PathBuf,
     /// The connection, as long as nothing has gone wrong with it.
     session: Option<Session>,
+    /// Whether the server has ever let it in.
+    is_let_in: bool,
 }
 
 impl Candidate {
     /// One that is reached by `contact`; `key` is the directory with the key that signs certificates.
     #[must_use]
     pub fn new(server: Server, contact: Contact, key: &Path) -> Self {
-        Self { server, contact, key: key.to_owned(), session: None }
+        Self { server, contact, key: key.to_owned(), session: None, is_let_in: false }
     }
 
     /// Takes the lead, and opens the store, if nobody else leads; if somebody does, who. Makes the tables if they are
@@ -86,11 +88,15 @@ impl Candidate {
             Ok(session)
         };
         let done = self.session.take().map_or_else(open, Ok).and_then(|session| {
+            self.is_let_in = true;
             let done = work(&session)?;
             self.session = Some(session);
             Ok(done)
         });
         // What may heal is told as that: whoever wants to lead can wait for it.
-        done.map_err(|fault: Fault| fault.of(Place::Database(self.server.name())))
+        done.map_err(|fault: Fault| {
+            let fault = if self.is_let_in { fault.of_one_let_in() } else { fault };
+            fault.of(Place::Database(self.server.name()))
+        })
     }
 }

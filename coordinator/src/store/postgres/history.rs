@@ -32,7 +32,12 @@ impl PostgresHistory {
     fn with_session<T>(&mut self, work: impl FnOnce(&Session) -> Result<T, Fault>) -> Result<T, Fault> {
         let session = match self.session.take() {
             Some(session) => session,
-            None => Session::open(&self.server)?,
+            None => {
+                let session = Session::open(&self.server)?;
+                // No count depends on it, and nothing is to wait for it.
+                session.wait_for_no_standby()?;
+                session
+            }
         };
         let done = work(&session)?;
         self.session = Some(session);

@@ -121,7 +121,12 @@ fn millis(duration: Duration) -> Value {
 fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<Option<bool>, Fault> {
     let session = match session {
         Some(session) => session,
-        None => session.insert(Session::open_for_lead(server)?),
+        None => {
+            let opened = Session::open_for_lead(server)?;
+            // It need not be there after a failover: whoever leads renews it then.
+            opened.wait_for_no_standby()?;
+            session.insert(opened)
+        }
     };
     let renew = "UPDATE lease SET expires = clock_timestamp() + ?1::bigint * interval '1 millisecond' \
                  WHERE epoch = ?2 RETURNING (SELECT count(*) FROM knock \

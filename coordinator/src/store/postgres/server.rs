@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
@@ -13,15 +14,24 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use thiserror::Error;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// How long a connection may take to be made, and data to be acknowledged by the other end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often, and how many times, the other end is asked for a sign of life when it has given none for that time.
+const PROBED: Duration = Duration::from_secs(1);
+const PROBES: u32 = 3;
+
 /// A database on a server: its address, and what is needed to get in.
 #[derive(Clone)]
 pub struct Server {
-    pub(super) config: Box<Config>,
+    /// As it was given.
+    config: Box<Config>,
+    /// Each of the hosts that it names alone.
+    pub(super) hosts: Arc<[Config]>,
+    /// Which of them was used last.
+    last: Arc<AtomicUsize>,
     pub(super) tls: Arc<ClientConfig>,
 }
 
@@ -98,10 +108,9 @@ impl Server {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
         }
-        config.tcp_user_timeout(PATIENCE).keepalives_idle(PATIENCE).application_name("queens-coordinator");
-        // Of several servers, the one that takes writes.
-        config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
-        Ok(Self { config: Box::new(config), tls: Arc::new(tls(authority)?) })
+        let hosts = (0..config.get_hosts().len()).map(|place| alone(&config, place)).collect();
+        let (config, tls) = (Box::new(config), Arc::new(tls(authority)?));
+        Ok(Self { config, hosts, last: Arc::default(), tls })
     }
 
     /// What people call it: where it is, and nothing that is secret.
@@ -112,6 +121,22 @@ impl Server {
             self.config.get_dbname().unwrap_or_default().escape_debug(),
             hosts(&self.config)
         )
+    }
+
+    /// The places of all hosts, the one that was used last before the others.
+    pub(super) fn in_turn(&self) -> impl Iterator<Item = usize> + use<> {
+        let last = self.last.load(Ordering::Relaxed);
+        std::iter::once(last).chain((0..self.hosts.len()).filter(move |place| *place != last))
+    }
+
+    /// Says which host is used.
+    pub(super) fn remember(&self, place: usize) {
+        self.last.store(place, Ordering::Relaxed);
+    }
+
+    /// What people call a host.
+    pub(super) fn host(&self, place: usize) -> String {
+        hosts(&self.hosts[place])
     }
 }
 
@@ -130,6 +155,45 @@ fn hosts(config: &Config) -> String {
         Host::Unix(path) => format!("{}", path.display()),
     };
     config.get_hosts().iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// The same configuration with one of its hosts.
+fn alone(config: &Config, place: usize) -> Config {
+    let mut alone = Config::new();
+    match config.get_hosts().get(place) {
+        Some(Host::Tcp(host)) => _ = alone.host(host),
+        Some(Host::Unix(path)) => _ = alone.host_path(path),
+        None => {}
+    }
+    if let Some(address) = config.get_hostaddrs().get(place) {
+        alone.hostaddr(*address);
+    }
+    let ports = config.get_ports();
+    if let Some(port) = ports.get(place).or(ports.first()) {
+        alone.port(*port);
+    }
+    if let Some(user) = config.get_user() {
+        alone.user(user);
+    }
+    if let Some(password) = config.get_password() {
+        alone.password(password);
+    }
+    if let Some(database) = config.get_dbname() {
+        alone.dbname(database);
+    }
+    if let Some(options) = config.get_options() {
+        alone.options(options);
+    }
+    if let Some(timeout) = config.get_connect_timeout() {
+        alone.connect_timeout(*timeout);
+    }
+    alone.application_name("queens-coordinator").tcp_user_timeout(PATIENCE);
+    alone.keepalives_idle(PATIENCE).keepalives_interval(PROBED).keepalives_retries(PROBES);
+    alone.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation());
+    alone.channel_binding(config.get_channel_binding());
+    // Of several servers, the one that takes writes.
+    alone.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    alone
 }
 
 fn is_on_this_machine(host: &Host) -> bool {
@@ -199,5 +263,15 @@ mod tests {
         let server = Server::new("postgres://q:secret@127.0.0.1:55432,[::1]/q", None, None);
         let name = server.expect("an address").name();
         assert_eq!(name, "database 'q' on 127.0.0.1:55432, [::1]:5432");
+    }
+
+    #[test]
+    fn the_server_that_was_used_last_is_tried_first() {
+        let server = Server::new("postgres://q@127.0.0.1:1,127.0.0.2:2,[::1]/q", None, None);
+        let server = server.expect("an address");
+        let hosts = || server.in_turn().map(|place| server.host(place)).collect::<Vec<_>>();
+        assert_eq!(hosts(), ["127.0.0.1:1", "127.0.0.2:2", "[::1]:5432"]);
+        server.clone().remember(1);
+        assert_eq!(hosts(), ["127.0.0.2:2", "127.0.0.1:1", "[::1]:5432"]);
     }
 }

@@ -16,14 +16,15 @@ use std::time::{Duration, Instant};
 use rusqlite::types::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Error, Statement};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 use tokio_stream::StreamExt;
 
+use super::connect::{connect, of_end};
 use super::server::Server;
 use super::waiting::{Batch, Parameter, Waiting};
-use crate::store::sql::database::{Database, Row, Wants};
+use crate::store::sql::database::{Database, Row, Wants, first};
 use crate::store::sql::fault::Fault;
+use crate::store::sql::read::cell;
 use crate::store::sql::table::Table;
 
 /// How long an answer is waited for: one that may have much to do, and one about who leads.
@@ -34,14 +35,26 @@ const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 const TOGETHER: usize = 1000;
 
 /// What every connection begins with. Tables are in a schema of their own. A transaction that its owner has forgotten
-/// must not keep another coordinator from leading.
+/// must not keep another coordinator from leading, and nobody waits for locks longer than an answer is waited for.
+/// The last is who serves it there.
 const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_session_timeout TO '4s'; \
-                        SET statement_timeout TO 0; SET synchronous_commit TO on; SET client_min_messages TO warning";
+                        SET statement_timeout TO 0; SET lock_timeout TO '5s'; SET synchronous_commit TO on; \
+                        SET client_min_messages TO warning; \
+                        SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint AS since \
+                        FROM pg_stat_get_activity(pg_backend_pid())";
+
+/// The process of the server that serves a connection. Others may have its number later.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backend {
+    pid: i64,
+    since: i64,
+}
 
 /// A connection with what was prepared on it.
 pub(crate) struct Session {
     client: Client,
     patience: Duration,
+    pub(super) backend: Backend,
     statements: RefCell<HashMap<String, Statement>>,
     /// Changes that were not sent yet, and rows that are written after those.
     changes: RefCell<Vec<(Statement, Vec<Parameter>)>>,
@@ -70,19 +83,45 @@ impl Session {
     }
 
     fn open_for(server: &Server, patience: Duration) -> Result<Self, Fault> {
-        let tls = MakeRustlsConnect::new((*server.tls).clone());
-        let config = server.config.clone();
-        let connect = speaker()?.spawn(async move {
-            let (client, connection) = config.connect(tls).await?;
-            // It ends when the connection does, and whoever waits for an answer learns of it.
-            tokio::spawn(connection);
-            Ok::<_, Error>(client)
-        });
-        let ended = |error: tokio::task::JoinError| Fault::Lost(error.to_string());
-        let client = within(patience, async { connect.await.map_err(ended)?.map_err(Fault::from) })?;
-        within(patience, async { Ok(client.batch_execute(SETTINGS).await?) })?;
+        let connecting = speaker()?.spawn(connect(server.clone()));
+        let client = within(patience, async { connecting.await.map_err(|ended| of_end(&ended))? })?;
+        let answers = within(patience, async { Ok(client.simple_query(SETTINGS).await?) })?;
+        let number = |name| {
+            answers.iter().find_map(|answer| match answer {
+                SimpleQueryMessage::Row(row) => row.get(name)?.parse().ok(),
+                _ => None,
+            })
+        };
+        let (Some(pid), Some(since)) = (number("pid"), number("since")) else {
+            return Err(Fault::Unfit("it does not say which of its processes serves us".to_owned()));
+        };
         let (statements, changes) = (RefCell::default(), RefCell::default());
-        Ok(Self { client, patience, statements, changes, waiting: RefCell::default() })
+        let backend = Backend { pid, since };
+        Ok(Self { client, patience, backend, statements, changes, waiting: RefCell::default() })
+    }
+
+    /// Has the server say that something is written before a standby has it.
+    pub(super) fn wait_for_no_standby(&self) -> Result<(), Fault> {
+        self.carry_out("SET synchronous_commit TO local")
+    }
+
+    /// Makes sure that what was sent by an earlier connection has its effect by now or never has: it may have been cut
+    /// off with a transaction on its way. Whoever sends that again would else be overtaken by it.
+    pub(super) fn outlive(&self, former: Backend) -> Result<(), Fault> {
+        let end = "SELECT CASE WHEN wait_event = 'SyncRep' THEN NULL ELSE pg_terminate_backend(pid, 2000) END AS ended \
+                   FROM pg_stat_activity \
+                   WHERE pid = ?1::bigint AND (extract(epoch FROM backend_start) * 1000000)::bigint = ?2";
+        let values = [former.pid.into(), former.since.into()];
+        let ended = first(self, end, &values, |row| cell::<Option<bool>>(row, "ended", &"a process"))?;
+        match ended {
+            None | Some(Some(true)) => Ok(()),
+            Some(Some(false)) => Err(Fault::Lost("an earlier connection can't be ended".to_owned())),
+            // To end it now would leave it written on one server alone.
+            Some(None) => Err(Fault::Lost(
+                "the database waits for a standby (synchronous_standby_names), so that nothing it writes is safe"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Carries out statements without parameters.

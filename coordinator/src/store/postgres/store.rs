@@ -11,7 +11,7 @@ use queens_solver::{Pass, Span};
 use super::history::PostgresHistory;
 use super::lead::Lead;
 use super::server::Server;
-use super::session::Session;
+use super::session::{Backend, Session};
 use super::tenure::Tenure;
 use super::views::PostgresViews;
 use crate::store::archive::{Archive, Records};
@@ -30,6 +30,8 @@ pub struct PostgresStore {
     server: Server,
     /// The connection, as long as nothing has gone wrong with it.
     session: Option<Session>,
+    /// What served the connection before, if nobody has made sure yet that it does nothing any more.
+    former: Option<Backend>,
     lead: Lead,
     tables: Tables,
     /// The directory with the key that signs certificates.
@@ -39,7 +41,14 @@ pub struct PostgresStore {
 impl PostgresStore {
     /// The store of who has taken the lead.
     pub(super) fn with_lead(server: Server, session: Session, lead: Lead, key: &Path) -> Self {
-        Self { server, session: Some(session), lead, tables: Tables::default(), key: key.to_owned() }
+        Self {
+            server,
+            session: Some(session),
+            former: None,
+            lead,
+            tables: Tables::default(),
+            key: key.to_owned(),
+        }
     }
 
     /// For how long it may write.
@@ -57,11 +66,8 @@ impl PostgresStore {
         &mut self,
         work: impl FnOnce(&Session, &mut Tables, &Lead) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let session = match self.session.take() {
-            Some(session) => Ok(session),
-            None => Session::open(&self.server),
-        };
-        let done = session.and_then(|session| {
+        let done = self.session().and_then(|session| {
+            self.former = Some(session.backend);
             let done = work(&session, &mut self.tables, &self.lead)?;
             self.session = Some(session);
             Ok(done)
@@ -71,8 +77,18 @@ impl PostgresStore {
             if matches!(fault, Fault::Fenced(_)) {
                 self.lead.tenure.end();
             }
-            fault.of(self.place())
+            fault.of_one_let_in().of(self.place())
         })
+    }
+
+    /// The connection, or another one that begins when the one before has ended.
+    fn session(&mut self) -> Result<Session, Fault> {
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        let session = Session::open(&self.server)?;
+        self.former.map_or(Ok(()), |former| session.outlive(former))?;
+        Ok(session)
     }
 
     /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads.

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 use std::fmt::Display;
+use std::io;
+use std::iter::successors;
 
 use queens_ledger::store::{Place, StoreError};
 use rusqlite::{ErrorCode, ffi};
@@ -28,6 +30,8 @@ pub(crate) enum Fault {
     Fenced(String),
     /// The database can't be reached, or does not answer.
     Lost(String),
+    /// The server does not let us in or do something, or is not the one that it should be. Only people can mend that.
+    Refused(String),
     /// What the database lies on is not fit for it.
     Unfit(String),
 }
@@ -43,6 +47,7 @@ impl From<tokio_postgres::Error> for Fault {
         match error.code() {
             Some(&SqlState::FOREIGN_KEY_VIOLATION) => Self::Unrelated(in_full(&error)),
             Some(state) if state.code() == FENCED => Self::Fenced(in_full(&error)),
+            _ if is_refusal(&error) => Self::Refused(in_full(&error)),
             _ => Self::Postgres(error),
         }
     }
@@ -59,6 +64,14 @@ impl Fault {
         }
     }
 
+    /// The same of somebody who was let in before, and may be again.
+    pub(in crate::store) fn of_one_let_in(self) -> Self {
+        match self {
+            Self::Refused(reason) => Self::Lost(reason),
+            fault => fault,
+        }
+    }
+
     /// What has happened.
     pub(crate) fn reason(&self) -> String {
         match self {
@@ -70,6 +83,7 @@ impl Fault {
             | Self::Unrelated(reason)
             | Self::Fenced(reason)
             | Self::Lost(reason)
+            | Self::Refused(reason)
             | Self::Unfit(reason) => reason.clone(),
         }
     }
@@ -90,7 +104,7 @@ impl Fault {
         match self {
             Self::Version(reason) => StoreError::Version { place, reason },
             Self::Impossible(reason) => StoreError::Impossible(reason),
-            Self::Unfit(reason) => StoreError::Unusable { place, reason },
+            Self::Unfit(reason) | Self::Refused(reason) => StoreError::Unusable { place, reason },
             Self::Fenced(reason) => StoreError::Fenced(reason),
             fault if fault.may_heal() => StoreError::Failed(fault.reason()),
             fault => StoreError::Damaged { place, reason: fault.reason() },
@@ -144,16 +158,34 @@ fn may_pass(error: &tokio_postgres::Error) -> bool {
     ["08", "25", "40", "53", "55", "57", "58"].contains(&&code.code()[..2])
 }
 
+/// Whether a server has turned us away, or we it.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    if let Some(code) = error.code() {
+        // Who we are, which database it is, and what we may do there.
+        return ["28", "3D"].contains(&&code.code()[..2]) || *code == SqlState::INSUFFICIENT_PRIVILEGE;
+    }
+    // The library tells these apart only in words.
+    match error.to_string().as_str() {
+        "authentication error" | "invalid configuration" => true,
+        "error performing TLS handshake" => {
+            behind(error).all(|cause| match cause.downcast_ref::<io::Error>() {
+                Some(error) => error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()),
+                None => true,
+            })
+        }
+        _ => false,
+    }
+}
+
+/// All that has caused an error.
+fn behind(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    successors(error.source(), |error: &&(dyn Error + 'static)| (*error).source())
+}
+
 /// An error with all that is behind it.
 fn in_full(error: &tokio_postgres::Error) -> String {
     let Some(told) = error.as_db_error() else {
-        let mut text = error.to_string();
-        let mut behind = error.source();
-        while let Some(error) = behind {
-            text = format!("{text}: {error}");
-            behind = error.source();
-        }
-        return text;
+        return behind(error).fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
     };
     let detail = told.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
     format!("{}{detail}", told.message())

@@ -1,0 +1,67 @@
+//! Connecting with the server that takes writes, whichever of several it is.
+
+use std::time::Duration;
+
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::timeout;
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::server::Server;
+use crate::store::sql::fault::Fault;
+
+/// How long a server may take to let us in, all of its addresses and the password included.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a server is waited for before the next is tried as well.
+const HEAD_START: Duration = Duration::from_secs(1);
+
+/// Tries the servers one after the other, from the one that was used last; one that is slow keeps no other from being
+/// tried. The first that takes writes is used.
+pub(super) async fn connect(server: Server) -> Result<Client, Fault> {
+    let mut trying = JoinSet::new();
+    let mut left = server.in_turn();
+    let mut faults = Vec::new();
+    loop {
+        if let Some(place) = left.next() {
+            let (server, config) = (server.clone(), server.hosts[place].clone());
+            trying.spawn(async move { (place, enter(&config, &server).await) });
+        }
+        match timeout(HEAD_START, trying.join_next()).await {
+            Ok(None) => return Err(nobody(&server, faults)),
+            Ok(Some(Ok((place, Ok(client))))) => {
+                server.remember(place);
+                return Ok(client);
+            }
+            Ok(Some(Ok((place, Err(fault))))) => faults.push((place, fault)),
+            Ok(Some(Err(ended))) => return Err(of_end(&ended)),
+            Err(_) => {}
+        }
+    }
+}
+
+async fn enter(config: &Config, server: &Server) -> Result<Client, Fault> {
+    let tls = MakeRustlsConnect::new((*server.tls).clone());
+    let slow = || Fault::Lost(format!("it has not answered for {} s", PATIENCE.as_secs()));
+    let (client, connection) = timeout(PATIENCE, config.connect(tls)).await.map_err(|_| slow())??;
+    // It ends when the connection does, and whoever waits for an answer learns of it.
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// Why none of the servers can be used. Waiting is no use if one of them can be reached and does not want us.
+fn nobody(server: &Server, mut faults: Vec<(usize, Fault)>) -> Fault {
+    faults.sort_by_key(|(place, _)| *place);
+    let told = |(place, fault): &(usize, Fault)| format!("{}: {}", server.host(*place), fault.reason());
+    let reason = faults.iter().map(told).collect::<Vec<_>>().join("; ");
+    if faults.iter().all(|(_, fault)| fault.may_heal()) {
+        Fault::Lost(reason)
+    } else {
+        Fault::Refused(reason)
+    }
+}
+
+/// The fault of a task that was to connect and has not.
+pub(super) fn of_end(ended: &JoinError) -> Fault {
+    Fault::Lost(ended.to_string())
+}
