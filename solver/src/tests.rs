@@ -1,6 +1,7 @@
 //! What goes across the whole crate.
 
 mod decomposition;
+mod example;
 mod halves;
 mod kernels;
 

@@ -220,10 +220,17 @@ pub fn worker(url: &str, name: &str) -> Running {
 #[track_caller]
 #[must_use]
 pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
-    let mut command = clean(Command::new(binary("queens-worker")));
-    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", kernel.name()]);
+    let mut command = worker_command(url, name, kernel);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Running::start_redirected(&mut command)
+}
+
+/// `queens-worker` with one thread and this kernel.
+#[must_use]
+pub fn worker_command(url: &str, name: &str, kernel: Kernel) -> Command {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", kernel.name()]);
+    command
 }
 
 /// `queens-coordinator` on a data directory.

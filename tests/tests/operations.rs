@@ -1,12 +1,12 @@
-//! The pages of docs/operations: every command that they show is run as it stands there, and what is said to come of it
-//! comes.
+//! README.md, the tutorial, and the pages of docs/operations and docs/guides: every command that they show is run as it
+//! stands there, and what is said to come of it comes.
 //!
 //! A page's blocks of `sh` are one script, in the order of the page, which ends at the first command that fails. It runs
 //! in an empty directory that is also its home, with our programs first on its path, in a network and among processes of
 //! its own (Linux's namespaces): ports are free as they are documented, and all that it has started ends with it. A
 //! block of `text` right behind one of `sh` is what that writes to stdout, line by line. `…` stands for anything in a
 //! line, and a line that is nothing else for any lines. Blocks of `sh package`, `sh docker` and `sh engine` are for other
-//! machines.
+//! machines; `.ci/run` and `.ci/long` have the commands of those of `sh build`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,57 +24,93 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const MOST_SECONDS: u64 = 120;
 
 /// What blocks may be: commands, what is not run here, what commands write, and configurations.
-const KINDS: [&str; 9] =
-    ["sh", "sh package", "sh docker", "sh engine", "text", "toml", "ini", "nginx", "haproxy"];
+const KINDS: [&str; 10] =
+    ["sh", "sh package", "sh docker", "sh engine", "sh build", "text", "toml", "ini", "nginx", "haproxy"];
 
-/// A test for each page, and the names of all.
+/// A test for each page, and where all are.
 macro_rules! pages {
-    ($($page:ident),*) => {
-        const PAGES: &[&str] = &[$(stringify!($page)),*];
+    ($($page:ident $path:literal),*) => {
+        const PAGES: &[&str] = &[$($path),*];
         $(
             #[test]
             fn $page() {
-                check(stringify!($page));
+                check(stringify!($page), $path);
             }
         )*
     };
 }
 
-pages!(backup, database, engines, install, invite, jobs, limits, trouble, upgrade, verify, watch, workers);
+pages!(
+    readme "README.md",
+    tutorial "docs/TUTORIAL.md",
+    boards "docs/guides/boards.md",
+    count "docs/guides/count.md",
+    estimate "docs/guides/estimate.md",
+    backup "docs/operations/backup.md",
+    database "docs/operations/database.md",
+    engines "docs/operations/engines.md",
+    install "docs/operations/install.md",
+    invite "docs/operations/invite.md",
+    jobs "docs/operations/jobs.md",
+    limits "docs/operations/limits.md",
+    trouble "docs/operations/trouble.md",
+    upgrade "docs/operations/upgrade.md",
+    verify "docs/operations/verify.md",
+    watch "docs/operations/watch.md",
+    workers "docs/operations/workers.md"
+);
 
 #[track_caller]
-fn check(page: &str) {
-    let path = Path::new(REPOSITORY).join(format!("docs/operations/{page}.md"));
-    let text = fs::read_to_string(path).expect("the page is there");
+fn check(page: &str, path: &str) {
+    let text = fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("the page is there");
     if !can_be_apart() {
-        return skipped(&format!(
-            "the commands of docs/operations/{page}.md, without the right to make namespaces"
-        ));
+        return skipped(&format!("the commands of {path}, without the right to make namespaces"));
     }
     if let Err(wrong) = follow(page, &text) {
-        panic!("docs/operations/{page}.md: {wrong}");
+        panic!("{path}: {wrong}");
     }
 }
 
 #[test]
 fn every_page_is_tested_and_listed() {
     let index = fs::read_to_string(Path::new(REPOSITORY).join("docs/OPERATIONS.md")).expect("it is there");
-    let mut found = vec![];
-    for entry in fs::read_dir(Path::new(REPOSITORY).join("docs/operations")).expect("it is there") {
-        let name = entry.expect("a directory can be read").file_name().into_string().expect("UTF-8");
-        assert!(index.contains(&format!("(operations/{name})")), "docs/OPERATIONS.md does not list {name}");
-        found.push(name.strip_suffix(".md").expect("pages alone").to_owned());
+    for dir in ["operations", "guides"] {
+        let mut found = vec![];
+        for entry in fs::read_dir(Path::new(REPOSITORY).join("docs").join(dir)).expect("it is there") {
+            let name = entry.expect("a directory can be read").file_name().into_string().expect("UTF-8");
+            let is_listed = dir == "guides" || index.contains(&format!("(operations/{name})"));
+            assert!(is_listed, "docs/OPERATIONS.md does not list {name}");
+            found.push(format!("docs/{dir}/{name}"));
+        }
+        found.sort();
+        let of_dir = |page: &&&str| page.starts_with(&format!("docs/{dir}/"));
+        assert_eq!(found, PAGES.iter().filter(of_dir).copied().collect::<Vec<_>>());
     }
-    found.sort();
-    assert_eq!(found, PAGES);
+}
+
+/// Building takes minutes: it is not done here, but the same commands are typed elsewhere.
+#[test]
+fn what_pages_tell_to_build_is_built() {
+    let read = |path: &str| fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("it is there");
+    let typed = [".ci/run", ".ci/long"].map(read).concat();
+    let mut n_commands = 0;
+    for path in PAGES {
+        let page = read(path);
+        let blocks = blocks(&page).expect("a page");
+        for command in blocks.iter().filter(|block| block.kind == "sh build").flat_map(|block| &block.lines) {
+            assert!(typed.lines().any(|line| line == *command), "{path}: nobody types {command}");
+            n_commands += 1;
+        }
+    }
+    assert!(n_commands > 4, "{n_commands} commands were found");
 }
 
 /// Links between documents, and to headings in them.
 #[test]
 fn links_lead_somewhere() {
     let repository = Path::new(REPOSITORY);
-    let mut documents = vec![repository.join("README.md")];
-    for dir in ["docs", "docs/operations"] {
+    let mut documents = vec![];
+    for dir in ["", "docs", "docs/guides", "docs/operations", "docs/reference"] {
         let entries = fs::read_dir(repository.join(dir)).expect("it is there");
         documents.extend(entries.map(|entry| entry.expect("a directory can be read").path()));
     }
