@@ -40,7 +40,7 @@ const BATCH: usize = 1024;
 /// How long a step goes on taking commands that wait.
 const STEP: Duration = Duration::from_millis(50);
 
-/// How long to wait before writing again what could not be written, and how often to say so.
+/// How long to wait before writing again what could not be written, and how often to say so for the same reason.
 const RETRY: Duration = Duration::from_secs(1);
 const COMPLAIN: Duration = Duration::from_secs(60);
 
@@ -368,11 +368,13 @@ impl EventLoop {
             Err(damage) => return Err(damage),
         };
         let failed = self.time();
-        let mut complained = None;
+        let mut complained: Option<(Instant, String)> = None;
         self.journal.add(EventKind::Store, None, error.to_string());
         loop {
-            if complained.is_none_or(|complained: Instant| complained.elapsed() >= COMPLAIN) {
-                complained = Some(Instant::now());
+            // Another reason may be the one that helps.
+            let reason = error.to_string();
+            if complained.as_ref().is_none_or(|(at, told)| at.elapsed() >= COMPLAIN || *told != reason) {
+                complained = Some((Instant::now(), reason));
                 error!(%error, "nothing is acknowledged until the store can be written again");
             }
             self.say_store_error(Some(&error));

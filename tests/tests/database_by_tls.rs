@@ -61,10 +61,7 @@ fn refused(address: &str, authority: &Path, password: Option<&Path>, expected: &
     let ended = run(command);
     let complaint = ended.complaint(1);
     assert!(complaint.contains(expected), "{complaint}");
-    assert!(
-        complaint.contains("cannot use the database 'jobs' on ") || complaint.contains("'nothing'"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("cannot use database "), "{complaint}");
     assert!(!complaint.contains(PASSWORD) && !complaint.contains("damaged"), "{complaint}");
 }
 
