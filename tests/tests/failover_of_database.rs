@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::postgres::{PostgresStore, Server};
+use queens_coordinator::store::postgres::{Candidate, Contact, Server};
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::{Postgres, proved};
@@ -143,7 +143,8 @@ fn what_was_cut_off_overtakes_nothing() {
     let proxy = Proxy::start(&postgres.address());
     let address = proxy.url().replace("http://", "postgres://queens@") + "/pair";
     let server = Server::new(&address, None, None).expect("an address");
-    let mut store = PostgresStore::open(server, "http://here:1", Path::new(".")).expect("opens");
+    let contact = Contact { url: "http://here:1".to_owned(), pages: None };
+    let mut store = Candidate::new(server, contact, Path::new(".")).lead().expect("opens");
     let blocked =
         |blocked| [Write::Blocked { name: "anna".parse().expect("a name"), blocked, reason: String::new() }];
     store.commit(&blocked(false)).expect("writes");

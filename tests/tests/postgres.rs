@@ -68,6 +68,34 @@ fn only_who_leads_writes() {
     );
 }
 
+/// Nobody else takes the lead while a transaction of the leader is open, also if it was renewed meanwhile, which needs to
+/// wait for nothing.
+#[test]
+fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("open");
+    drop(try_open(&address, "http://first:1").expect("makes the tables"));
+    let epoch = postgres.sql("open", "SELECT epoch FROM queens.lease").expect("is there");
+    thread::scope(|scope| {
+        let sql = format!("BEGIN; SELECT queens.hold({epoch}); SELECT pg_sleep(3); COMMIT");
+        let postgres = &postgres;
+        let open = scope.spawn(move || postgres.sql("open", &sql));
+        let holds = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        wait_until("the transaction to hold it", || {
+            postgres.sql("open", holds).ok().filter(|found| !found.is_empty())
+        });
+        let soon = |sql: &str| postgres.sql("open", &format!("SET lock_timeout TO '300ms'; {sql}"));
+        soon("UPDATE queens.lease SET expires = clock_timestamp()").expect("waits for nobody");
+        let refused =
+            soon("UPDATE queens.lease SET epoch = epoch + 1").expect_err("waits for the transaction");
+        assert!(refused.contains("lock timeout"), "{refused}");
+        open.join().expect("no panic").expect("commits");
+        soon("UPDATE queens.lease SET epoch = epoch + 1").expect("nobody holds it");
+        let late = postgres.sql("open", &format!("SELECT queens.hold({epoch})")).expect_err("another leads");
+        assert!(late.contains("http://first:1"), "{late}");
+    });
+}
+
 fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
     let mut command = coordinator_command(listen, data_dir);
     command.args(["--store", address]);

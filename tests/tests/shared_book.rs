@@ -8,7 +8,7 @@ use std::thread;
 use queens_access::{Pin, Proof, Role};
 use queens_coordinator::access::{Book, Place, Wanted};
 use queens_coordinator::store::Whereabouts;
-use queens_coordinator::store::postgres::{PostgresStore, Server};
+use queens_coordinator::store::postgres::{Candidate, Contact, Server};
 use queens_messages::{Decision, Name};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
@@ -183,7 +183,8 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
     let address = postgres.database("many");
     let jobs = || {
         let server = Server::new(&address, None, None).expect("an address");
-        drop(PostgresStore::open(server, "here", Path::new(".")).expect("opens"));
+        let contact = Contact { url: "here".to_owned(), pages: None };
+        drop(Candidate::new(server, contact, Path::new(".")).lead().expect("opens"));
     };
     jobs();
     let place = server(&address);

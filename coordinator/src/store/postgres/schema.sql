@@ -168,7 +168,7 @@ CREATE TABLE lease (
     -- Who leads: the only coordinator that may write. Whoever takes the lead makes the epoch higher, and every
     -- transaction that writes holds this row and its own epoch: none of an earlier leader commits after that.
     one     BIGINT PRIMARY KEY CHECK (one = 1),
-    epoch   BIGINT NOT NULL,
+    epoch   BIGINT NOT NULL UNIQUE, -- part of a key: who changes it waits for all that hold the row
     holder  TEXT NOT NULL,          -- where operators and workers reach it
     expires TIMESTAMPTZ NOT NULL,   -- by this server's clock, which is the only one that counts
     pages   TEXT                    -- where its pages are, if it has any
@@ -183,11 +183,12 @@ CREATE TABLE knock (
 INSERT INTO knock VALUES (1, '-infinity');
 
 CREATE FUNCTION hold(mine BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
-    -- Fails if somebody else leads than who has this epoch; if not, nobody else can before the transaction ends.
+    -- Fails if somebody else leads than who has this epoch; if not, nobody else can before the transaction ends. The row
+    -- is held against changes of its keys alone: the lead can be renewed while a transaction waits for something.
     DECLARE
         leader RECORD;
     BEGIN
-        SELECT epoch, holder INTO STRICT leader FROM queens.lease WHERE one = 1 FOR SHARE;
+        SELECT epoch, holder INTO STRICT leader FROM queens.lease WHERE one = 1 FOR KEY SHARE;
         IF leader.epoch <> mine THEN
             RAISE EXCEPTION '%', leader.holder USING ERRCODE = 'QN001';
         END IF;
