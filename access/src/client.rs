@@ -7,10 +7,19 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::TLS13;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use thiserror::Error;
 
 use crate::pem::{self, TlsError, unusable};
 use crate::pin::Pin;
+
+/// Twice as many as anybody has coordinators: those that are replaced have a key before and another after.
+const MOST_PINS: usize = 32;
+
+/// There are more pins than anybody needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{0} pins are too many: give at most {MOST_PINS}")]
+pub struct TooManyPins(usize);
 
 /// Whom a client takes for the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,11 +29,19 @@ pub enum Trust {
     Public,
     /// Whoever one of the authorities in this file vouches for.
     Authorities(PathBuf),
-    /// Whoever has the key of this pin, and nobody else, however it calls itself.
-    Pinned(Pin),
+    /// Whoever has the key of one of these pins, and nobody else, however it calls itself.
+    Pinned(Vec<Pin>),
 }
 
 impl Trust {
+    /// Whoever has one of these keys.
+    ///
+    /// # Errors
+    /// If there are more than anybody has coordinators.
+    pub fn pinned(pins: &[Pin]) -> Result<Self, TooManyPins> {
+        if pins.len() > MOST_PINS { Err(TooManyPins(pins.len())) } else { Ok(Self::Pinned(pins.to_vec())) }
+    }
+
     /// What a client needs that speaks one of these protocols above TLS 1.3, and shows a TLS certificate of its own from
     /// a file if it has one, with its key from another.
     ///
@@ -46,8 +63,9 @@ impl Trust {
             Self::Authorities(path) => {
                 builder.with_root_certificates(pem::authorities(path, &pem::read(path)?)?)
             }
-            Self::Pinned(pin) => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Pinned { pin: *pin, provider }))
+            Self::Pinned(pins) => {
+                let verifier = Pinned { pins: pins.clone(), provider };
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
             }
         };
         let mut config = match own {
@@ -63,10 +81,10 @@ impl Trust {
     }
 }
 
-/// Believes whoever has one key, and proves in the handshake that it has it.
+/// Believes whoever has one of some keys, and proves in the handshake that it has it.
 #[derive(Debug)]
 struct Pinned {
-    pin: Pin,
+    pins: Vec<Pin>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -78,10 +96,10 @@ impl ServerCertVerifier for Pinned {
         _: &ServerName<'_>,
         _: &[u8],
         _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
+    ) -> Result<ServerCertVerified, rustls::Error> {
         match Pin::of(end_entity) {
-            Some(pin) if pin == self.pin => Ok(ServerCertVerified::assertion()),
-            Some(_) => Err(Error::General("the server has another key than the pinned one".to_owned())),
+            Some(pin) if self.pins.contains(&pin) => Ok(ServerCertVerified::assertion()),
+            Some(_) => Err(rustls::Error::General("the server has a key that is not pinned".to_owned())),
             None => Err(CertificateError::BadEncoding.into()),
         }
     }
@@ -91,7 +109,7 @@ impl ServerCertVerifier for Pinned {
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signed, algorithms)
     }
@@ -101,7 +119,7 @@ impl ServerCertVerifier for Pinned {
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signed, algorithms)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::client::Trust;
+use crate::client::{TooManyPins, Trust};
 use crate::pem::{self, TlsError};
 use crate::token::{InvalidToken, Token};
 
@@ -29,6 +29,9 @@ pub enum CredentialsError {
     /// A file can't be used.
     #[error(transparent)]
     File(#[from] TlsError),
+    /// Nobody needs so many pins.
+    #[error(transparent)]
+    Pins(#[from] TooManyPins),
     /// There is no token in the file.
     #[error("'{}' holds no token: {InvalidToken}", .0.display())]
     NoToken(PathBuf),

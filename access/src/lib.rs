@@ -18,7 +18,7 @@ mod server;
 mod token;
 mod validity;
 
-pub use client::Trust;
+pub use client::{TooManyPins, Trust};
 pub use credentials::{Credentials, CredentialsError};
 pub use invitation::{Invitation, NotAdmitted, Proof};
 pub use pem::TlsError;

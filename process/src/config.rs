@@ -4,12 +4,12 @@
 //! variable, which beats the file. It counts as given, so that what goes together or excludes each other does so
 //! wherever it is said.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, Args, Command};
+use clap::{Arg, ArgAction, Args, Command};
 use toml::{Table, Value};
 
 /// The longest file that is read, in bytes.
@@ -46,15 +46,15 @@ pub(crate) fn arguments_of(
     let of_file = |reason: String| format!("configuration file '{}': {reason}", path.display());
     let text = read(path).map_err(of_file)?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| of_file(at_line(&text, &error)))?;
-    let mut arguments = Vec::new();
+    let mut all = Vec::new();
     for (key, value) in &table {
         let arg = option(command, key).ok_or_else(|| of_file(unknown(command, key, value)))?;
-        let argument = argument(arg, key, value).map_err(of_file)?;
+        let arguments = arguments(arg, key, value).map_err(of_file)?;
         if !is_given(arg) {
-            arguments.extend(argument);
+            all.extend(arguments);
         }
     }
-    Ok(arguments)
+    Ok(all)
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -97,19 +97,29 @@ fn unknown(command: &Command, key: &str, value: &Value) -> String {
     format!("there is no option '{key}': there are {}", all.join(", "))
 }
 
-/// The argument that a key and its value stand for; `None` for a flag that is not set.
-fn argument(arg: &Arg, key: &str, value: &Value) -> Result<Option<OsString>, String> {
+/// The arguments that a key and its value stand for; none for a flag that is not set.
+fn arguments(arg: &Arg, key: &str, value: &Value) -> Result<Vec<OsString>, String> {
     let takes_values = arg.get_action().takes_values();
-    let text = match value {
-        Value::Boolean(set) if !takes_values => return Ok(set.then(|| OsString::from(format!("--{key}")))),
+    let takes_lists = matches!(arg.get_action(), ArgAction::Append);
+    let texts = match value {
+        Value::Boolean(true) if !takes_values => return Ok(vec![OsString::from(format!("--{key}"))]),
+        Value::Boolean(false) if !takes_values => return Ok(vec![]),
         _ if !takes_values => return Err(format!("'{key}' is true or false, not {value}")),
-        Value::String(text) => text.clone(),
-        Value::Integer(number) => number.to_string(),
-        Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
-            return Err(format!("'{key}' takes a text or a whole number, not {value}"));
-        }
+        Value::Array(list) if takes_lists && !list.is_empty() => list.iter().map(text).collect(),
+        _ => text(value).map(|text| vec![text]),
     };
-    let mut argument = OsString::from(format!("--{key}="));
-    argument.push(OsStr::new(&text));
-    Ok(Some(argument))
+    let texts = texts.ok_or_else(|| {
+        let or_list = if takes_lists { ", or a list of such" } else { "" };
+        format!("'{key}' takes a text or a whole number{or_list}, not {value}")
+    })?;
+    Ok(texts.into_iter().map(|text| OsString::from(format!("--{key}={text}"))).collect())
+}
+
+/// What is written on a command line for a value.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => None,
+    }
 }

@@ -12,9 +12,10 @@ pub struct CredentialsArgs {
     #[arg(long, env = "QUEENS_CA", value_name = "FILE", conflicts_with = "pin")]
     ca: Option<PathBuf>,
 
-    /// The coordinator is whoever has this key, as 'queens-coordinator invite' prints it [default: whoever --ca says]
-    #[arg(long, env = "QUEENS_PIN", value_name = "sha256:…")]
-    pin: Option<Pin>,
+    /// The coordinator is whoever has this key, as 'queens-coordinator invite' prints it; of several coordinators, the
+    /// keys of all, given several times or with commas between them [default: whoever --ca says]
+    #[arg(long, env = "QUEENS_PIN", value_name = "sha256:…", value_delimiter = ',')]
+    pin: Vec<Pin>,
 
     /// File with the token that you were invited with [default: the environment variable QUEENS_TOKEN]
     #[arg(long, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
@@ -35,10 +36,10 @@ impl CredentialsArgs {
     /// # Errors
     /// If there is no token where one should be.
     pub fn credentials(&self) -> Result<Credentials, CredentialsError> {
-        let trust = match (&self.ca, self.pin) {
-            (_, Some(pin)) => Trust::Pinned(pin),
-            (Some(path), None) => Trust::Authorities(path.clone()),
-            (None, None) => Trust::Public,
+        let trust = match (&self.ca, &self.pin[..]) {
+            (Some(path), []) => Trust::Authorities(path.clone()),
+            (None, []) => Trust::Public,
+            (_, pins) => Trust::pinned(pins)?,
         };
         let token = Credentials::take_token(self.token_file.as_deref())?;
         let certificate = self.client_cert.clone().zip(self.client_key.clone());
