@@ -14,7 +14,8 @@ const RETRY: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Calls `show` with the job now and at every change, until the job is over; and with the reason if the coordinator
-/// records nothing. When the coordinator goes away, the job does not: says so once and waits for it to come back.
+/// records nothing. When the coordinator goes away, the job does not: says so once and waits for it to come back, or for
+/// another to lead.
 pub(crate) async fn watch_job(
     operator: &Operator,
     job: JobId,
@@ -27,7 +28,12 @@ pub(crate) async fn watch_job(
             Err(error) if error.problem.is_final() => return Err(error),
             Ok(None) | Err(_) if lost => {}
             Ok(None) | Err(_) => {
-                warn!("lost the coordinator at {}; waiting for it to come back", operator.coordinator());
+                let what_now = if operator.knows_others() {
+                    "looking for the one that leads"
+                } else {
+                    "waiting for it to come back"
+                };
+                warn!("lost the coordinator at {}; {what_now}", operator.coordinator());
                 lost = true;
             }
         }

@@ -3,7 +3,7 @@
 use clap::Args;
 use queens_messages::JobId;
 use queens_process::CredentialsArgs;
-use queens_proto::client::{Operator, Route, endpoint};
+use queens_proto::client::{Operator, Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
@@ -38,37 +38,43 @@ pub(crate) struct OutputArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CoordinatorArgs {
-    /// URL of the coordinator
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+    /// URL of the coordinator; of several on one database, all, given several times or with commas between them: the
+    /// one that leads is asked
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           default_value = "http://127.0.0.1:50051")]
-    coordinator: Endpoint,
+    coordinator: Vec<Endpoint>,
 
     #[command(flatten)]
     credentials: CredentialsArgs,
 }
 
 impl CoordinatorArgs {
-    pub(crate) fn url(&self) -> String {
-        self.coordinator.uri().to_string()
+    /// The URLs, as they can be given again.
+    pub(crate) fn urls(&self) -> String {
+        urls(&self.coordinator)
     }
 
     /// What to run where there is no worker.
     pub(crate) fn how_to_add_a_worker(&self) -> String {
-        match self.coordinator.uri().scheme_str() {
-            Some("https") => {
-                "'queens-coordinator invite --role worker' prints a line that makes one".to_owned()
-            }
-            _ => format!("'queens-worker --coordinator {}' makes one", self.url()),
+        let is_encrypted = |one: &Endpoint| one.uri().scheme_str() == Some("https");
+        if self.coordinator.iter().any(is_encrypted) {
+            return "'queens-coordinator invite --role worker' prints a line that makes one".to_owned();
         }
+        format!("'queens-worker --coordinator {}' makes one", self.urls())
     }
 
-    pub(crate) fn route(&self) -> anyhow::Result<Route> {
-        Ok(Route::new(self.coordinator.clone(), &self.credentials.credentials()?)?)
+    pub(crate) fn routes(&self) -> anyhow::Result<Routes> {
+        Ok(Routes::new(self.coordinator.clone(), self.credentials.credentials()?)?)
     }
 
     pub(crate) async fn connect(&self) -> anyhow::Result<Operator> {
-        Ok(Operator::connect(&self.route()?).await?)
+        Ok(Operator::connect(self.routes()?).await?)
     }
+}
+
+/// URLs as '--coordinator' takes them.
+pub(crate) fn urls(coordinators: &[Endpoint]) -> String {
+    coordinators.iter().map(|one| one.uri().to_string()).collect::<Vec<_>>().join(",")
 }
 
 #[derive(Debug, Args)]

@@ -1,11 +1,19 @@
-//! The other end of a coordinator: connections to it, what operators ask of it, and what can go wrong, by type.
+//! The other end of coordinators: connections to them, which of them leads, what operators ask of it, and what can go
+//! wrong, by type.
 
+mod calls;
 mod connection;
 mod error;
+mod greeting;
 mod operator;
 mod route;
+mod routes;
+mod search;
 
 pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
-pub use operator::{Changes, Greeting, Operator, Pieces};
+pub use greeting::Greeting;
+pub use operator::{Changes, Operator, Pieces};
 pub use route::{Route, RouteError};
+pub use routes::Routes;
+pub use search::{Attempt, Search};

@@ -12,3 +12,6 @@ pub mod page;
 pub mod pb;
 
 pub use link::{Link, link};
+
+/// The key of what a coordinator that stands by sends with its refusals: the URL of the one that leads, if it knows it.
+pub const LEADER_KEY: &str = "queens-leader";

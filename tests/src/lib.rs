@@ -13,6 +13,7 @@ pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod service;
+pub mod standby;
 
 mod binary;
 mod skip;

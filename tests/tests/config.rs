@@ -180,6 +180,43 @@ fn the_command_line_beats_the_environment_and_that_the_file() {
     assert!(!run(backup).complaint(1).contains("coordinator.toml"));
 }
 
+/// Where several coordinators can be named, a list names them as commas do.
+#[test]
+fn what_may_be_given_several_times_is_a_list() {
+    let pins = ["ab", "cd"].map(|byte| format!("sha256:{}", byte.repeat(32)));
+    let [one, other] = &pins;
+    for right in [
+        "coordinator = \"http://a:1\"\n".to_owned(),
+        "coordinator = \"http://a:1,http://b:1\"\n".to_owned(),
+        "coordinator = [\"http://a:1\", \"http://b:1\"]\n".to_owned(),
+        format!("coordinator = [\"https://a:1\", \"https://b:1\"]\npin = [\"{one}\", \"{other}\"]\n"),
+        format!("pin = \"{one},{other}\"\n"),
+    ] {
+        let checked = check("worker", &right, &[], &[]);
+        assert!(checked.status.success(), "{right}: {checked:?}");
+    }
+    check_refused("worker", "coordinator = [\"http://a:1\", \"b\"]\n", "expected a URL such as");
+    check_refused("worker", "coordinator = \"http://a:1,\"\n", "expected a URL such as");
+    check_refused(
+        "worker",
+        "coordinator = []\n",
+        "'coordinator' takes a text or a whole number, or a list of such",
+    );
+    check_refused("worker", "coordinator = [[\"http://a:1\"]]\n", "or a list of such");
+    check_refused("worker", "name = [\"a\"]\n", "'name' takes a text or a whole number, not");
+    check_refused("worker", "pin = [\"sha256:12\"]\n", "expected a pin");
+    // The whole list is beaten, and not added to.
+    let wrong = "coordinator = [\"http://a:1\", \"b\"]\n";
+    assert!(check("worker", wrong, &[("QUEENS_COORDINATOR", "http://a:1,http://b:1")], &[]).status.success());
+    let args = ["--coordinator", "http://a:1", "--coordinator", "http://b:1"];
+    assert!(check("worker", wrong, &[], &args).status.success());
+    let many: Vec<String> = (1..=17).map(|port| format!("http://a:{port}")).collect();
+    let refused = check("worker", "", &[("QUEENS_COORDINATOR", &many.join(","))], &[]);
+    assert!(refused.complaint(1).contains("17 coordinators are too many: name at most 16"), "{refused:?}");
+    let refused = check("worker", "", &[("QUEENS_PIN", &[one.as_str(); 33].join(","))], &[]);
+    assert!(refused.complaint(1).contains("33 pins are too many: give at most 32"), "{refused:?}");
+}
+
 #[test]
 fn documents_have_every_option_and_command() {
     let dir = TempDir::new().expect("a temporary directory");

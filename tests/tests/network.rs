@@ -15,6 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use queens_access::Credentials;
 use queens_coordinator::store::Archive;
 use queens_coordinator::{Handle, grpc, unthreaded};
 use queens_ledger::Reporting;
@@ -22,13 +23,14 @@ use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
 use queens_messages::{JobId, JobState, JobStatus, Submission};
-use queens_proto::client::endpoint;
+use queens_proto::client::{Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
 use queens_tests::chance::Chance;
 use queens_tests::say;
 use queens_worker::{Config, Worker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
+use tonic::transport::Endpoint;
 use tonic::transport::server::Connected;
 use turmoil::Sim;
 use turmoil::net::{TcpListener, TcpStream};
@@ -166,7 +168,9 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
     let connector = tower::service_fn(move |_| async move {
         Ok::<_, io::Error>(TokioIo::new(TcpStream::connect(address).await?))
     });
-    worker.serve_through(&endpoint, || endpoint.connect_with_connector(connector), &stop).await?;
+    let routes = Routes::new(vec![endpoint], Credentials::default())?;
+    let connect = async |endpoint: &Endpoint| endpoint.connect_with_connector(connector).await;
+    worker.serve_through(routes, connect, &stop).await?;
     worker.stop();
     Ok(())
 }

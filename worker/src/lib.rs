@@ -8,6 +8,7 @@ mod counting;
 pub mod http;
 mod machine;
 mod metrics;
+mod patience;
 pub mod remote;
 mod session;
 mod shared_desk;

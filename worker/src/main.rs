@@ -12,7 +12,7 @@ use queens_process::{
     CONFIG_OK, ConfigArgs, CredentialsArgs, VERSION, arguments_of_service, cancel_on_signal, complain,
     default_threads, print, threads, version_in_full,
 };
-use queens_proto::client::{Route, endpoint};
+use queens_proto::client::{Routes, endpoint};
 use queens_solver::{Kernel, KernelChoice};
 use queens_worker::{Config, Worker, http};
 use tokio::net::TcpListener;
@@ -28,10 +28,11 @@ use tracing::info;
 #[derive(Debug, Parser)]
 #[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100)]
 struct Args {
-    /// URL of the coordinator
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+    /// URL of the coordinator; of several on one database, all, given several times or with commas between them: the
+    /// one that leads is found
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           default_value = "http://127.0.0.1:50051")]
-    coordinator: Endpoint,
+    coordinator: Vec<Endpoint>,
 
     #[command(flatten)]
     credentials: CredentialsArgs,
@@ -77,13 +78,14 @@ fn main() -> ExitCode {
 fn run(args: Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
     if args.config.check_config {
-        Route::new(args.coordinator, &args.credentials.credentials()?)?;
+        Routes::new(args.coordinator, args.credentials.credentials()?)?;
         return print(CONFIG_OK).context("failed to write the answer");
     }
     let name = args.name.unwrap_or_else(machine_name);
     let kernel = args.kernel.kernel();
-    info!(%name, %kernel, threads = args.threads, coordinator = %args.coordinator.uri(), "starting");
-    let route = Route::new(args.coordinator, &args.credentials.credentials()?)?;
+    let coordinators: Vec<String> = args.coordinator.iter().map(|one| one.uri().to_string()).collect();
+    info!(%name, %kernel, threads = args.threads, coordinator = coordinators.join(","), "starting");
+    let routes = Routes::new(args.coordinator, args.credentials.credentials()?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = args.http.as_ref().map(|address| {
         let bound = runtime.block_on(TcpListener::bind(address.as_str()));
@@ -100,7 +102,7 @@ fn run(args: Args) -> anyhow::Result<()> {
             // Until the process ends, so that a worker that is leaving can still be looked at.
             tokio::spawn(http::serve(listener, worker.metrics()));
         }
-        Ok(worker.serve_remote(&route, &drain).await?)
+        Ok(worker.serve_remote(routes, &drain).await?)
     });
     worker.stop();
     info!("left");

@@ -1,11 +1,10 @@
-//! Sessions with a coordinator across a network.
+//! Sessions with coordinators across a network.
 
 use std::pin::pin;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use queens_messages::ToWorker;
-use queens_proto::client::{Connection, Problem, Route};
+use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};
 use thiserror::Error;
@@ -18,18 +17,23 @@ use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
 use tracing::{info, warn};
 
+use crate::patience::Pauses;
 use crate::session::End;
 use crate::worker::Worker;
 
-/// Pauses between attempts grow from the first to the second, and each is longer by any share of itself, so that
-/// thousands of workers that lost their coordinator together do not come back together. Nobody waits for half a minute.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(12));
+pub use crate::patience::pauses;
 
 /// A session that lasted this long was a good one: the next attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
 
+/// The same where there are other coordinators, of which one should soon lead.
+const GOOD_SESSION_OF_SEVERAL: Duration = Duration::from_secs(5);
+
 /// How long the coordinator may take to end a session after the worker has.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How many coordinators' refusals are remembered.
+const MOST_REFUSALS: usize = 32;
 
 /// The largest message accepted.
 const LARGEST_MESSAGE: usize = 16 << 20;
@@ -43,46 +47,63 @@ pub struct Refused {
 }
 
 impl Worker {
-    /// Holds sessions with the coordinator that `route` leads to until `drain` is cancelled or the coordinator sends it away.
+    /// Holds sessions with whichever of these coordinators leads until `drain` is cancelled or it sends the worker away.
     /// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile.
     ///
     /// # Errors
-    /// If the coordinator can't use this worker.
-    pub async fn serve_remote(&mut self, route: &Route, drain: &CancellationToken) -> Result<(), Refused> {
-        self.serve_by(route.endpoint(), async || route.open().await, drain).await
+    /// If a coordinator can't use this worker.
+    pub async fn serve_remote(&mut self, routes: Routes, drain: &CancellationToken) -> Result<(), Refused> {
+        self.serve_by(routes, async |route| route.open().await, drain).await
     }
 
     /// The same with connections made otherwise.
     ///
     /// # Errors
-    /// If the coordinator can't use this worker.
+    /// If a coordinator can't use this worker.
     pub async fn serve_through(
         &mut self,
-        endpoint: &Endpoint,
-        connect: impl AsyncFn() -> Result<Channel, tonic::transport::Error>,
+        routes: Routes,
+        connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
         drain: &CancellationToken,
     ) -> Result<(), Refused> {
-        self.serve_by(endpoint, async || Ok(connect().await?.into()), drain).await
+        self.serve_by(routes, async |route| Ok(connect(route.endpoint()).await?.into()), drain).await
     }
 
     async fn serve_by(
         &mut self,
-        endpoint: &Endpoint,
-        connect: impl AsyncFn() -> Result<Connection, Problem>,
+        routes: Routes,
+        connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
         drain: &CancellationToken,
     ) -> Result<(), Refused> {
-        let mut pauses = pauses();
-        let mut refused = None;
+        let are_several = routes.are_several();
+        let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
+        let mut search = Search::new(routes);
+        let (mut pauses, mut since) = (Pauses::new(are_several), Instant::now());
+        let mut refusals = Refusals::default();
+        // What has come of the attempts of this round.
+        let mut in_vain: Vec<(Route, Lost)> = Vec::new();
         loop {
-            let began = Instant::now();
-            let Err(lost) = session(self, endpoint, &connect, drain).await else { return Ok(()) };
-            // What was garbled on its way may be refused once.
-            if let Some(reason) = lost.refusal()
-                && refused.as_ref() == Some(reason)
-            {
-                return Err(Refused { coordinator: endpoint.uri().to_string(), reason: reason.clone() });
+            let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
+                let pause = pauses.next(since.elapsed());
+                tell(&in_vain, pause);
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = drain.cancelled() => {}
+                }
+                in_vain.clear();
+                search.begin();
+                continue;
+            };
+            let (began, mut was_open) = (Instant::now(), false);
+            let mut open = || {
+                search.leads(&attempt.route);
+                was_open = true;
+            };
+            let Err(lost) = session(self, &attempt, &connect, &mut open, drain).await else { return Ok(()) };
+            let route = attempt.route;
+            if let Some(reason) = refusals.second(&route, lost.refusal()) {
+                return Err(Refused { coordinator: route.uri().to_string(), reason });
             }
-            refused = lost.refusal().cloned();
             if drain.is_cancelled() {
                 if self.has_something() {
                     warn!("leaving without a connection: what was counted since the last report is lost");
@@ -91,31 +112,61 @@ impl Worker {
                 }
                 return Ok(());
             }
-            if began.elapsed() >= GOOD_SESSION {
-                pauses = self::pauses();
+            if are_several && was_open {
+                warn!(coordinator = %route.uri(), reason = %lost, "lost the coordinator; looking for the one that leads");
             }
-            let pause = pauses.next().unwrap_or(PAUSES.1);
-            let hint = lost.hint();
-            warn!(
-                coordinator = %endpoint.uri(), reason = %lost, hint, next_attempt = ?pause,
-                "no connection to the coordinator"
-            );
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = drain.cancelled() => {}
+            search.failed(&route, &lost.problem());
+            if began.elapsed() >= good_session {
+                (pauses, since) = (Pauses::new(are_several), Instant::now());
+                if are_several {
+                    refusals = Refusals::default();
+                    in_vain.clear();
+                    // It may still lead.
+                    search.begin();
+                    continue;
+                }
             }
+            in_vain.push((route, lost));
         }
     }
 }
 
-/// How long to wait before each attempt to connect again.
-pub fn pauses() -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(PAUSES.0)
-        .with_max_delay(PAUSES.1)
-        .without_max_times()
-        .with_jitter()
-        .build()
+/// Says that nobody was found.
+fn tell(in_vain: &[(Route, Lost)], pause: Duration) {
+    match in_vain {
+        [(route, lost)] => warn!(
+            coordinator = %route.uri(), reason = %lost, hint = lost.hint(), next_attempt = ?pause,
+            "no connection to the coordinator"
+        ),
+        several => {
+            let reasons: Vec<String> =
+                several.iter().map(|(route, lost)| format!("{}: {lost}", route.uri())).collect();
+            let reasons = reasons.join("; ");
+            warn!(%reasons, next_attempt = ?pause, "no connection to a coordinator that leads");
+        }
+    }
+}
+
+/// What each coordinator had against this worker when it was tried last, if that is why it did not work.
+#[derive(Debug, Default)]
+struct Refusals(Vec<(Route, Problem)>);
+
+impl Refusals {
+    /// Remembers what has come of an attempt; the reason, if that is the second refusal for it from this coordinator.
+    /// What was garbled on its way may be refused once.
+    fn second(&mut self, route: &Route, refusal: Option<&Problem>) -> Option<Problem> {
+        let before = self.0.iter().position(|(other, _)| other.uri() == route.uri());
+        let before = before.map(|place| self.0.remove(place).1);
+        let refusal = refusal?;
+        if before.as_ref() == Some(refusal) {
+            return before;
+        }
+        if self.0.len() == MOST_REFUSALS {
+            self.0.remove(0);
+        }
+        self.0.push((route.clone(), refusal.clone()));
+        None
+    }
 }
 
 /// Why a session has ended before the worker left.
@@ -144,6 +195,16 @@ impl Lost {
         }
     }
 
+    /// The same as anybody meets it.
+    fn problem(&self) -> Problem {
+        match self {
+            Self::Problem(problem) => problem.clone(),
+            // Or the worker was stuck, and no answers came.
+            Self::NoFarewell => Problem::Silent,
+            Self::Closed | Self::ToldToLeave => Problem::Connection(self.to_string()),
+        }
+    }
+
     /// What somebody should do about it, if it does not pass by itself.
     fn hint(&self) -> Option<&'static str> {
         match self {
@@ -153,15 +214,18 @@ impl Lost {
     }
 }
 
-/// Connects and holds one session; `Ok` when the worker has left.
+/// Connects and holds one session, and says when it is open; `Ok` when the worker has left.
 async fn session(
     worker: &mut Worker,
-    endpoint: &Endpoint,
-    connect: &impl AsyncFn() -> Result<Connection, Problem>,
+    attempt: &Attempt,
+    connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
+    opened: &mut impl FnMut(),
     drain: &CancellationToken,
 ) -> Result<(), Lost> {
+    let mut too_late = pin!(too_late(attempt.patience));
     let connection = tokio::select! {
-        connection = connect() => connection?,
+        connection = connect(&attempt.route) => connection?,
+        () = &mut too_late => return Err(Problem::Silent.into()),
         () = drain.cancelled() => return Err(Lost::ToldToLeave),
     };
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
@@ -173,24 +237,27 @@ async fn session(
     // follows it, and nothing follows before the Hello.
     let mut opening = pin!(client.session(outgoing));
     let mut ended = None;
-    let opened = loop {
+    let answer = loop {
         tokio::select! {
-            opened = &mut opening => break opened,
+            answer = &mut opening => break answer.map_err(Problem::from),
+            () = &mut too_late => break Err(Problem::Silent),
             end = &mut serving, if ended.is_none() => ended = Some(end),
             () = tokio::time::sleep(FAREWELL), if ended.is_some() => return Err(Lost::NoFarewell),
         }
     };
-    let incoming = match opened {
+    let incoming = match answer {
         Ok(answer) => answer.into_inner(),
-        Err(status) => {
+        Err(problem) => {
             drop(coordinator_end.sender);
             if ended.is_none() {
-                _ = serving.await;
+                // It may wait for room on a link that nobody reads.
+                _ = tokio::time::timeout(FAREWELL, serving).await;
             }
-            return Err(Problem::from(status).into());
+            return Err(problem.into());
         }
     };
-    info!(coordinator = %endpoint.uri(), "connected");
+    info!(coordinator = %attempt.route.uri(), "connected");
+    opened();
     metrics.set_connected(true);
     let mut receiving = pin!(receive(incoming, coordinator_end.sender));
     let mut received = None;
@@ -212,6 +279,14 @@ async fn session(
     match end {
         End::Drained => Ok(()),
         End::LinkLost => Err(received),
+    }
+}
+
+/// Returns when an attempt has taken too long, if there is a limit.
+async fn too_late(patience: Option<Duration>) {
+    match patience {
+        Some(patience) => tokio::time::sleep(patience).await,
+        None => std::future::pending().await,
     }
 }
 

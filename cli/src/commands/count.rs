@@ -9,7 +9,7 @@ use clap::builder::FalseyValueParser;
 use queens_boards::Given;
 use queens_coordinator::store::sqlite::DATABASE;
 use queens_process::{CredentialsArgs, cancel_on_signal, default_threads, stdout, threads};
-use queens_proto::client::{Route, endpoint};
+use queens_proto::client::{Routes, endpoint};
 use queens_solver::{Kernel, Method};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -42,10 +42,11 @@ pub(crate) struct CountArgs {
     given: Option<Given>,
 
     /// Count through the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
-    /// waiting, the job goes on; not together with --threads, --kernel or --data-dir [default: none]
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint,
+    /// waiting, the job goes on; of several coordinators on one database, all, as in other commands; not together with
+    /// --threads, --kernel or --data-dir [default: none]
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           conflicts_with_all = ["threads", "kernel", "data_dir"])]
-    coordinator: Option<Endpoint>,
+    coordinator: Vec<Endpoint>,
 
     #[command(flatten)]
     credentials: CredentialsArgs,
@@ -108,10 +109,11 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     }
     // What a directory holds was meant when it was begun.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
-    let kernel = if args.coordinator.is_some() { Kernel::Avx512 } else { args.kernel.kernel() };
-    let likely = match args.coordinator {
-        Some(_) => method.named().unwrap_or(Method::Search),
-        None => method.unmeasured(n, kernel),
+    let is_remote = !args.coordinator.is_empty();
+    let kernel = if is_remote { Kernel::Avx512 } else { args.kernel.kernel() };
+    let likely = match is_remote {
+        true => method.named().unwrap_or(Method::Search),
+        false => method.unmeasured(n, kernel),
     };
     if !confirm_count(n, likely, kernel, args.yes || begun)? {
         return Ok(ExitCode::FAILURE);
@@ -121,15 +123,12 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let symmetric = Symmetric::start(n)?;
-    let counted = match &args.coordinator {
-        None => {
-            let (data_dir, showing) = (args.data_dir.clone(), args.showing());
-            LocalCount { n, method, kernel, n_threads, data_dir, showing }.run(&stop).await?
-        }
-        Some(coordinator) => {
-            let route = Route::new(coordinator.clone(), &args.credentials.credentials()?)?;
-            cluster::count(n, method, &route, args.showing(), &stop).await?
-        }
+    let counted = if is_remote {
+        let routes = Routes::new(args.coordinator.clone(), args.credentials.credentials()?)?;
+        cluster::count(n, method, routes, args.showing(), &stop).await?
+    } else {
+        let (data_dir, showing) = (args.data_dir.clone(), args.showing());
+        LocalCount { n, method, kernel, n_threads, data_dir, showing }.run(&stop).await?
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
     let symmetric = tokio::select! {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use queens_process::{VERSION, default_threads};
-use queens_proto::client::{Greeting, Operator, Problem, Route};
+use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ const SOON: Duration = Duration::from_secs(30 * 86_400);
 /// Say whether all is well with this machine and with a coordinator: kernels, processors, memory, connection, versions,
 /// role, clocks and TLS certificate, a line for each, and what to do where something is wrong
 ///
-/// Exit status 1 if something is bad.
+/// Of several coordinators it asks each, and says which of them leads. Exit status 1 if something is bad.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
@@ -86,7 +86,7 @@ impl Finding {
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut findings = vec![kernels(), processors(), memory()];
-    findings.extend(coordinator(args).await);
+    findings.extend(coordinators(args).await);
     print(&match args.remote.output() {
         Output::Json => json_of(&findings)?,
         Output::Text => findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n"),
@@ -156,27 +156,67 @@ fn memory() -> Finding {
     Finding::ok("memory", found)
 }
 
-async fn coordinator(args: &DoctorArgs) -> Vec<Finding> {
+/// All that are named, and those that they name.
+async fn coordinators(args: &DoctorArgs) -> Vec<Finding> {
     let coordinator = &args.remote.coordinator;
-    let url = coordinator.url();
-    let route = match coordinator.route() {
-        Ok(route) => route,
+    let routes = match coordinator.routes() {
+        Ok(routes) => routes,
         Err(error) => {
-            return vec![Finding::bad("coordinator", format!("{url}: {error:#}"), "mend the options")];
+            let found = format!("{}: {error:#}", coordinator.urls());
+            return vec![Finding::bad("coordinator", found, "mend the options")];
         }
     };
-    let began = Instant::now();
-    let answer = match Operator::connect(&route).await {
-        Ok(operator) => operator.greeting().await,
-        Err(error) => Err(error),
-    };
-    let took = began.elapsed();
-    let mut findings = match answer {
-        Ok(greeting) => greeted(&url, &greeting, took),
-        Err(error) => vec![refused(&url, &error.problem)],
-    };
-    findings.extend(certificate(&route).await);
+    let mut is_one_of_several = routes.are_several();
+    let mut search = Search::new(routes);
+    let (mut findings, mut leaders, mut down) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some(Attempt { route, .. }) = search.next(true) {
+        let url = route.uri().to_string();
+        let began = Instant::now();
+        match route.greeting().await {
+            Ok(greeting) => {
+                findings.extend(greeted(&url, &greeting, began.elapsed()));
+                leaders.push(url);
+            }
+            Err(problem) => {
+                is_one_of_several |= matches!(problem, Problem::StandsBy { .. });
+                search.failed(&route, &problem);
+                let finding = refused(&url, &problem);
+                if finding.state == State::Ok && !matches!(problem, Problem::StandsBy { .. }) {
+                    leaders.push(url);
+                }
+                if matches!(problem, Problem::Connection(_) | Problem::Silent) {
+                    down.push(findings.len());
+                }
+                findings.push(finding);
+            }
+        }
+        findings.extend(certificate(&route, is_one_of_several).await);
+    }
+    if is_one_of_several {
+        // All goes on without those that are down, as long as one leads.
+        for place in down.into_iter().filter(|_| !leaders.is_empty()) {
+            findings[place].state = State::Warn;
+        }
+        findings.push(leader(&leaders));
+    }
     findings
+}
+
+/// Which of several coordinators leads.
+fn leader(leaders: &[String]) -> Finding {
+    match leaders {
+        [] => Finding::bad(
+            "leader",
+            "none of the coordinators leads",
+            "another takes over within ten seconds of a leader's end; if it stays so, their logs say why",
+        ),
+        [one] => Finding::ok("leader", format!("{one} leads")),
+        several => Finding::bad(
+            "leader",
+            format!("{} all lead", several.join(" and ")),
+            "they are not on one database, and each counts for itself: name those of one alone",
+        ),
+    }
 }
 
 fn refused(url: &str, problem: &Problem) -> Finding {
@@ -186,7 +226,8 @@ fn refused(url: &str, problem: &Problem) -> Finding {
         Problem::Refused(reason) if reason.contains("is that of a worker") => {
             return Finding::ok("coordinator", format!("{url} answers; you were invited as a worker"));
         }
-        Problem::Connection(_) | Problem::Silent | Problem::Unconfirmed(_) => {
+        Problem::StandsBy { words, .. } => return Finding::ok("coordinator", format!("{url}: {words}")),
+        Problem::Connection(_) | Problem::Silent | Problem::Unconfirmed(_) | Problem::NoneLeads(_) => {
             "is it running there, and does a firewall let you through? 'queens-coordinator' starts one"
         }
         Problem::Untrusted(_) => {
@@ -247,18 +288,20 @@ fn clocks(theirs: SystemTime, ours: SystemTime) -> Finding {
     )
 }
 
-async fn certificate(route: &Route) -> Option<Finding> {
-    route.certificate_end().await.ok().flatten().map(|end| ending(end, SystemTime::now()))
+async fn certificate(route: &Route, is_one_of_several: bool) -> Option<Finding> {
+    let whose =
+        if is_one_of_several { format!("that of {}", route.uri()) } else { "the coordinator's".to_owned() };
+    route.certificate_end().await.ok().flatten().map(|end| ending(&whose, end, SystemTime::now()))
 }
 
-fn ending(end: SystemTime, now: SystemTime) -> Finding {
+fn ending(whose: &str, end: SystemTime, now: SystemTime) -> Finding {
     let day = date(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
     let renew =
         "make another with 'queens-coordinator certs', or have your authority renew it; no restart is needed";
     let Ok(left) = end.duration_since(now) else {
-        return Finding::bad("certificate", format!("the coordinator's has ended on {day}"), renew);
+        return Finding::bad("certificate", format!("{whose} has ended on {day}"), renew);
     };
-    let found = format!("the coordinator's ends on {day}, in {}", duration(left.as_secs_f64()));
+    let found = format!("{whose} ends on {day}, in {}", duration(left.as_secs_f64()));
     if left < SOON { Finding::warn("certificate", found, renew) } else { Finding::ok("certificate", found) }
 }
 
@@ -281,15 +324,31 @@ mod tests {
     }
 
     #[test]
+    fn one_of_several_leads() {
+        let said = |leaders: &[&str]| {
+            leader(&leaders.iter().map(|url| (*url).to_owned()).collect::<Vec<_>>()).line()
+        };
+        assert_eq!(said(&["http://a:1/"]), "ok    leader       http://a:1/ leads");
+        assert!(
+            said(&[]).starts_with("BAD   leader       none of the coordinators leads: another takes over")
+        );
+        let two = said(&["http://a:1/", "http://b:1/"]);
+        assert!(
+            two.starts_with("BAD   leader       http://a:1/ and http://b:1/ all lead: they are not on"),
+            "{two}"
+        );
+    }
+
+    #[test]
     fn a_certificate_that_ends_soon_wants_to_be_made_anew() {
         let now = UNIX_EPOCH + Duration::from_secs(1_790_000_000);
         let day = Duration::from_secs(86_400);
-        let state = |end| ending(end, now).state;
+        let state = |end| ending("the coordinator's", end, now).state;
         assert_eq!(
             [now + 365 * day, now + 29 * day, now - day].map(state),
             [State::Ok, State::Warn, State::Bad]
         );
-        let line = ending(now - day, now).line();
+        let line = ending("the coordinator's", now - day, now).line();
         assert!(line.starts_with("BAD   certificate  the coordinator's has ended on 2026-09-20"), "{line}");
     }
 }

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &CoordinatorArgs) -> anyhow::Result<ExitCode> {
     let _taken = TakenScreen::take();
     // Installs a hook that gives the terminal back should this process panic.
     let mut terminal = ratatui::try_init().context("failed to take over the terminal")?;
-    let mut screen = Screen::new(args.url());
+    let mut screen = Screen::new(operator.coordinator());
     let shown = show(&mut terminal, &mut screen, operator, &stop).await;
     ratatui::restore();
     shown?;

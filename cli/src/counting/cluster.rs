@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use queens_messages::{Contribution, JobId, JobState, JobStatus, Submission};
 use queens_process::say;
-use queens_proto::client::{Operator, Problem, Route};
+use queens_proto::client::{Operator, Problem, Routes};
 use queens_solver::{BoardSize, Method};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -24,11 +24,11 @@ const MOST_ASKED: Duration = Duration::from_secs(5);
 pub(crate) async fn count(
     n: BoardSize,
     method: MethodChoice,
-    route: &Route,
+    routes: Routes,
     showing: Showing,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
-    let operator = Operator::connect(route).await?;
+    let operator = Operator::connect(routes).await?;
     let id = submit(&operator, n, method, |method| Submission::new(n, method)).await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {

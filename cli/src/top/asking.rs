@@ -11,7 +11,8 @@ use crate::top::screen::{ClusterState, FromCoordinator, OperatorAction};
 /// How often the coordinator is asked.
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself.
+/// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself, to whichever
+/// coordinator leads then.
 pub(crate) async fn ask(
     operator: Operator,
     mut actions: mpsc::Receiver<OperatorAction>,
@@ -54,7 +55,8 @@ async fn cluster_state(operator: &Operator) -> Result<ClusterState, ClientError>
     let events = operator.events().await?;
     let coordinator = operator.coordinator_status().await?;
     let store_error = operator.store_error_in(coordinator.as_ref());
-    Ok(ClusterState { jobs, workers, blocked, events, coordinator, store_error })
+    let url = operator.coordinator();
+    Ok(ClusterState { url, jobs, workers, blocked, events, coordinator, store_error })
 }
 
 async fn carry_out(operator: &Operator, action: &OperatorAction) -> Result<String, ClientError> {

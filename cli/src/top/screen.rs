@@ -15,6 +15,8 @@ const MESSAGE: Duration = Duration::from_secs(6);
 /// What is known of a coordinator and its cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterState {
+    /// The URL of the coordinator that leads.
+    pub(super) url: String,
     pub(super) jobs: Vec<JobStatus>,
     pub(super) workers: Vec<WorkerStatus>,
     /// Blocked names.
@@ -62,6 +64,7 @@ pub(crate) enum Pressed {
 /// What is on the screen.
 #[derive(Debug)]
 pub(crate) struct Screen {
+    /// Whom it is about: the coordinator that was heard of last.
     pub(super) url: String,
     pub(super) cluster: Option<ClusterState>,
     /// Why the coordinator can't be reached, and since when.
@@ -98,6 +101,7 @@ impl Screen {
         match answer {
             FromCoordinator::Cluster(cluster) => {
                 self.away = None;
+                self.url.clone_from(&cluster.url);
                 let before = self.cluster.replace(cluster);
                 self.keep_selection(before);
             }

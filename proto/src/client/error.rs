@@ -10,6 +10,7 @@ use thiserror::Error;
 use tokio_rustls::rustls::Error as TlsError;
 use tonic::{Code, ConnectError, Status};
 
+use crate::LEADER_KEY;
 use crate::convert::InvalidMessage;
 
 /// An operator did not get an answer.
@@ -53,6 +54,17 @@ pub enum Problem {
     /// The coordinator can't do it now, in its own words: it is stopping, or busy.
     #[error("{0}")]
     Unavailable(String),
+    /// The coordinator stands by for another, and has done nothing.
+    #[error("{words}")]
+    StandsBy {
+        /// How it says so.
+        words: String,
+        /// The URL of whoever leads, as it was named; empty if it was not. It may be anything.
+        leader: String,
+    },
+    /// Of several coordinators none could be asked: which, and why.
+    #[error("none of the coordinators leads: {0}")]
+    NoneLeads(String),
     /// The coordinator has answered what makes no sense.
     #[error("the coordinator sent nonsense: {0}")]
     Nonsense(String),
@@ -69,7 +81,9 @@ impl Problem {
             | Self::Unconfirmed(_)
             | Self::SpeaksOtherwise(_)
             | Self::Untrusted(_)
-            | Self::Unavailable(_) => false,
+            | Self::Unavailable(_)
+            | Self::StandsBy { .. }
+            | Self::NoneLeads(_) => false,
         }
     }
 
@@ -107,7 +121,12 @@ impl Problem {
             }
             Self::Untrusted(_) => Some("--pin or --ca says whom to take for it"),
             Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),
-            Self::Unconfirmed(_) | Self::Refused(_) | Self::Unavailable(_) | Self::Nonsense(_) => None,
+            Self::Unconfirmed(_)
+            | Self::Refused(_)
+            | Self::Unavailable(_)
+            | Self::StandsBy { .. }
+            | Self::NoneLeads(_)
+            | Self::Nonsense(_) => None,
         }
     }
 }
@@ -166,6 +185,9 @@ impl From<Status> for Problem {
         }
         let words = || plain::line(status.message()).into_owned();
         match status.code() {
+            Code::Unavailable if let Some(leader) = status.metadata().get(LEADER_KEY) => {
+                Self::StandsBy { words: words(), leader: leader.to_str().unwrap_or_default().to_owned() }
+            }
             Code::Unimplemented => Self::Unimplemented,
             Code::NotFound
             | Code::InvalidArgument
@@ -260,6 +282,26 @@ mod tests {
             check(Code::Unavailable, words, Problem::Unavailable(words.to_owned()), words);
         }
         check(Code::NotFound, "a\u{1b}[2J", Problem::Refused(r"a\u{1b}[2J".to_owned()), r"a\u{1b}[2J");
+    }
+
+    #[test]
+    fn a_coordinator_that_stands_by_says_so_and_may_name_who_leads() {
+        let stands_by = |leader: &'static str, source: Option<io::Error>| {
+            let mut status = Status::unavailable("this coordinator stands by\u{7}");
+            status.metadata_mut().insert(LEADER_KEY, leader.parse().expect("ASCII"));
+            if let Some(source) = source {
+                status.set_source(std::sync::Arc::new(source));
+            }
+            Problem::of_change(status)
+        };
+        let words = r"this coordinator stands by\u{7}".to_owned();
+        for leader in ["http://a:1/", "nonsense", ""] {
+            let expected = Problem::StandsBy { words: words.clone(), leader: leader.to_owned() };
+            assert_eq!(stands_by(leader, None), expected);
+        }
+        // What no coordinator has said names nobody.
+        let broken = stands_by("http://a:1/", Some(ErrorKind::ConnectionReset.into()));
+        assert!(matches!(broken, Problem::Unconfirmed(_)), "{broken:?}");
     }
 
     /// A worker would end for a refusal.

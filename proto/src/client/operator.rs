@@ -1,7 +1,7 @@
 //! What operators ask of a coordinator.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use queens_messages::{
     Contribution, CoordinatorStatus, Decision, Event, JobId, JobStatus, Name, Priority, Share, Submission,
@@ -10,12 +10,12 @@ use queens_messages::{
 use queens_solver::Method;
 use tonic::{Response, Status, Streaming};
 
-use crate::client::connection::{Connection, PATIENCE};
+use crate::client::calls::{Calls, Jobs};
+use crate::client::connection::PATIENCE;
 use crate::client::error::{ClientError, Problem};
-use crate::client::route::Route;
-use crate::convert::{method as method_of, some_line, store_error_of};
+use crate::client::routes::Routes;
+use crate::convert::{method as method_of, store_error_of};
 use crate::pb;
-use crate::pb::jobs_client::JobsClient;
 
 /// Entries of a list: more than any coordinator has.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -23,30 +23,19 @@ const MOST_ENTRIES: usize = 1_000_000;
 /// How long the next piece of a certificate may take. Before the first, symmetric placements may be counted.
 const EXPORT_PATIENCE: Duration = Duration::from_secs(600);
 
-/// A coordinator, as operators speak to it. All calls have an end, whatever the coordinator does.
+/// The coordinator that leads, as operators speak to it. All calls have an end, whatever the coordinator does.
 #[derive(Debug)]
 pub struct Operator {
-    jobs: JobsClient<Connection>,
-    coordinator: String,
+    calls: Calls,
     /// What a coordinator of an older version said of its store with the job that was heard of last.
     store_error: Mutex<Option<String>>,
-}
-
-/// How a coordinator answers to whoever asks how it is.
-#[derive(Clone, Debug)]
-pub struct Greeting {
-    /// How it stands.
-    pub status: CoordinatorStatus,
-    /// When it answered, by its clock; `None` from an older version.
-    pub now: Option<SystemTime>,
-    /// What whoever asks was invited as; `None` where nobody is asked.
-    pub role: Option<String>,
 }
 
 /// Changes of a job, as they come.
 #[derive(Debug)]
 pub struct Changes<'a> {
     operator: &'a Operator,
+    coordinator: String,
     stream: Streaming<pb::Job>,
 }
 
@@ -54,65 +43,68 @@ pub struct Changes<'a> {
 #[derive(Debug)]
 pub struct Pieces<'a> {
     operator: &'a Operator,
+    coordinator: String,
     stream: Streaming<pb::CertificatePiece>,
 }
 
-/// An answer on its way.
-trait Answer<T>: Future<Output = Result<Response<T>, Status>> {}
-
-impl<T, F: Future<Output = Result<Response<T>, Status>>> Answer<T> for F {}
+/// A call of the service, to whichever coordinator.
+macro_rules! call {
+    ($method:ident) => {
+        |mut jobs: Jobs, request| async move { jobs.$method(request).await }
+    };
+}
 
 /// Every call fails if the coordinator can't be reached, does not answer in time, refuses it or answers nonsense.
 #[expect(clippy::missing_errors_doc, reason = "said above, once for all calls")]
 impl Operator {
-    /// Connects.
-    pub async fn connect(route: &Route) -> Result<Self, ClientError> {
-        let coordinator = route.endpoint().uri().to_string();
-        match route.open().await {
-            Ok(connection) => {
-                Ok(Self { jobs: JobsClient::new(connection), coordinator, store_error: Mutex::default() })
-            }
-            Err(problem) => Err(ClientError { coordinator, problem }),
-        }
+    /// Connects to whichever of these coordinators leads.
+    pub async fn connect(routes: Routes) -> Result<Self, ClientError> {
+        Ok(Self { calls: Calls::connect(routes).await?, store_error: Mutex::default() })
     }
 
-    /// The coordinator's URL.
+    /// The URL of the coordinator that was found to lead.
     #[must_use]
-    pub fn coordinator(&self) -> &str {
-        &self.coordinator
+    pub fn coordinator(&self) -> String {
+        self.calls.coordinator()
+    }
+
+    /// Whether another may lead if it does not answer any more.
+    #[must_use]
+    pub fn knows_others(&self) -> bool {
+        self.calls.are_several()
     }
 
     /// Submits a job. Returns also how it is going to be counted, because coordinators of before know the search alone,
     /// and whether its terms are agreed, of which they know nothing.
     pub async fn submit(&self, asked: Submission) -> Result<(JobId, Method, bool), ClientError> {
         let pb::SubmitResponse { job, method, terms } =
-            self.change(self.jobs.clone().submit(pb::SubmitRequest::from(asked))).await?;
+            self.calls.change(pb::SubmitRequest::from(asked), call!(submit)).await?;
         let method = method_of(method).map_err(|invalid| self.error(invalid))?;
         Ok((JobId(job), method, terms.is_some()))
     }
 
     /// Gives a job up.
     pub async fn cancel(&self, job: JobId) -> Result<(), ClientError> {
-        self.change(self.jobs.clone().cancel(pb::CancelRequest { job: job.0 })).await?;
+        self.calls.change(pb::CancelRequest { job: job.0 }, call!(cancel)).await?;
         Ok(())
     }
 
     /// Stops a job for now.
     pub async fn pause(&self, job: JobId) -> Result<(), ClientError> {
-        self.change(self.jobs.clone().pause(pb::PauseRequest { job: job.0 })).await?;
+        self.calls.change(pb::PauseRequest { job: job.0 }, call!(pause)).await?;
         Ok(())
     }
 
     /// Lets a job go on.
     pub async fn resume(&self, job: JobId) -> Result<(), ClientError> {
-        self.change(self.jobs.clone().resume(pb::ResumeRequest { job: job.0 })).await?;
+        self.calls.change(pb::ResumeRequest { job: job.0 }, call!(resume)).await?;
         Ok(())
     }
 
     /// Says how urgent a job is.
     pub async fn set_priority(&self, job: JobId, priority: Priority) -> Result<(), ClientError> {
         let request = pb::SetPriorityRequest { job: job.0, priority: priority.get() };
-        self.change(self.jobs.clone().set_priority(request)).await?;
+        self.calls.change(request, call!(set_priority)).await?;
         Ok(())
     }
 
@@ -128,33 +120,33 @@ impl Operator {
             recount: recount.map(Share::ppm),
             second_pass: second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
         };
-        self.change(self.jobs.clone().verify_more(request)).await?;
+        self.calls.change(request, call!(verify_more)).await?;
         Ok(())
     }
 
     /// Sends all workers of a name home; returns how many there are.
     pub async fn drain_workers(&self, name: &Name) -> Result<u64, ClientError> {
         let request = pb::WorkersRequest { name: name.to_string() };
-        Ok(self.change(self.jobs.clone().drain_workers(request)).await?.workers)
+        Ok(self.calls.change(request, call!(drain_workers)).await?.workers)
     }
 
     /// Gives no work to workers of a name; returns how many there are.
     pub async fn block_workers(&self, name: &Name) -> Result<u64, ClientError> {
         let request = pb::WorkersRequest { name: name.to_string() };
-        Ok(self.change(self.jobs.clone().block_workers(request)).await?.workers)
+        Ok(self.calls.change(request, call!(block_workers)).await?.workers)
     }
 
     /// Gives work to workers of a name again; returns how many there are.
     pub async fn unblock_workers(&self, name: &Name) -> Result<u64, ClientError> {
         let request = pb::WorkersRequest { name: name.to_string() };
-        Ok(self.change(self.jobs.clone().unblock_workers(request)).await?.workers)
+        Ok(self.calls.change(request, call!(unblock_workers)).await?.workers)
     }
 
     /// All jobs, in the order of submission.
     pub async fn jobs(&self) -> Result<Vec<JobStatus>, ClientError> {
         let (mut jobs, mut page) = (Vec::new(), String::new());
         loop {
-            let answer = self.answer(self.jobs.clone().list(pb::ListRequest { page })).await?;
+            let answer = self.answer(pb::ListRequest { page }, call!(list)).await?;
             let n_before = jobs.len();
             for job in answer.jobs {
                 jobs.push(self.hear(job)?);
@@ -169,25 +161,16 @@ impl Operator {
 
     /// A job.
     pub async fn job(&self, job: JobId) -> Result<JobStatus, ClientError> {
-        self.hear(self.answer(self.jobs.clone().get(pb::GetRequest { job: job.0 })).await?)
+        self.hear(self.answer(pb::GetRequest { job: job.0 }, call!(get)).await?)
     }
 
     /// How the coordinator itself stands; `None` if it is of an older version, which can't tell.
     pub async fn coordinator_status(&self) -> Result<Option<CoordinatorStatus>, ClientError> {
-        let mut jobs = self.jobs.clone();
-        match self.answer(jobs.get_coordinator(pb::GetCoordinatorRequest {})).await {
+        match self.answer(pb::GetCoordinatorRequest {}, call!(get_coordinator)).await {
             Ok(status) => Ok(Some(CoordinatorStatus::from(status))),
             Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// How the coordinator stands, and what it makes of whoever asks.
-    pub async fn greeting(&self) -> Result<Greeting, ClientError> {
-        let answer = self.answer(self.jobs.clone().get_coordinator(pb::GetCoordinatorRequest {})).await?;
-        let now = (answer.now_ms > 0).then(|| UNIX_EPOCH + Duration::from_millis(answer.now_ms));
-        let role = some_line(&answer.role);
-        Ok(Greeting { now, role, status: CoordinatorStatus::from(answer) })
     }
 
     /// Why the coordinator records nothing at present, if so. One of an older version says it with each job.
@@ -208,7 +191,7 @@ impl Operator {
     pub async fn workers_and_blocked(&self) -> Result<(Vec<WorkerStatus>, Vec<Name>), ClientError> {
         let (mut workers, mut blocked, mut page) = (Vec::new(), Vec::new(), String::new());
         loop {
-            let answer = self.answer(self.jobs.clone().list_workers(pb::ListWorkersRequest { page })).await?;
+            let answer = self.answer(pb::ListWorkersRequest { page }, call!(list_workers)).await?;
             let n_before = workers.len() + blocked.len();
             for worker in answer.workers {
                 workers.push(self.checked(worker)?);
@@ -226,7 +209,7 @@ impl Operator {
     /// Who has counted a job, those with the most nodes first.
     pub async fn contributions(&self, job: JobId) -> Result<Vec<Contribution>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
-        let answer = self.answer(self.jobs.clone().list_contributions(request)).await?;
+        let answer = self.answer(request, call!(list_contributions)).await?;
         answer.contributions.into_iter().map(|it| self.checked(it)).collect()
     }
 
@@ -234,7 +217,7 @@ impl Operator {
     /// of them, or none if there are no more.
     pub async fn verdicts(&self, job: JobId, offset: u64) -> Result<Vec<VerdictStatus>, ClientError> {
         let request = pb::ListVerdictsRequest { job: job.0, offset };
-        let answer = self.answer(self.jobs.clone().list_verdicts(request)).await?;
+        let answer = self.answer(request, call!(list_verdicts)).await?;
         answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
     }
 
@@ -243,50 +226,37 @@ impl Operator {
     pub async fn decisions(&self, before: Option<u64>, refusals: bool) -> Result<Vec<Decision>, ClientError> {
         let before = before.unwrap_or_default();
         let request = pb::ListDecisionsRequest { before, no_refusals: !refusals };
-        let answer = self.answer(self.jobs.clone().list_decisions(request)).await?;
+        let answer = self.answer(request, call!(list_decisions)).await?;
         Ok(answer.decisions.into_iter().map(Decision::from).collect())
     }
 
     /// A certificate of a job that is done.
     pub async fn export(&self, job: JobId) -> Result<Pieces<'_>, ClientError> {
-        let mut jobs = self.jobs.clone();
-        let answer = jobs.export(pb::GetRequest { job: job.0 });
-        let answer = match tokio::time::timeout(EXPORT_PATIENCE, answer).await {
-            Ok(answer) => answer.map_err(|status| self.error(status))?,
-            Err(_) => return Err(self.error(Problem::Silent)),
-        };
-        Ok(Pieces { operator: self, stream: answer.into_inner() })
+        let request = pb::GetRequest { job: job.0 };
+        let stream = self.calls.answer(Some(EXPORT_PATIENCE), request, call!(export)).await?;
+        Ok(Pieces { operator: self, coordinator: self.coordinator(), stream })
     }
 
     /// What has happened lately, the oldest first.
     pub async fn events(&self) -> Result<Vec<Event>, ClientError> {
-        let answer = self.answer(self.jobs.clone().list_events(pb::ListEventsRequest {})).await?;
+        let answer = self.answer(pb::ListEventsRequest {}, call!(list_events)).await?;
         answer.events.into_iter().map(|event| self.checked(event)).collect()
     }
 
     /// A job now and at every change.
     pub async fn watch(&self, job: JobId) -> Result<Changes<'_>, ClientError> {
-        let answer = self.jobs.clone().watch(pb::GetRequest { job: job.0 }).await;
-        let stream = answer.map_err(|status| self.error(status))?.into_inner();
-        Ok(Changes { operator: self, stream })
+        let request = pb::GetRequest { job: job.0 };
+        let stream = self.calls.answer(None, request, call!(watch)).await?;
+        Ok(Changes { operator: self, coordinator: self.coordinator(), stream })
     }
 
     /// The answer to what changes nothing.
-    async fn answer<T>(&self, call: impl Answer<T>) -> Result<T, ClientError> {
-        match tokio::time::timeout(PATIENCE, call).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(self.error(status)),
-            Err(_) => Err(self.error(Problem::Silent)),
-        }
-    }
-
-    /// The answer to what changes something: if none comes, nobody knows whether it is done.
-    async fn change<T>(&self, call: impl Answer<T>) -> Result<T, ClientError> {
-        match tokio::time::timeout(PATIENCE, call).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(self.error(Problem::of_change(status))),
-            Err(_) => Err(self.error(Problem::Silent.unconfirmed())),
-        }
+    async fn answer<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
+        &self,
+        request: Q,
+        call: impl Fn(Jobs, Q) -> F,
+    ) -> Result<T, ClientError> {
+        self.calls.answer(Some(PATIENCE), request, call).await
     }
 
     /// A job as it was told.
@@ -314,7 +284,14 @@ impl Operator {
     }
 
     fn error(&self, problem: impl Into<Problem>) -> ClientError {
-        ClientError { coordinator: self.coordinator.clone(), problem: problem.into() }
+        ClientError { coordinator: self.coordinator(), problem: problem.into() }
+    }
+
+    /// What has gone wrong with a stream of a coordinator.
+    async fn broke_off(&self, coordinator: &str, problem: impl Into<Problem>) -> ClientError {
+        let error = ClientError { coordinator: coordinator.to_owned(), problem: problem.into() };
+        self.calls.broke_off(&error).await;
+        error
     }
 }
 
@@ -326,8 +303,8 @@ impl Pieces<'_> {
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         match tokio::time::timeout(EXPORT_PATIENCE, self.stream.message()).await {
             Ok(Ok(piece)) => Ok(piece.map(|piece| piece.bytes)),
-            Ok(Err(status)) => Err(self.operator.error(status)),
-            Err(_) => Err(self.operator.error(Problem::Silent)),
+            Ok(Err(status)) => Err(self.operator.broke_off(&self.coordinator, status).await),
+            Err(_) => Err(self.operator.broke_off(&self.coordinator, Problem::Silent).await),
         }
     }
 }
@@ -338,7 +315,9 @@ impl Changes<'_> {
     /// # Errors
     /// If the connection breaks, or the coordinator sends nonsense.
     pub async fn next(&mut self) -> Result<Option<JobStatus>, ClientError> {
-        let change = self.stream.message().await.map_err(|status| self.operator.error(status))?;
-        change.map(|job| self.operator.hear(job)).transpose()
+        match self.stream.message().await {
+            Ok(change) => change.map(|job| self.operator.hear(job)).transpose(),
+            Err(status) => Err(self.operator.broke_off(&self.coordinator, status).await),
+        }
     }
 }

@@ -21,6 +21,9 @@ use tonic::transport::Endpoint;
 use crate::client::connection::{Connection, PATIENCE};
 use crate::client::error::Problem;
 
+/// More coordinators than anybody runs on one database.
+pub(super) const MOST_COORDINATORS: usize = 16;
+
 /// The way to a coordinator.
 #[derive(Clone, Debug)]
 pub struct Route {
@@ -46,6 +49,12 @@ pub enum RouteError {
     /// Nothing can prove that it has this name.
     #[error("'{0}' is no name or address of a host")]
     NoHost(String),
+    /// More than anybody runs.
+    #[error("{0} coordinators are too many: name at most {MOST_COORDINATORS}")]
+    TooMany(usize),
+    /// Nothing says where to look.
+    #[error("no coordinator is named")]
+    Nowhere,
 }
 
 impl Route {
@@ -84,6 +93,12 @@ impl Route {
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// The coordinator's URL.
+    #[must_use]
+    pub fn uri(&self) -> &Uri {
+        self.endpoint.uri()
     }
 
     /// When the TLS certificate ends that the coordinator shows; `None` where nothing is encrypted, or if that can't be

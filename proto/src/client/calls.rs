@@ -1,0 +1,219 @@
+//! Calls to the coordinator that leads, whichever that is at the moment.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tonic::{Response, Status};
+
+use crate::client::connection::{Connection, PATIENCE};
+use crate::client::error::{ClientError, Problem};
+use crate::client::route::Route;
+use crate::client::routes::Routes;
+use crate::client::search::{Attempt, Search};
+use crate::pb;
+use crate::pb::jobs_client::JobsClient;
+
+/// What speaks to one coordinator.
+pub(super) type Jobs = JobsClient<Connection>;
+
+/// Calls to the coordinator that leads.
+#[derive(Debug)]
+pub(super) struct Calls {
+    search: tokio::sync::Mutex<Search>,
+    are_several: bool,
+    /// Whoever was found last.
+    found: Mutex<Found>,
+}
+
+#[derive(Clone, Debug)]
+struct Found {
+    jobs: Jobs,
+    route: Route,
+    /// Whether there is nobody else to go to.
+    is_only_one: bool,
+    /// Whether another may lead now.
+    is_lost: bool,
+}
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It changes nothing, and may be sent to one coordinator after the other.
+    Question,
+    /// It changes something, and is sent to another only if nothing has come of it.
+    Change,
+}
+
+/// Whom one call has tried in vain.
+#[derive(Debug, Default)]
+struct Failures(Vec<(Route, Problem)>);
+
+impl Calls {
+    /// To whichever of these coordinators leads; if there is one alone, that is known when it is asked something.
+    pub(super) async fn connect(routes: Routes) -> Result<Self, ClientError> {
+        let are_several = routes.are_several();
+        let mut search = Search::new(routes);
+        let found = find(&mut search, &mut Failures::default()).await?;
+        Ok(Self { search: search.into(), are_several, found: found.into() })
+    }
+
+    pub(super) fn are_several(&self) -> bool {
+        self.are_several
+    }
+
+    /// The URL of the coordinator that was found last.
+    pub(super) fn coordinator(&self) -> String {
+        self.found().route.uri().to_string()
+    }
+
+    /// The answer to what changes nothing; it may take so long from each coordinator, if that is limited.
+    pub(super) async fn answer<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
+        &self,
+        patience: Option<Duration>,
+        request: Q,
+        call: impl Fn(Jobs, Q) -> F,
+    ) -> Result<T, ClientError> {
+        self.carry(Kind::Question, patience, request, call).await
+    }
+
+    /// The answer to what changes something: if none comes, nobody knows whether it is done.
+    pub(super) async fn change<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
+        &self,
+        request: Q,
+        call: impl Fn(Jobs, Q) -> F,
+    ) -> Result<T, ClientError> {
+        self.carry(Kind::Change, Some(PATIENCE), request, call).await
+    }
+
+    /// An answer that came bit by bit has broken off: if the coordinator may be gone, the next call looks for another.
+    pub(super) async fn broke_off(&self, ClientError { coordinator, problem }: &ClientError) {
+        let found = self.found().clone();
+        let is_of_it = !found.is_lost && found.route.uri().to_string() == *coordinator;
+        if is_of_it && found.may_be_left(problem) {
+            self.leave(&found.route, problem, &mut Failures::default()).await;
+        }
+    }
+
+    async fn carry<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
+        &self,
+        kind: Kind,
+        patience: Option<Duration>,
+        request: Q,
+        call: impl Fn(Jobs, Q) -> F,
+    ) -> Result<T, ClientError> {
+        let mut failures = Failures::default();
+        loop {
+            let leader = self.leader(&mut failures).await?;
+            let answer = call(leader.jobs.clone(), request.clone());
+            let answer = match patience {
+                Some(patience) => tokio::time::timeout(patience, answer).await,
+                None => Ok(answer.await),
+            };
+            let problem = match (answer, kind) {
+                (Ok(Ok(response)), _) => return Ok(response.into_inner()),
+                (Ok(Err(status)), Kind::Question) => Problem::from(status),
+                (Ok(Err(status)), Kind::Change) => Problem::of_change(status),
+                (Err(_), Kind::Question) => Problem::Silent,
+                (Err(_), Kind::Change) => Problem::Silent.unconfirmed(),
+            };
+            if leader.may_be_left(&problem) {
+                self.leave(&leader.route, &problem, &mut failures).await;
+                // Of a change, other problems with the connection are unconfirmed.
+                let is_undone = matches!(problem, Problem::StandsBy { .. } | Problem::Connection(_));
+                if kind == Kind::Question || is_undone {
+                    continue;
+                }
+            }
+            return Err(ClientError { coordinator: leader.route.uri().to_string(), problem });
+        }
+    }
+
+    async fn leave(&self, route: &Route, problem: &Problem, failures: &mut Failures) {
+        let mut search = self.search.lock().await;
+        if failures.0.is_empty() {
+            search.begin();
+        }
+        search.failed(route, problem);
+        failures.0.push((route.clone(), problem.clone()));
+        let mut found = self.found();
+        found.is_lost |= found.route.uri() == route.uri();
+    }
+
+    /// Whoever was found, or is found now.
+    async fn leader(&self, failures: &mut Failures) -> Result<Found, ClientError> {
+        let mut search = self.search.lock().await;
+        let found = self.found().clone();
+        if !found.is_lost {
+            return Ok(found);
+        }
+        if failures.0.is_empty() {
+            search.begin();
+        }
+        let found = find(&mut search, failures).await?;
+        *self.found() = found.clone();
+        Ok(found)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Found {
+    /// Whether another coordinator may lead, after this has come of a call.
+    fn may_be_left(&self, problem: &Problem) -> bool {
+        let stands_by = matches!(problem, Problem::StandsBy { .. });
+        stands_by || !self.is_only_one && !problem.is_final()
+    }
+}
+
+/// Goes on with a round, until somebody is found.
+async fn find(search: &mut Search, failures: &mut Failures) -> Result<Found, ClientError> {
+    while let Some(Attempt { route, patience }) = search.next(true) {
+        let opened = match patience {
+            Some(patience) => tokio::time::timeout(patience, open_and_ask(&route)).await,
+            None => Ok(open(&route).await),
+        };
+        match opened.unwrap_or(Err(Problem::Silent)) {
+            Ok(jobs) => {
+                search.leads(&route);
+                let is_only_one = search.routes().listed().iter().all(|listed| listed.uri() == route.uri());
+                return Ok(Found { jobs, route, is_only_one, is_lost: false });
+            }
+            Err(problem) => {
+                search.failed(&route, &problem);
+                failures.0.push((route, problem));
+            }
+        }
+    }
+    Err(failures.error())
+}
+
+async fn open(route: &Route) -> Result<Jobs, Problem> {
+    Ok(JobsClient::new(route.open().await?))
+}
+
+/// Opens a connection and sees whether somebody answers who does not stand by. What changes something is then not sent
+/// to a coordinator that is frozen, after which nobody would know what became of it.
+async fn open_and_ask(route: &Route) -> Result<Jobs, Problem> {
+    let jobs = open(route).await?;
+    let answer = jobs.clone().get_coordinator(pb::GetCoordinatorRequest {}).await;
+    match answer.map_err(Problem::from) {
+        // Whom the leader does not let in, it tells so when something is asked for.
+        Ok(_) | Err(Problem::Refused(_)) => Ok(jobs),
+        Err(problem) => Err(problem),
+    }
+}
+
+impl Failures {
+    /// All of them.
+    fn error(&self) -> ClientError {
+        if let [(route, problem)] = &self.0[..] {
+            return ClientError { coordinator: route.uri().to_string(), problem: problem.clone() };
+        }
+        let uris: Vec<String> = self.0.iter().map(|(route, _)| route.uri().to_string()).collect();
+        let reasons: Vec<String> =
+            self.0.iter().map(|(route, problem)| format!("{}: {problem}", route.uri())).collect();
+        ClientError { coordinator: uris.join(", "), problem: Problem::NoneLeads(reasons.join("; ")) }
+    }
+}

@@ -1,0 +1,137 @@
+//! The ways to the coordinators of one database, of which one leads.
+
+use std::time::Duration;
+
+use queens_access::Credentials;
+use queens_messages::InvalidCoordinatorUrl;
+use thiserror::Error;
+use tonic::codegen::http::uri::Scheme;
+use tonic::transport::Endpoint;
+
+use crate::client::connection::endpoint;
+use crate::client::route::{MOST_COORDINATORS, Route, RouteError};
+
+/// The same as for a single coordinator, but sooner: where there is another to go to, a connection that is dead is to be
+/// noticed within six seconds.
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
+
+/// The ways to coordinators, with the same credentials for all.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    listed: Vec<Route>,
+    credentials: Credentials,
+}
+
+/// Why one coordinator is not looked for where another says that it is.
+#[derive(Debug, Error)]
+pub(super) enum NotFollowed {
+    #[error(transparent)]
+    Nonsense(#[from] InvalidCoordinatorUrl),
+    #[error(transparent)]
+    Barred(#[from] RouteError),
+    /// Whoever encrypts is not led away to where anybody listens.
+    #[error("it is not encrypted, and the coordinator that names it is")]
+    Unencrypted,
+}
+
+impl Routes {
+    /// To the coordinators at these endpoints; whatever is named twice is meant once.
+    ///
+    /// # Errors
+    /// If there is none or are too many, or if the credentials can't be used at one of them.
+    pub fn new(endpoints: Vec<Endpoint>, credentials: Credentials) -> Result<Self, RouteError> {
+        let mut different: Vec<Endpoint> = Vec::new();
+        for endpoint in endpoints {
+            if different.iter().all(|other| other.uri() != endpoint.uri()) {
+                different.push(endpoint);
+            }
+        }
+        let are_several = match different.len() {
+            0 => return Err(RouteError::Nowhere),
+            n if n > MOST_COORDINATORS => return Err(RouteError::TooMany(n)),
+            n => n > 1,
+        };
+        let route = |endpoint| Route::new(settled(endpoint, are_several), &credentials);
+        let listed = different.into_iter().map(route).collect::<Result<_, _>>()?;
+        Ok(Self { listed, credentials })
+    }
+
+    /// Each of them, in the order in which they were named.
+    #[must_use]
+    pub fn listed(&self) -> &[Route] {
+        &self.listed
+    }
+
+    /// Whether there are others than the first.
+    #[must_use]
+    pub fn are_several(&self) -> bool {
+        self.listed.len() > 1
+    }
+
+    /// The way to the coordinator that another has named, under the same rules as to those that are listed.
+    pub(super) fn named(&self, url: &str, by: &Route) -> Result<Route, NotFollowed> {
+        let endpoint = endpoint(url)?;
+        if let Some(listed) = self.listed.iter().find(|listed| listed.uri() == endpoint.uri()) {
+            return Ok(listed.clone());
+        }
+        let encrypts = |endpoint: &Endpoint| endpoint.uri().scheme() == Some(&Scheme::HTTPS);
+        if encrypts(by.endpoint()) && !encrypts(&endpoint) {
+            return Err(NotFollowed::Unencrypted);
+        }
+        Ok(Route::new(settled(endpoint, self.are_several()), &self.credentials)?)
+    }
+}
+
+fn settled(endpoint: Endpoint, are_several: bool) -> Endpoint {
+    if !are_several {
+        return endpoint;
+    }
+    endpoint.http2_keep_alive_interval(KEEP_ALIVE).keep_alive_timeout(KEEP_ALIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_access::Token;
+
+    use super::*;
+
+    fn routes(urls: &[&str], credentials: Credentials) -> Result<Routes, RouteError> {
+        Routes::new(urls.iter().map(|url| endpoint(url).expect("a URL")).collect(), credentials)
+    }
+
+    #[test]
+    fn what_is_named_twice_is_meant_once_and_there_is_a_limit() {
+        let same = routes(&["http://a:1", "http://A:1/", "HTTP://a:1"], Credentials::default());
+        assert_eq!(same.map(|routes| (routes.listed().len(), routes.are_several())).ok(), Some((1, false)));
+        let many: Vec<String> = (1..=17).map(|port| format!("http://a:{port}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(routes(&many[1..], Credentials::default()).is_ok_and(|routes| routes.are_several()));
+        let refused = routes(&many, Credentials::default()).expect_err("too many");
+        assert_eq!(refused.to_string(), "17 coordinators are too many: name at most 16");
+        assert!(matches!(routes(&[], Credentials::default()), Err(RouteError::Nowhere)));
+    }
+
+    #[test]
+    fn who_is_named_gets_no_more_than_who_is_listed() {
+        let token = Token::random(1).expect("random numbers");
+        let invited = || Credentials { token: Some(token.clone()), ..Credentials::default() };
+        let follows = |listed: &str, credentials: Credentials, named: &str| {
+            let routes = routes(&[listed], credentials).expect("routes");
+            routes.named(named, &routes.listed()[0]).is_ok()
+        };
+        let nobody = Credentials::default;
+        assert!(follows("http://a:1", nobody(), "http://b:1"));
+        assert!(follows("http://a:1", nobody(), "https://b:1"));
+        for nonsense in
+            ["", "b:1", "ftp://b:1", "http://b:1/x", "http://b:0", "http://u:p@b:1", "http://\u{7}:1"]
+        {
+            assert!(!follows("http://a:1", nobody(), nonsense), "{nonsense}");
+        }
+        // A token is shown to nobody who could not be listed with it, and what is encrypted stays so.
+        assert!(follows("https://a:1", invited(), "https://b:1"));
+        assert!(follows("http://127.0.0.1:1", invited(), "http://127.0.0.1:2"));
+        assert!(!follows("http://127.0.0.1:1", invited(), "http://b:1"));
+        assert!(!follows("https://a:1", invited(), "http://127.0.0.1:1"));
+        assert!(!follows("https://a:1", nobody(), "http://b:1"));
+    }
+}
