@@ -120,6 +120,7 @@ impl Worker {
                 (pauses, since) = (Pauses::new(are_several), Instant::now());
                 if are_several {
                     refusals = Refusals::default();
+                    in_vain.clear();
                     // It may still lead.
                     search.begin();
                     continue;
