@@ -63,8 +63,8 @@ impl Pair {
     /// Promotes the standby, waits until the coordinator goes on, and tells how long that took.
     fn promote(&self, after: &str) {
         self.standby.promote();
-        let promoted = Instant::now();
-        self.wait_for_log(HEALED);
+        let (promoted, before) = (Instant::now(), records(&self.standby));
+        wait_until("records of more", || (records(&self.standby) != before).then_some(()));
         let took = promoted.elapsed();
         say(&format!("{after}, the coordinator goes on {took:.1?} after the standby was promoted"));
         assert!(took <= SLOWEST, "{took:?}");
