@@ -76,3 +76,11 @@ pub(crate) struct Symmetric {
     pub(crate) half_turn: u64,
     pub(crate) quarter_turn: u64,
 }
+
+impl Command {
+    /// Whether a worker says no more than that it lives, which is not worth a snapshot of its own.
+    pub(crate) fn is_sign_of_life(&self) -> bool {
+        let Self::Report { report, .. } = self else { return false };
+        report.deltas.is_empty() && report.finished.is_empty()
+    }
+}

@@ -57,6 +57,8 @@ pub(crate) struct EventLoop {
     /// Where to send what is to be sent in a session.
     to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
     answers: Vec<WaitingAnswer>,
+    /// Whether reports are about to be acknowledged of which nothing is written.
+    drops: bool,
     counters: Counters,
     traces: Traces,
     /// When the reports came that are not durable yet.
@@ -97,6 +99,7 @@ impl EventLoop {
             turns,
             to_workers: HashMap::new(),
             answers: Vec::new(),
+            drops: false,
             counters,
             traces: Traces::default(),
             reports: Vec::new(),
@@ -182,7 +185,7 @@ impl EventLoop {
         self.core.wake(woke, is_busy, unix_ms());
         for n_taken in 1.. {
             let Some(taken) = command else { break };
-            if !is_sign_of_life(&taken) {
+            if !taken.is_sign_of_life() {
                 self.publisher.note_news();
             }
             self.apply(taken);
@@ -288,6 +291,7 @@ impl EventLoop {
                 SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
                 SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
             }
+            self.drops = true;
             debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
         }
         self.counters.add_spans(Fate::Accepted, n_accepted);
@@ -407,13 +411,16 @@ impl EventLoop {
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        if writes.is_empty() {
-            return Ok(());
+        if !writes.is_empty() {
+            let began = Instant::now();
+            let _span = debug_span!("commit", writes = writes.len()).entered();
+            self.store.commit(writes)?;
+            self.counters.committed_in(began.elapsed());
+        } else if self.drops || !self.answers.is_empty() {
+            // An old leader knows nothing of what the next one has granted or decided.
+            self.store.confirm()?;
         }
-        let began = Instant::now();
-        let _span = debug_span!("commit", writes = writes.len()).entered();
-        self.store.commit(writes)?;
-        self.counters.committed_in(began.elapsed());
+        self.drops = false;
         Ok(())
     }
 
@@ -440,10 +447,4 @@ impl EventLoop {
         let (planners, turns, journal) = (&self.planners, &mut self.turns, &mut self.journal);
         self.publisher.publish(Sources { ledger, planners, turns, journal }, with_workers);
     }
-}
-
-/// Whether a worker says no more than that it lives, which is not worth a snapshot of its own.
-fn is_sign_of_life(command: &Command) -> bool {
-    let Command::Report { report, .. } = command else { return false };
-    report.deltas.is_empty() && report.finished.is_empty()
 }

@@ -41,6 +41,15 @@ pub trait Store: Send {
     /// If the records can't be read.
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
 
+    /// Makes sure that whoever has opened the store may still write to it. What is told without anything being written
+    /// is only told after this.
+    ///
+    /// # Errors
+    /// If somebody else may instead, or nobody can tell.
+    fn confirm(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// The next records that are wanted to be counted again, of [some](draw::MOST_SEEN) that are looked at.
     ///
     /// # Errors
