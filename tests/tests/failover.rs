@@ -10,7 +10,7 @@ use queens_tests::postgres::Postgres;
 use queens_tests::process::{Ended, clean, queens, run, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
-use queens_tests::{binary, http, skipped};
+use queens_tests::{binary, http, say, skipped};
 
 /// How long another may take to lead. It takes 7 s where nothing else is to be done.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -105,7 +105,7 @@ fn goes_on_with(what: &str, node: &Node, job: &str, postgres: &Postgres, since: 
         let is_done = || node.queens(&["status", job, "--output", "json"]).stdout.contains("\"done\"");
         (recorded(postgres) > before || is_done()).then_some(())
     });
-    println!("{what}: another leads after {led:.1?}, and counts after {:.1?}", since.elapsed());
+    say(&format!("{what}: another leads after {led:.1?}, and counts after {:.1?}", since.elapsed()));
 }
 
 /// Whatever happens to the coordinator that leads, the other does soon, workers find it, and nothing is lost or added

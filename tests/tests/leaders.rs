@@ -69,12 +69,16 @@ impl Silent {
             let address = listener.local_addr().expect("bound");
             let mut held = vec![];
             // When its queue is full, what comes is dropped, as by a firewall.
-            while !takes_connections {
+            let is_full = async |held: &mut Vec<TcpStream>| {
                 let connecting =
                     tokio::time::timeout(Duration::from_millis(500), TcpStream::connect(address));
-                let Ok(connected) = connecting.await else { break };
+                let Ok(connected) = connecting.await else { return true };
                 held.push(connected.expect("connected"));
                 assert!(held.len() < 64, "a queue without end");
+                false
+            };
+            if !takes_connections {
+                while !is_full(&mut held).await {}
             }
             (listener, held)
         });
