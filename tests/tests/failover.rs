@@ -1,19 +1,22 @@
 //! Coordinators that share a database: one leads, and when it is gone, another does.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use queens_tests::chance::Chance;
 use queens_tests::cluster::{coordinator_command, worker};
-use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, clean, queens, run, wait_at_most, wait_until};
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{Ended, Running, queens, run, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
-use queens_tests::{binary, http, say, skipped};
+use queens_tests::{http, say, skipped};
 
 /// How long another may take to lead. It takes 7 s where nothing else is to be done.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// Faults that strike one count, if it takes that long.
+const MOST_FAULTS: usize = 60;
 
 /// What makes a process take the time for another; not the one that goes on evenly whatever the time is.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
@@ -69,9 +72,14 @@ impl Node {
     }
 
     /// Starts another in its place.
-    fn restart(&mut self, clock: Option<&str>) {
+    fn run_again(&mut self, clock: Option<&str>) {
         let Self { data_dir, listen, pages, to_database, to_workers, .. } = self;
         self.service = Self::run(data_dir, listen, pages, to_database, to_workers, "shared", clock);
+    }
+
+    /// The same while another leads.
+    fn restart(&mut self, clock: Option<&str>) {
+        self.run_again(clock);
         assert_eq!(self.service.logged("standing by address="), self.listen);
     }
 
@@ -196,8 +204,106 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
         (status["state"] == "done").then_some(status)
     });
     assert!(status.to_string().contains("\"666090624\""), "{status}");
-    let mut check = clean(Command::new(binary("queens-coordinator")));
-    check.args(["check", "--store", &format!("postgres://queens@127.0.0.1:{}/shared", postgres.port())]);
-    let checked = run(check);
-    assert!(checked.stdout.contains(": 666090624 solutions"), "{} {}", checked.stdout, checked.stderr);
+    let proof = proved(&postgres.address_of("shared"));
+    assert!(proof.contains(": 666090624 solutions"), "{proof}");
+}
+
+/// A fault, and what it strikes.
+fn strike(
+    chance: &mut Chance,
+    nodes: &mut [Node; 2],
+    workers: &mut [Running; 2],
+    urls: &str,
+    postgres: &mut Postgres,
+) -> String {
+    let [number, other] = [(); 2].map(|()| usize::try_from(chance.within(0..=1)).expect("small"));
+    let (node, lasts) = (&mut nodes[number], Duration::from_millis(chance.within(500..=12_000)));
+    let swallowed = |proxy: &Proxy| {
+        proxy.swallow(true);
+        thread::sleep(lasts);
+        proxy.swallow(false);
+        // What was lost on the way is not sent again.
+        proxy.cut();
+    };
+    let what = match chance.within(0..=6) {
+        0 => {
+            node.kill();
+            thread::sleep(lasts);
+            node.run_again(None);
+            "killed"
+        }
+        1 => {
+            node.service.signal("STOP");
+            thread::sleep(lasts);
+            node.service.signal("CONT");
+            "frozen"
+        }
+        2 => {
+            node.to_database.cut();
+            return format!("coordinator {number}'s connections to the database cut");
+        }
+        3 => {
+            swallowed(&node.to_database);
+            "cut off from the database"
+        }
+        4 => {
+            swallowed(&node.to_workers);
+            "cut off from workers"
+        }
+        5 => {
+            postgres.kill();
+            thread::sleep(lasts);
+            postgres.run();
+            return format!("the database killed for {lasts:.1?}");
+        }
+        _ => {
+            let name = format!("again{}", chance.within(0..=u64::MAX - 1));
+            std::mem::replace(&mut workers[other], worker(urls, &name)).kill();
+            return "a worker killed, and another comes".to_owned();
+        }
+    };
+    format!("coordinator {number} {what} for {lasts:.1?}")
+}
+
+/// Whatever happens to coordinators, the database and workers, in any order, the count goes on and ends right.
+#[test]
+#[ignore = "takes some minutes: .ci/long plays it"]
+fn any_faults_end_with_the_right_count() {
+    let Some(mut postgres) = Postgres::start("") else { return };
+    let mut chance = Chance::seeded();
+    _ = postgres.database("shared");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut nodes =
+        ["one", "other"].map(|name| Node::start(&dir.path().join(name), &postgres, "shared", None));
+    let urls = nodes.each_ref().map(|node| node.to_workers.url()).join(",");
+    let mut workers = ["anna", "bert"].map(|name| worker(&urls, name));
+    let submitted = wait_until("a coordinator to lead", || {
+        let answer = nodes[0].queens(&["submit", "19", "--yes"]);
+        answer.status.success().then_some(answer.stdout)
+    });
+    let is_done =
+        |postgres: &Postgres| postgres.sql("shared", "SELECT phase FROM queens.job").as_deref() == Ok("done");
+    let mut before = 0;
+    for number in 1..=MOST_FAULTS {
+        let struck = Instant::now();
+        while recorded(&postgres) <= before && !is_done(&postgres) {
+            let logs = || nodes.each_ref().map(|node| node.service.log()).join("\n");
+            assert!(struck.elapsed() < LIMIT * 2, "nothing is recorded any more:\n{}", logs());
+            thread::sleep(Duration::from_millis(100));
+        }
+        if is_done(&postgres) {
+            break;
+        }
+        before = recorded(&postgres);
+        let what = strike(&mut chance, &mut nodes, &mut workers, &urls, &mut postgres);
+        say(&format!("fault {number}: {what}; {before} subproblems were recorded"));
+        assert!(recorded(&postgres) >= before, "what was recorded is gone");
+    }
+    wait_at_most(Duration::from_secs(900), "all to be counted", || is_done(&postgres).then_some(()));
+    let proof = proved(&postgres.address_of("shared"));
+    assert!(proof.contains(": 4968057848 solutions"), "{submitted}: {proof}");
+    for node in &mut nodes {
+        let log = node.service.log();
+        assert!(!log.contains("panicked") && !log.contains("damaged"), "{log}");
+    }
 }
