@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
@@ -31,14 +32,14 @@ use crate::seldom::Seldom;
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.
-pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// The largest request of an operator, in bytes, and of anybody.
 const LARGEST_REQUEST: usize = 64 << 10;
 pub(super) const LARGEST_OF_ANYBODY: usize = 1 << 10;
 
 /// Requests that go on at the same time on one connection.
-pub(super) const STREAMS: u32 = 128;
+const STREAMS: u32 = 128;
 
 /// Serves everybody on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
 ///
@@ -96,24 +97,31 @@ where
     let router = routes
         .into_axum_router()
         .layer(from_fn_with_state(admission, gate::let_in))
-        .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)))
-        .layer(from_fn_with_state(too_late(), attend));
+        .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)));
+    serve_router(router, incoming, stop).await
+}
+
+/// Serves a router with limits to what a connection may do and how long a request may take.
+pub(super) async fn serve_router<C>(
+    router: Router,
+    incoming: impl Stream<Item = io::Result<C>>,
+    stop: CancellationToken,
+) -> Result<(), tonic::transport::Error>
+where
+    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
+    let too_late: TooLate = || {
+        let limit = REQUEST.as_secs();
+        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
+            .into_http()
+    };
     Server::builder()
         .max_concurrent_streams(Some(STREAMS))
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
-        .add_routes(Routes::from(router))
+        .add_routes(Routes::from(router.layer(from_fn_with_state(too_late, attend))))
         .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
         .await
-}
-
-/// Makes the answer to a request that takes too long.
-pub(super) fn too_late() -> TooLate {
-    || {
-        let limit = REQUEST.as_secs();
-        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
-            .into_http()
-    }
 }
 
 /// Logs requests that were refused because they are too large. Whoever sent them is told so by the server itself.

@@ -3,7 +3,6 @@
 use std::io;
 
 use axum::extract::Request;
-use axum::middleware::from_fn_with_state;
 use queens_proto::LEADER_KEY;
 use queens_proto::pb::jobs_server::JobsServer;
 use queens_proto::pb::workers_server::WorkersServer;
@@ -12,14 +11,12 @@ use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::service::Routes;
-use tonic::transport::Server;
 use tonic::transport::server::Connected;
 use tonic_health::ServingStatus;
 
 use super::jobs::JobsService;
-use super::server::{KEEP_ALIVE, LARGEST_OF_ANYBODY, STREAMS, too_late};
+use super::server::{LARGEST_OF_ANYBODY, serve_router};
 use super::session::WorkersService;
-use crate::connections::attend;
 use crate::standby::{Standby, Standing};
 
 /// Where workers ask for their sessions.
@@ -49,15 +46,8 @@ where
             }
             let refusal = refusal(&standby.standing());
             async move { refusal.into_http::<tonic::body::Body>() }
-        })
-        .layer(from_fn_with_state(too_late(), attend));
-    Server::builder()
-        .max_concurrent_streams(Some(STREAMS))
-        .http2_keepalive_interval(Some(KEEP_ALIVE))
-        .http2_keepalive_timeout(Some(KEEP_ALIVE))
-        .add_routes(Routes::from(router))
-        .serve_with_incoming_shutdown(incoming, stop.cancelled_owned())
-        .await
+        });
+    serve_router(router, incoming, stop).await
 }
 
 fn refusal(standing: &Standing) -> Status {
