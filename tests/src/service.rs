@@ -55,6 +55,14 @@ impl Service {
         self.running.id()
     }
 
+    /// Whether it has not ended yet.
+    ///
+    /// # Panics
+    /// If that can't be found out.
+    pub fn is_running(&mut self) -> bool {
+        self.running.is_running()
+    }
+
     /// Sends it a signal: `"STOP"` or `"CONT"`.
     ///
     /// # Panics

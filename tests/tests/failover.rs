@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use queens_solver::Kernel;
 use queens_tests::chance::Chance;
-use queens_tests::cluster::{coordinator_command, worker};
+use queens_tests::cluster::{coordinator_command, worker, worker_command};
 use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{Ended, Running, queens, run, wait_at_most, wait_until};
+use queens_tests::process::{Ended, queens, run, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
 use queens_tests::{http, say, skipped};
@@ -208,12 +209,17 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     assert!(proof.contains(": 666090624 solutions"), "{proof}");
 }
 
+fn logging_worker(urls: &str, name: &str, dir: &Path) -> Service {
+    Service::start(worker_command(urls, name, Kernel::Portable), &dir.join(name).with_extension("log"))
+}
+
 /// A fault, and what it strikes.
 fn strike(
     chance: &mut Chance,
     nodes: &mut [Node; 2],
-    workers: &mut [Running; 2],
+    workers: &mut [Service; 2],
     urls: &str,
+    dir: &Path,
     postgres: &mut Postgres,
 ) -> String {
     let [number, other] = [(); 2].map(|()| usize::try_from(chance.within(0..=1)).expect("small"));
@@ -258,7 +264,9 @@ fn strike(
         }
         _ => {
             let name = format!("again{}", chance.within(0..=u64::MAX - 1));
-            std::mem::replace(&mut workers[other], worker(urls, &name)).kill();
+            workers[other].signal("KILL");
+            _ = workers[other].wait();
+            workers[other] = logging_worker(urls, &name, dir);
             return "a worker killed, and another comes".to_owned();
         }
     };
@@ -276,7 +284,7 @@ fn any_faults_end_with_the_right_count() {
     let mut nodes =
         ["one", "other"].map(|name| Node::start(&dir.path().join(name), &postgres, "shared", None));
     let urls = nodes.each_ref().map(|node| node.to_workers.url()).join(",");
-    let mut workers = ["anna", "bert"].map(|name| worker(&urls, name));
+    let mut workers = ["anna", "bert"].map(|name| logging_worker(&urls, name, dir.path()));
     let submitted = wait_until("a coordinator to lead", || {
         let answer = nodes[0].queens(&["submit", "19", "--yes"]);
         answer.status.success().then_some(answer.stdout)
@@ -287,15 +295,21 @@ fn any_faults_end_with_the_right_count() {
     for number in 1..=MOST_FAULTS {
         let struck = Instant::now();
         while recorded(&postgres) <= before && !is_done(&postgres) {
-            let logs = || nodes.each_ref().map(|node| node.service.log()).join("\n");
-            assert!(struck.elapsed() < LIMIT * 2, "nothing is recorded any more:\n{}", logs());
+            let mut services = nodes.iter_mut().map(|node| &mut node.service).chain(&mut workers);
+            let has_ended = services.any(|service| !service.is_running());
+            if has_ended || struck.elapsed() > LIMIT * 2 {
+                let what = if has_ended { "one has ended by itself" } else { "nothing is recorded any more" };
+                let services = nodes.iter().map(|node| &node.service).chain(&workers);
+                let logs: Vec<String> = services.map(Service::log).collect();
+                panic!("{what}; coordinators, then workers:\n{}", logs.join("\n\n"));
+            }
             thread::sleep(Duration::from_millis(100));
         }
         if is_done(&postgres) {
             break;
         }
         before = recorded(&postgres);
-        let what = strike(&mut chance, &mut nodes, &mut workers, &urls, &mut postgres);
+        let what = strike(&mut chance, &mut nodes, &mut workers, &urls, dir.path(), &mut postgres);
         say(&format!("fault {number}: {what}; {before} subproblems were recorded"));
         assert!(recorded(&postgres) >= before, "what was recorded is gone");
     }

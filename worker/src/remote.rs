@@ -86,10 +86,7 @@ impl Worker {
             let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
                 let pause = pauses.next(since.elapsed());
                 tell(&in_vain, pause);
-                tokio::select! {
-                    () = tokio::time::sleep(pause) => {}
-                    () = drain.cancelled() => {}
-                }
+                rest(pause, drain).await;
                 in_vain.clear();
                 search.begin();
                 continue;
@@ -121,6 +118,8 @@ impl Worker {
                 if are_several {
                     refusals = Refusals::default();
                     in_vain.clear();
+                    // Thousands may have lost it at this moment.
+                    rest(pauses.next(since.elapsed()), drain).await;
                     // It may still lead.
                     search.begin();
                     continue;
@@ -128,6 +127,14 @@ impl Worker {
             }
             in_vain.push((route, lost));
         }
+    }
+}
+
+/// Waits so long, or until the worker is to leave.
+async fn rest(pause: Duration, drain: &CancellationToken) {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        () = drain.cancelled() => {}
     }
 }
 

@@ -5,10 +5,12 @@
 //! thousand times a second to a coordinator on one core while they share another, and what that may take is checked;
 //! then ten thousand times a second; then forty workers of 256 threads, and ten of 1024. The first of these is also
 //! played with TLS and without, and what encryption adds is checked. A hundred thousand workers on shared connections
-//! report as often as they are told (`many`), and ten thousand lose their coordinator and come back (`storm`).
+//! report as often as they are told (`many`), and ten thousand lose their coordinator and come back (`storm`). How many
+//! reports each store takes is measured in turns (`stores`).
 
 mod many;
 mod storm;
+mod stores;
 mod tls;
 mod worker;
 

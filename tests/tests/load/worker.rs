@@ -196,6 +196,11 @@ impl Worker {
         }
     }
 
+    /// Whether it has something to count, and waits for no acknowledgement.
+    pub(crate) fn has_only_leases(&self) -> bool {
+        self.pending.is_empty() && !self.leases.is_empty()
+    }
+
     /// Reports what was counted in a period.
     pub(crate) async fn report(&mut self, period: Duration) -> Result<(), Lost> {
         let (mut deltas, mut finished) = (Vec::new(), Vec::new());
