@@ -96,6 +96,30 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
     });
 }
 
+/// A candidate that has waited in vain and given up is not made the leader when what it waited for has ended: nobody would
+/// know, and nobody lead until its term had run out.
+#[test]
+fn who_has_given_up_waiting_takes_nothing() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("late");
+    drop(try_open(&address, "http://first:1").expect("makes the tables"));
+    let epoch = || postgres.sql("late", "SELECT epoch FROM queens.lease").expect("is there");
+    let before = epoch();
+    thread::scope(|scope| {
+        let sql = format!("BEGIN; SELECT queens.hold({before}); SELECT pg_sleep(4.5); COMMIT");
+        let postgres = &postgres;
+        let open = scope.spawn(move || postgres.sql("late", &sql));
+        let holds = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        wait_until("the transaction to hold it", || {
+            postgres.sql("late", holds).ok().filter(|found| !found.is_empty())
+        });
+        let waited = try_open(&address, "http://second:1").expect_err("the transaction is open");
+        assert!(waited.may_heal(), "{waited}");
+        open.join().expect("no panic").expect("commits");
+    });
+    assert_eq!(epoch(), before);
+}
+
 fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
     let mut command = coordinator_command(listen, data_dir);
     command.args(["--store", address]);

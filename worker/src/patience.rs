@@ -14,14 +14,9 @@ const SHORT_PAUSES: (Duration, Duration) = (PAUSES.0, Duration::from_secs(1));
 /// For how long pauses are short.
 const SHORTLY: Duration = Duration::from_secs(30);
 
-/// How long to wait before each attempt to connect again to a single coordinator.
-pub fn pauses() -> impl Iterator<Item = Duration> {
-    growing(PAUSES.0, PAUSES.1)
-}
-
-/// The pauses of a worker between rounds, since it has lost a coordinator.
+/// The pauses of a worker between rounds in which it tries each coordinator, since it has lost one.
 #[derive(Debug)]
-pub(crate) struct Pauses {
+pub struct Pauses {
     are_several: bool,
     short: ExponentialBackoff,
     long: ExponentialBackoff,
@@ -29,18 +24,20 @@ pub(crate) struct Pauses {
 
 impl Pauses {
     /// Where there are several coordinators, or one.
-    pub(crate) fn new(are_several: bool) -> Self {
+    #[must_use]
+    pub fn new(are_several: bool) -> Self {
         let from = if are_several { SHORT_PAUSES.1 } else { PAUSES.0 };
         Self { are_several, short: growing(SHORT_PAUSES.0, SHORT_PAUSES.1), long: growing(from, PAUSES.1) }
     }
 
     /// Whether another coordinator should lead soon, so long after the last was lost.
-    pub(crate) fn are_short(&self, after: Duration) -> bool {
+    #[must_use]
+    pub fn are_short(&self, after: Duration) -> bool {
         self.are_several && after < SHORTLY
     }
 
-    /// The next one.
-    pub(crate) fn next(&mut self, after: Duration) -> Duration {
+    /// The next one, so long after the last was lost.
+    pub fn next(&mut self, after: Duration) -> Duration {
         if self.are_short(after) {
             self.short.next().unwrap_or(SHORT_PAUSES.1)
         } else {

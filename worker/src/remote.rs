@@ -17,11 +17,10 @@ use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
 use tracing::{info, warn};
 
-use crate::patience::Pauses;
 use crate::session::End;
 use crate::worker::Worker;
 
-pub use crate::patience::pauses;
+pub use crate::patience::Pauses;
 
 /// A session that lasted this long was a good one: the next attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);

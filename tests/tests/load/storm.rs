@@ -1,20 +1,25 @@
-//! All workers lose their coordinator at once, and come back when it is there again.
+//! All workers lose their coordinator at once, and come back: to the same when it is there again, or to another that
+//! shares its database.
 
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use queens_access::Credentials;
+use queens_coordinator::store::postgres::{Server, audit as audit_server};
 use queens_coordinator::store::sqlite::audit;
 use queens_process::allow_many_files;
+use queens_proto::client::{Problem, Routes, Search, endpoint};
 use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::postgres::Postgres;
 use queens_tests::process::wait_at_most;
 use queens_tests::say;
-use queens_worker::remote::pauses;
+use queens_tests::service::Service;
+use queens_worker::remote::Pauses;
 use tempfile::TempDir;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
-use tonic::Code;
 
 use crate::worker::{Lost, Worker, endpoint_of};
 use crate::{OPENING, alone, on_cores_apart};
@@ -50,6 +55,32 @@ fn all_workers_come_back_after_a_restart_and_none_is_refused_for_good() {
     }
 }
 
+#[test]
+fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
+    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
+    allow_many_files().expect("the limit can be raised");
+    let Some(postgres) = Postgres::start("") else { return };
+    let address = postgres.database("storm");
+    let (n, n_workers, seconds) = if full { (27, 10_000, 10) } else { (23, 100, 1) };
+    let storm = Storm { n, n_workers, period: Duration::from_secs(seconds), gone: Duration::ZERO };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let command = |name: &str| {
+        let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join(name));
+        command.args(["--store", &address]);
+        if full { on_cores_apart(&command) } else { command }
+    };
+    let first = Coordinator::start_command(command("first"), &scratch.path().join("first"));
+    let mut second = Service::start(command("second"), &scratch.path().join("second.log"));
+    let second_url = format!("http://{}", second.logged("standing by address="));
+    let swarm = Swarm::begin(storm, &first, &[first.url(), second_url]);
+    first.kill();
+    swarm.come_back(storm, "whose coordinator was killed while another stood by", full);
+    second.kill();
+    let jobs = audit_server(&Server::new(&address, None, None).expect("an address"));
+    assert!(jobs.expect("nothing contradicts")[0].n_recorded > 0);
+}
+
 #[track_caller]
 fn check(storm: Storm, full: bool) {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -59,65 +90,85 @@ fn check(storm: Storm, full: bool) {
         Coordinator::start_command(if full { on_cores_apart(&command) } else { command }, &data_dir)
     };
     let coordinator = start("127.0.0.1:0");
-    let (url, job) = (coordinator.url(), coordinator.submit(storm.n));
-    wait_at_most(Duration::from_secs(300), "the plan", || {
-        (coordinator.status(&job)["state"] == "queued").then_some(())
-    });
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.expect("a runtime");
-    let (said, mut news) = mpsc::unbounded_channel();
-    let n_attempts = Arc::new(AtomicU64::new(0));
-    runtime.block_on(async {
-        let opening = Arc::new(Semaphore::new(OPENING));
-        for number in 0..storm.n_workers {
-            let (opening, url, said, n_attempts) =
-                (opening.clone(), url.clone(), said.clone(), n_attempts.clone());
-            tokio::spawn(async move {
-                let permit = opening.acquire().await.expect("it is not closed");
-                let worker = Worker::connect_plainly(number, 1, url.clone()).await;
-                drop(permit);
-                live(worker, number, &url, storm, &said, &n_attempts).await;
-            });
-        }
-        // Each says when its first report in a session is acknowledged.
-        for _ in 0..storm.n_workers {
-            timeout(Duration::from_secs(120), news.recv()).await.expect("all work").expect("they live");
-        }
-    });
+    let url = coordinator.url();
+    let swarm = Swarm::begin(storm, &coordinator, std::slice::from_ref(&url));
     coordinator.kill();
-    while news.try_recv().is_ok() {}
     std::thread::sleep(storm.gone);
-    n_attempts.store(0, Ordering::Relaxed);
-    let address = url.strip_prefix("http://").expect("without TLS");
-    let coordinator = start(address);
-    let began = Instant::now();
-    let mut back: Vec<Duration> = runtime.block_on(async {
-        let mut back = Vec::new();
-        for _ in 0..storm.n_workers {
-            let at: Instant =
-                timeout(BACK * 4, news.recv()).await.expect("all come back").expect("they live");
-            back.push(at.saturating_duration_since(began));
-        }
-        back
-    });
+    let coordinator = start(url.strip_prefix("http://").expect("without TLS"));
+    swarm.come_back(storm, &format!("without a coordinator for {:.0?}", storm.gone), full);
     coordinator.kill();
-    drop(runtime);
     let jobs = audit(&data_dir).expect("nothing contradicts");
     assert!(jobs[0].n_recorded > 0);
-    back.sort_unstable();
-    let percentile = |percent: usize| back[(back.len() - 1) * percent / 100];
-    say(&format!(
-        "{} workers without a coordinator for {:.0?}: back and their first report acknowledged after {:.1?} (median), \
-         {:.1?} (99th percentile), {:.1?} (the last), with {} attempts since it was there again",
-        storm.n_workers,
-        storm.gone,
-        percentile(50),
-        percentile(99),
-        percentile(100),
-        n_attempts.load(Ordering::Relaxed),
-    ));
-    if full {
-        assert!(percentile(100) <= BACK, "{:?}", percentile(100));
+}
+
+/// Workers that all count with one coordinator.
+struct Swarm {
+    runtime: tokio::runtime::Runtime,
+    /// When a worker's first report in a session was acknowledged.
+    news: mpsc::UnboundedReceiver<Instant>,
+    n_attempts: Arc<AtomicU64>,
+}
+
+impl Swarm {
+    /// Submits a job and has all workers count it.
+    fn begin(storm: Storm, coordinator: &Coordinator, urls: &[String]) -> Self {
+        let job = coordinator.submit(storm.n);
+        wait_at_most(Duration::from_secs(300), "the plan", || {
+            (coordinator.status(&job)["state"] == "queued").then_some(())
+        });
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let (said, mut news) = mpsc::unbounded_channel();
+        let n_attempts = Arc::new(AtomicU64::new(0));
+        let endpoints = urls.iter().map(|url| endpoint(url).expect("a URL")).collect();
+        let routes = Routes::new(endpoints, Credentials::default()).expect("no credentials");
+        runtime.block_on(async {
+            let opening = Arc::new(Semaphore::new(OPENING));
+            for number in 0..storm.n_workers {
+                let (opening, url, routes) = (opening.clone(), urls[0].clone(), routes.clone());
+                let (said, n_attempts) = (said.clone(), n_attempts.clone());
+                tokio::spawn(async move {
+                    let permit = opening.acquire().await.expect("it is not closed");
+                    let worker = Worker::connect_plainly(number, 1, url).await;
+                    drop(permit);
+                    live(worker, number, routes, storm, &said, &n_attempts).await;
+                });
+            }
+            // Each says when its first report in a session is acknowledged.
+            for _ in 0..storm.n_workers {
+                timeout(Duration::from_secs(120), news.recv()).await.expect("all work").expect("they live");
+            }
+        });
+        Self { runtime, news, n_attempts }
+    }
+
+    /// Sees that all work again, and tells how long that takes from now on.
+    #[track_caller]
+    fn come_back(mut self, storm: Storm, which: &str, full: bool) {
+        let began = Instant::now();
+        self.n_attempts.store(0, Ordering::Relaxed);
+        let mut back: Vec<Duration> = self.runtime.block_on(async {
+            let mut back = Vec::new();
+            while back.len() as u64 != storm.n_workers {
+                let at = timeout(BACK * 4, self.news.recv()).await;
+                back.push(at.expect("all come back").expect("they live").saturating_duration_since(began));
+            }
+            back
+        });
+        back.sort_unstable();
+        let percentile = |percent: usize| back[(back.len() - 1) * percent / 100];
+        say(&format!(
+            "{} workers {which}: back and their first report acknowledged after {:.1?} (median), {:.1?} (99th \
+             percentile), {:.1?} (the last), with {} attempts",
+            storm.n_workers,
+            percentile(50),
+            percentile(99),
+            percentile(100),
+            self.n_attempts.load(Ordering::Relaxed),
+        ));
+        if full {
+            assert!(percentile(100) <= BACK, "{:?}", percentile(100));
+        }
     }
 }
 
@@ -125,26 +176,37 @@ fn check(storm: Storm, full: bool) {
 async fn live(
     mut worker: Worker,
     number: u64,
-    url: &str,
+    routes: Routes,
     storm: Storm,
     said: &mpsc::UnboundedSender<Instant>,
     n_attempts: &AtomicU64,
 ) {
+    let are_several = routes.are_several();
+    let mut search = Search::new(routes);
     loop {
         let Err(Lost) = work(&mut worker, number, storm, said).await;
-        for pause in pauses() {
-            sleep(pause).await;
-            n_attempts.fetch_add(1, Ordering::Relaxed);
-            let Ok(Ok(connection)) = timeout(CONNECTING, endpoint_of(number, url).connect()).await else {
-                continue;
-            };
-            match timeout(CONNECTING, worker.open(connection.into())).await {
-                Ok(Ok(())) => break,
-                Ok(Err(status)) => {
-                    let for_good = [Code::FailedPrecondition, Code::InvalidArgument, Code::PermissionDenied];
-                    assert!(!for_good.contains(&status.code()), "{status:?}");
+        let (mut pauses, since) = (Pauses::new(are_several), Instant::now());
+        'lost: loop {
+            sleep(pauses.next(since.elapsed())).await;
+            search.begin();
+            while let Some(attempt) = search.next(pauses.are_short(since.elapsed())) {
+                n_attempts.fetch_add(1, Ordering::Relaxed);
+                let url = attempt.route.uri().to_string();
+                let open = async {
+                    let connection = endpoint_of(number, &url).connect().await?;
+                    worker.open(connection.into()).await.map_err(Problem::from)
+                };
+                match timeout(attempt.patience.unwrap_or(CONNECTING), open).await {
+                    Ok(Ok(())) => {
+                        search.leads(&attempt.route);
+                        break 'lost;
+                    }
+                    Ok(Err(problem)) => {
+                        assert!(!problem.is_final(), "{problem}");
+                        search.failed(&attempt.route, &problem);
+                    }
+                    Err(_) => search.failed(&attempt.route, &Problem::Silent),
                 }
-                Err(_) => {}
             }
         }
     }

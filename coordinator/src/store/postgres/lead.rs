@@ -26,6 +26,10 @@ pub(super) const TERM: Duration = Duration::from_secs(6);
 /// How often it is renewed.
 const RENEWED: Duration = Duration::from_secs(1);
 
+/// How long a takeover may take. It is known late then, and can just be renewed. If it is given up sooner than the server
+/// does it, nobody knows that he leads, and nobody does until the term has run out.
+const TAKING: Duration = Duration::from_secs(5);
+
 /// For how long the leader takes heed of workers that asked another coordinator.
 const HEEDED: Duration = Duration::from_secs(3);
 
@@ -57,7 +61,8 @@ impl Lead {
         let pages = contact.pages.clone().map_or(Value::Null, Value::from);
         let asked = Instant::now();
         let values = [contact.url.clone().into(), pages, millis(TERM)];
-        let epoch = first(session, take, &values, |row| cell::<i64>(row, "epoch", &"lease"))?;
+        let taken = || first(session, take, &values, |row| cell::<i64>(row, "epoch", &"lease"));
+        let epoch = session.with_patience(TAKING, taken)?;
         let Some(epoch) = epoch else { return Ok(None) };
         let tenure = Tenure::until(asked + TERM);
         let (stop, stopped) = sync_channel(1);
@@ -123,8 +128,8 @@ fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<O
         Some(session) => session,
         None => {
             let opened = Session::open_for_lead(server)?;
-            // It need not be there after a failover: whoever leads renews it then.
-            opened.wait_for_no_standby()?;
+            // If it is lost, by a failover or a crash, the lead ends sooner. Its epoch is not: only a takeover changes that.
+            opened.wait_for_no_disk()?;
             session.insert(opened)
         }
     };

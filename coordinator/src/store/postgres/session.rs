@@ -3,7 +3,7 @@
 //! What is asked is asked by the thread that wants to know, which waits for the answer, also in the middle of a runtime
 //! of its own; what speaks with servers runs on a thread of its own for the whole program.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::future::{Future, poll_fn};
@@ -35,10 +35,10 @@ const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 const TOGETHER: usize = 1000;
 
 /// What every connection begins with. Tables are in a schema of their own. A transaction that its owner has forgotten
-/// must not keep another coordinator from leading, and nobody waits for locks longer than an answer is waited for.
-/// The last is who serves it there.
+/// must not keep another coordinator from leading, and nobody waits for locks longer than an answer is waited for: who
+/// has given up must not be made the leader later. The last is who serves it there.
 const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_session_timeout TO '4s'; \
-                        SET statement_timeout TO 0; SET lock_timeout TO '5s'; SET synchronous_commit TO on; \
+                        SET statement_timeout TO 0; SET lock_timeout TO '2s'; SET synchronous_commit TO on; \
                         SET client_min_messages TO warning; \
                         SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint AS since \
                         FROM pg_stat_get_activity(pg_backend_pid())";
@@ -53,7 +53,7 @@ pub(super) struct Backend {
 /// A connection with what was prepared on it.
 pub(crate) struct Session {
     client: Client,
-    patience: Duration,
+    patience: Cell<Duration>,
     pub(super) backend: Backend,
     statements: RefCell<HashMap<String, Statement>>,
     /// Changes that were not sent yet, and rows that are written after those.
@@ -79,7 +79,15 @@ impl Session {
 
     /// The same connection for what may take longer.
     pub(super) fn patient(self) -> Self {
-        Self { patience: PATIENCE, ..self }
+        Self { patience: Cell::new(PATIENCE), ..self }
+    }
+
+    /// Does something whose answers may take so long.
+    pub(super) fn with_patience<T>(&self, patience: Duration, work: impl FnOnce() -> T) -> T {
+        let usual = self.patience.replace(patience);
+        let done = work();
+        self.patience.set(usual);
+        done
     }
 
     fn open_for(server: &Server, patience: Duration) -> Result<Self, Fault> {
@@ -97,12 +105,17 @@ impl Session {
         };
         let (statements, changes) = (RefCell::default(), RefCell::default());
         let backend = Backend { pid, since };
-        Ok(Self { client, patience, backend, statements, changes, waiting: RefCell::default() })
+        Ok(Self { client, patience: patience.into(), backend, statements, changes, waiting: RefCell::default() })
     }
 
     /// Has the server say that something is written before a standby has it.
     pub(super) fn wait_for_no_standby(&self) -> Result<(), Fault> {
         self.carry_out("SET synchronous_commit TO local")
+    }
+
+    /// Has the server say that something is written before its disk has it: after a crash it may be as it was before.
+    pub(super) fn wait_for_no_disk(&self) -> Result<(), Fault> {
+        self.carry_out("SET synchronous_commit TO off")
     }
 
     /// Makes sure that what was sent by an earlier connection has its effect by now or never has: it may have been cut
@@ -127,7 +140,7 @@ impl Session {
     /// Carries out statements without parameters.
     pub(crate) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
         self.send_changes()?;
-        within(self.patience, async { Ok(self.client.batch_execute(sql).await?) })
+        within(self.patience.get(), async { Ok(self.client.batch_execute(sql).await?) })
     }
 
     /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
@@ -137,7 +150,7 @@ impl Session {
         if changes.is_empty() {
             return Ok(());
         }
-        within(self.patience, async {
+        within(self.patience.get(), async {
             let mut answers: Vec<Pin<Box<_>>> = Vec::new();
             let mut done: Vec<Result<u64, Error>> = Vec::new();
             for (statement, values) in &changes {
@@ -191,7 +204,7 @@ impl Session {
         if let Some(statement) = self.statements.borrow().get(sql) {
             return Ok(statement.clone());
         }
-        let statement = within(self.patience, async { Ok(self.client.prepare(&translated(sql)).await?) })?;
+        let statement = within(self.patience.get(), async { Ok(self.client.prepare(&translated(sql)).await?) })?;
         self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
@@ -208,11 +221,11 @@ impl Database for Session {
         let statement = self.prepare(sql)?;
         let parameters: Vec<Parameter> = parameters.iter().cloned().map(Parameter::One).collect();
         let rows = self.client.query_raw(&statement, &parameters);
-        let rows = within(self.patience, async { Ok(rows.await?) })?;
+        let rows = within(self.patience.get(), async { Ok(rows.await?) })?;
         let mut rows = pin!(rows);
         loop {
             // Each answer has its time: how long all rows take depends on how many there are.
-            match within(self.patience, async { Ok(rows.next().await.transpose()?) })? {
+            match within(self.patience.get(), async { Ok(rows.next().await.transpose()?) })? {
                 None => return Ok(()),
                 Some(row) if each(&Row::Postgres(&row)) == Wants::NoMore => return Ok(()),
                 Some(_) => {}
