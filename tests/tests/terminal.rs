@@ -177,6 +177,61 @@ fn top_says_of_a_coordinator_without_jobs_that_nothing_is_recorded() {
 }
 
 #[test]
+fn tables_and_the_first_help_fit_the_terminal() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("tables on a terminal, as there is no tmux to make one");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let long = "a machine with a very long name in the third rack from the left";
+    let _workers = [coordinator.worker("alpha"), coordinator.worker(long)];
+    coordinator.wait_for_workers(2);
+    coordinator.submit(22);
+    terminal.wait_for("$");
+    let queens = |args: &str| format!("{} {args}", binary("queens").display());
+    let asked = |args: &str| queens(&format!("{args} --coordinator {}", coordinator.url()));
+    // The prompt comes back in the line below all that was printed.
+    let shown = |command: &str| {
+        terminal.enter("clear");
+        terminal.enter(&format!("{command}; echo en''ded"));
+        let screen = terminal.wait_for("ended");
+        let lines = screen.lines().skip_while(|line| !line.ends_with("en''ded")).skip(1);
+        lines.take_while(|line| *line != "ended").map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let workers = shown(&asked("workers"));
+    assert!(workers.contains("a machine with a v") && workers.contains("…"), "{workers}");
+    assert!(workers.lines().count() == 4 && workers.contains("left out: "), "no line is broken:\n{workers}");
+    for left_out in ["BUILD", "LEASES", "; a wider terminal or --output json has them"] {
+        assert!(workers.contains(left_out), "no {left_out}:\n{workers}");
+    }
+    let jobs = shown(&asked("jobs"));
+    assert!(jobs.lines().count() == 3 && jobs.contains("left out: PRIORITY"), "{jobs}");
+    let table = shown(&queens("table --from 4 --to 6"));
+    assert_eq!(table.lines().count(), 5, "{table}");
+    for part in
+        ["backtracking", "kernel", "4 columns are left out: fundamental, ", "or --format csv has them"]
+    {
+        assert!(table.contains(part), "no {part}:\n{table}");
+    }
+    let help = shown(&queens(""));
+    for text in ["Counts the ways", "Operators", "verify-more", "Examples:", "'queens --help'"] {
+        assert!(help.contains(text), "no {text} on the screen:\n{help}");
+    }
+    assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
+    terminal.tmux(&["resize-window", "-x", "200", "-y", "24"]);
+    wait_until("the whole new width", || {
+        let size = terminal.tmux(&["display", "-p", "#{pane_width}"]);
+        (size.trim() == "200").then_some(())
+    });
+    for (command, last) in [(asked("workers"), "BUILD"), (asked("jobs"), "WORKERS")] {
+        let all = shown(&command);
+        assert!(all.contains(last) && !all.contains("left out"), "{all}");
+    }
+    assert!(shown(&asked("workers")).contains(long));
+    coordinator.stop();
+}
+
+#[test]
 fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
     let scratch = TempDir::new().expect("a temporary directory");
     let Some(terminal) = Terminal::open(&scratch, 60, 10) else {
