@@ -200,8 +200,8 @@ impl fmt::Display for Written<'_> {
                 f.write_char(']')
             }
             Notation::Coordinates => joined(f, self.placement.queens(), ','),
-            Notation::Unicode => terminal::write_unicode(f, self.placement),
-            Notation::Colours => terminal::write_colours(f, self.placement),
+            Notation::Unicode => terminal::write_unicode(f, columns),
+            Notation::Colours => terminal::write_colours(f, columns),
             Notation::Board => {
                 for (row, &column) in columns.iter().enumerate() {
                     if row > 0 {

@@ -1,22 +1,23 @@
-//! A placement as a board in a terminal.
+//! A placement as a board in a terminal: two characters for each square, which make it about as wide as high.
 
 use std::fmt;
 
-use crate::picture::is_dark;
-use crate::placement::Placement;
-use crate::queen::Queen;
-
 const QUEEN: char = '♛';
 
-/// Draws with the characters that every Unicode font has: a frame, and dark squares dotted.
-pub(super) fn write_unicode(f: &mut fmt::Formatter<'_>, placement: &Placement) -> fmt::Result {
-    let edge = "──".repeat(placement.columns().len());
+/// The squares of a row from the left: whether each is dark, as in pictures, and whether the queen is there.
+fn squares(row: usize, queen: u32, n: usize) -> impl Iterator<Item = (bool, bool)> {
+    (0..n).zip(0..).map(move |(column, number)| ((row + column) % 2 == 1, number == queen))
+}
+
+/// Draws the queens of these columns with characters that every Unicode font has: a frame, and dark squares dotted.
+pub(super) fn write_unicode(f: &mut fmt::Formatter<'_>, columns: &[u32]) -> fmt::Result {
+    let edge = "──".repeat(columns.len());
     writeln!(f, "┌{edge}┐")?;
-    for queen in placement.queens() {
-        write!(f, "│")?;
-        for column in 0..placement.n() {
-            let shade = if is_dark(Queen { row: queen.row, column }) { '░' } else { ' ' };
-            let left = if column == queen.column { QUEEN } else { shade };
+    for (row, &queen) in columns.iter().enumerate() {
+        f.write_str("│")?;
+        for (is_dark, has_queen) in squares(row, queen, columns.len()) {
+            let shade = if is_dark { '░' } else { ' ' };
+            let left = if has_queen { QUEEN } else { shade };
             write!(f, "{left}{shade}")?;
         }
         writeln!(f, "│")?;
@@ -24,63 +25,56 @@ pub(super) fn write_unicode(f: &mut fmt::Formatter<'_>, placement: &Placement) -
     write!(f, "└{edge}┘")
 }
 
-/// Draws with the colours of a terminal that has 256 of them.
-pub(super) fn write_colours(f: &mut fmt::Formatter<'_>, placement: &Placement) -> fmt::Result {
-    for queen in placement.queens() {
-        if queen.row > 0 {
+/// Draws them with the colours of a terminal that has 256 of them.
+pub(super) fn write_colours(f: &mut fmt::Formatter<'_>, columns: &[u32]) -> fmt::Result {
+    for (row, &queen) in columns.iter().enumerate() {
+        if row > 0 {
             writeln!(f)?;
         }
-        for column in 0..placement.n() {
-            let background = if is_dark(Queen { row: queen.row, column }) { 180 } else { 223 };
-            let left = if column == queen.column { QUEEN } else { ' ' };
+        for (is_dark, has_queen) in squares(row, queen, columns.len()) {
+            let background = if is_dark { 180 } else { 223 };
+            let left = if has_queen { QUEEN } else { ' ' };
             write!(f, "\u{1b}[38;5;16;48;5;{background}m{left} ")?;
         }
-        write!(f, "\u{1b}[0m")?;
+        f.write_str("\u{1b}[0m")?;
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::placement::{Notation, Placement};
+    use super::*;
 
-    #[track_caller]
-    fn check(columns: &str, notation: Notation, expected: &str) {
-        let placement: Placement = columns.parse().expect("a solution");
-        assert_eq!(placement.written(notation).to_string(), expected);
+    struct Unicode(&'static [u32]);
+    struct Colours(&'static [u32]);
+
+    impl fmt::Display for Unicode {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_unicode(f, self.0)
+        }
+    }
+
+    impl fmt::Display for Colours {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_colours(f, self.0)
+        }
     }
 
     #[test]
     fn boards_are_drawn_as_they_stand_here() {
-        check(
-            "1 3 0 2",
-            Notation::Unicode,
-            "┌────────┐\n\
-             │  ♛░  ░░│\n\
-             │░░  ░░♛ │\n\
-             │♛ ░░  ░░│\n\
-             │░░  ♛░  │\n\
-             └────────┘",
-        );
-        check("0", Notation::Unicode, "┌──┐\n│♛ │\n└──┘");
-        check("", Notation::Unicode, "┌┐\n└┘");
+        let four = ["┌────────┐", "│  ♛░  ░░│", "│░░  ░░♛ │", "│♛ ░░  ░░│", "│░░  ♛░  │", "└────────┘"];
+        assert_eq!(Unicode(&[1, 3, 0, 2]).to_string(), four.join("\n"));
+        assert_eq!(Unicode(&[0]).to_string(), "┌──┐\n│♛ │\n└──┘");
+        assert_eq!(Unicode(&[]).to_string(), "┌┐\n└┘");
     }
 
     #[test]
     fn squares_have_two_colours_and_end_with_none() {
-        check("0", Notation::Colours, "\u{1b}[38;5;16;48;5;223m♛ \u{1b}[0m");
-        check("", Notation::Colours, "");
-        let four: Placement = "1 3 0 2".parse().expect("a solution");
-        let drawn = four.written(Notation::Colours).to_string();
-        assert_eq!(drawn.lines().count(), 4);
+        assert_eq!(Colours(&[0]).to_string(), "\u{1b}[38;5;16;48;5;223m♛ \u{1b}[0m");
+        assert_eq!(Colours(&[]).to_string(), "");
+        let drawn = Colours(&[1, 3, 0, 2]).to_string();
         assert_eq!((drawn.matches("48;5;223m").count(), drawn.matches("48;5;180m").count()), (8, 8));
-        for (line, columns) in drawn.lines().zip(four.columns()) {
-            let cells: Vec<&str> = line.split('m').skip(1).collect();
-            assert_eq!(
-                cells.iter().position(|cell| cell.starts_with('♛')),
-                Some(*columns as usize),
-                "{line}"
-            );
-        }
+        let queens = drawn.lines().map(|line| line.split('m').skip(1).position(|cell| cell.starts_with('♛')));
+        assert!(queens.eq([1, 3, 0, 2].map(Some)), "{drawn:?}");
     }
 }

@@ -129,13 +129,11 @@ pub(crate) fn terminal_width() -> Option<usize> {
     Some(width.unwrap_or(USUAL_WIDTH))
 }
 
-/// Says which columns a table leaves out on a narrow terminal, and which option prints them all.
+/// Says which columns a table leaves out on a narrow terminal, and which option prints all, in a line that is itself
+/// short.
 pub(crate) fn say_left_out(headings: &[&str], instead: &str) {
-    let all = headings.join(", ");
-    match headings.len() {
-        0 => {}
-        1 => say(&format!("1 column is left out: {all}; a wider terminal or {instead} has it")),
-        n => say(&format!("{n} columns are left out: {all}; a wider terminal or {instead} has them")),
+    if !headings.is_empty() {
+        say(&format!("left out: {}; {instead} has all", headings.join(", ")));
     }
 }
 
