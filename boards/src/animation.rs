@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::backtracking::{Backtracking, Step};
 use crate::given::Given;
-use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, empty_board, is_dark, open, squares};
+use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, Theme, empty_board, is_dark, open, squares};
 use crate::queen::Queen;
 
 /// One picture of the search: what changes on the board since the one before.
@@ -127,8 +127,8 @@ pub fn svg(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> String {
         }
         now_ms += u64::from(timing.of(frame, i + 1 == frames.len()));
     }
-    let mut svg = open((scale.board(n), scale.board(n)), Some(scale));
-    svg.push_str(&squares(n, scale));
+    let mut svg = open((scale.board(n), scale.board(n)), Some(scale), &Theme::WOOD);
+    svg.push_str(&squares(n, scale, &Theme::WOOD));
     let times = Times { still_ms: still_ms.unwrap_or(now_ms), end_ms: now_ms };
     for (i, timeline) in (0..).zip(&timelines) {
         if !timeline.is_empty() {

@@ -22,6 +22,7 @@ mod completion;
 mod completions;
 mod construction;
 mod given;
+mod labels;
 mod local_search;
 mod naive;
 pub mod picture;
@@ -30,6 +31,8 @@ pub mod plot;
 mod queen;
 mod search;
 mod solutions;
+mod terminal;
+mod theme;
 
 pub use backtracking::{Backtracking, Step};
 pub use completion::{Completion, complete};

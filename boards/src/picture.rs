@@ -4,13 +4,11 @@
 
 use std::fmt::Write;
 
+use crate::labels::Labels;
 use crate::placement::Placement;
 use crate::queen::Queen;
+pub use crate::theme::Theme;
 
-const LIGHT: &str = "#f0dcb8";
-const DARK: &str = "#b5835a";
-const FRAME: &str = "#4a2f1f";
-const PAPER: &str = "#ffffff";
 /// On light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
 const BLUE: [&str; 2] = ["#bcd6ee", "#7fa8cf"];
@@ -26,9 +24,7 @@ const QUEEN: &str = concat!(
     r#"<circle cx="71" cy="17" r="6.5"/><circle cx="91" cy="30" r="6.5"/>"#,
     r#"<path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"#,
 );
-const INK: &str = "#1d1a18";
-/// Drawn around the parts of a queen. Squares narrower than so many pixels have none: it would be a blur.
-const OUTLINE: &str = "#fdf8ee";
+/// On squares that are narrower than so many pixels, outlines would be a blur.
 const OUTLINED_FROM: u32 = 24;
 
 /// How a square looks while a search goes on.
@@ -95,15 +91,6 @@ impl Scale {
         n.saturating_mul(self.tile).saturating_add(2 * self.frame())
     }
 
-    /// Width and height of a contact sheet of boards of size `n`. Saturates.
-    #[must_use]
-    pub fn sheet(self, n: u32, n_boards: usize) -> (u32, u32) {
-        let (n_columns, n_rows) = layout(n_boards);
-        let pitch = self.board(n).saturating_add(self.gap());
-        let length = |boards: u32| pitch.saturating_mul(boards).saturating_add(self.gap());
-        (length(n_columns), length(n_rows))
-    }
-
     /// The upper left corner of a square of a board.
     #[must_use]
     pub const fn corner(self, queen: Queen) -> (u32, u32) {
@@ -111,19 +98,105 @@ impl Scale {
     }
 }
 
+/// How placements are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Style<'a> {
+    /// How large.
+    pub scale: Scale,
+    /// In which colours.
+    pub theme: Theme,
+    /// Whether rows and columns have their names beside each board.
+    pub coordinates: bool,
+    /// What stands below all of it, in a font of whoever shows the picture.
+    pub caption: Option<&'a str>,
+}
+
+impl Style<'_> {
+    /// Width and height of a picture of one board. Saturates.
+    #[must_use]
+    pub fn board(&self, n: u32) -> (u32, u32) {
+        let (width, height) = self.place(n);
+        (width, height.saturating_add(self.below()))
+    }
+
+    /// Width and height of a contact sheet of boards of size `n`. Saturates.
+    #[must_use]
+    pub fn sheet(&self, n: u32, n_boards: usize) -> (u32, u32) {
+        let (n_columns, n_rows) = layout(n_boards);
+        let (width, height) = self.place(n);
+        let gap = self.scale.gap();
+        let length = |boards: u32, of: u32| of.saturating_add(gap).saturating_mul(boards).saturating_add(gap);
+        (length(n_columns, width), length(n_rows, height).saturating_add(self.below()))
+    }
+
+    /// Width and height of a board with what is beside it.
+    fn place(&self, n: u32) -> (u32, u32) {
+        let side = self.scale.board(n);
+        let Some(labels) = self.labels(n) else { return (side, side) };
+        let around = |one: u32, other: u32| side.saturating_add(one).saturating_add(other);
+        (around(labels.left(), labels.around()), around(labels.below(), labels.around()))
+    }
+
+    /// The room for the caption.
+    const fn below(&self) -> u32 {
+        if self.caption.is_some() { self.scale.gap() } else { 0 }
+    }
+
+    fn labels(&self, n: u32) -> Option<Labels> {
+        self.coordinates.then(|| Labels::new(n, self.scale.tile))
+    }
+
+    /// Where in its place a board lies.
+    fn origin(&self, n: u32) -> (u32, u32) {
+        self.labels(n).map_or((0, 0), |labels| (labels.left(), labels.around()))
+    }
+
+    /// Frame, squares and their names.
+    fn empty(&self, svg: &mut String, n: u32) {
+        let (left, top) = self.origin(n);
+        let squares = squares(n, self.scale, &self.theme);
+        match self.labels(n) {
+            None => svg.push_str(&squares),
+            Some(labels) => {
+                _ = write!(svg, r#"<g transform="translate({left} {top})">{squares}</g>"#);
+                let frame = self.scale.frame();
+                labels.draw(svg, (left + frame, top + frame), frame, self.theme.text);
+            }
+        }
+    }
+
+    fn write_caption(&self, svg: &mut String, (width, height): (u32, u32)) {
+        let Some(caption) = self.caption else { return };
+        let n = caption.chars().count().max(1);
+        // Letters are a little more than half as wide as high.
+        let room = f64::from(width) * 0.92 / (0.6 * f64::from(u32::try_from(n).unwrap_or(u32::MAX)));
+        let size = room.min(f64::from(self.scale.gap()) * 0.35);
+        let (x, y) = (f64::from(width) / 2.0, f64::from(height) - f64::from(self.below()) * 0.4);
+        let text = caption.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        _ = write!(svg, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="middle" font-family="sans-serif" "#);
+        _ = write!(svg, r#"font-size="{size:.1}" fill="{}">{text}</text>"#, self.theme.text);
+    }
+}
+
 /// Draws a placement.
 ///
 /// ```
-/// # use queens_boards::{construction, picture};
+/// # use queens_boards::{construction, picture::{self, Scale, Style, Theme}};
 /// let placement = construction(8).expect("there is one");
-/// assert!(picture::board(&placement, picture::Scale { tile: 48 }).starts_with("<svg"));
+/// let style = Style { scale: Scale { tile: 48 }, theme: Theme::WOOD, coordinates: false, caption: None };
+/// assert!(picture::board(&placement, &style).starts_with("<svg"));
 /// ```
 #[must_use]
-pub fn board(placement: &Placement, scale: Scale) -> String {
-    let side = scale.board(placement.n());
-    let mut svg = open((side, side), Some(scale));
-    svg.push_str(&squares(placement.n(), scale));
-    queens(&mut svg, placement, scale, (0, 0));
+pub fn board(placement: &Placement, style: &Style<'_>) -> String {
+    let n = placement.n();
+    let size = style.board(n);
+    let mut svg = open(size, Some(style.scale), &style.theme);
+    if style.coordinates || style.caption.is_some() {
+        _ = write!(svg, r#"<rect width="100%" height="100%" fill="{}"/>"#, style.theme.paper);
+    }
+    style.empty(&mut svg, n);
+    queens(&mut svg, placement, style.scale, style.origin(n));
+    style.write_caption(&mut svg, size);
     svg.push_str("</svg>\n");
     svg
 }
@@ -138,8 +211,8 @@ pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
 #[must_use]
 pub fn marked_position(n: u32, marked: &[(Queen, Mark)], queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);
-    let mut svg = open((side, side), Some(scale));
-    svg.push_str(&squares(n, scale));
+    let mut svg = open((side, side), Some(scale), &Theme::WOOD);
+    svg.push_str(&squares(n, scale, &Theme::WOOD));
     for &(square, mark) in marked {
         let ((x, y), tile) = (scale.corner(square), scale.tile);
         let colour = mark.colours()[usize::from(is_dark(square))];
@@ -163,17 +236,22 @@ pub fn marked_position(n: u32, marked: &[(Queen, Mark)], queens: &[(Queen, Look)
 
 /// Draws several placements of one size on one contact sheet, as many in a row as rows.
 #[must_use]
-pub fn sheet(n: u32, placements: &[Placement], scale: Scale) -> String {
+pub fn sheet(n: u32, placements: &[Placement], style: &Style<'_>) -> String {
     let (n_columns, _) = layout(placements.len());
-    let pitch = scale.board(n) + scale.gap();
-    let mut svg = open(scale.sheet(n, placements.len()), Some(scale));
-    _ = write!(svg, r#"<rect width="100%" height="100%" fill="{PAPER}"/>"#);
-    _ = write!(svg, r#"<defs><g id="board">{}</g></defs>"#, squares(n, scale));
+    let (width, height) = style.place(n);
+    let (gap, (left, top)) = (style.scale.gap(), style.origin(n));
+    let size = style.sheet(n, placements.len());
+    let mut svg = open(size, Some(style.scale), &style.theme);
+    _ = write!(svg, r#"<rect width="100%" height="100%" fill="{}"/>"#, style.theme.paper);
+    svg.push_str(r#"<defs><g id="board">"#);
+    style.empty(&mut svg, n);
+    svg.push_str("</g></defs>");
     for (i, placement) in (0..).zip(placements) {
-        let (x, y) = (scale.gap() + i % n_columns * pitch, scale.gap() + i / n_columns * pitch);
+        let (x, y) = (gap + i % n_columns * (width + gap), gap + i / n_columns * (height + gap));
         _ = write!(svg, r##"<use href="#board" x="{x}" y="{y}"/>"##);
-        queens(&mut svg, placement, scale, (x, y));
+        queens(&mut svg, placement, style.scale, (x + left, y + top));
     }
+    style.write_caption(&mut svg, size);
     svg.push_str("</svg>\n");
     svg
 }
@@ -182,11 +260,11 @@ pub fn sheet(n: u32, placements: &[Placement], scale: Scale) -> String {
 #[must_use]
 pub fn tile(dark: bool, look: Look, scale: Scale) -> String {
     let colour = match look {
-        Look::Empty | Look::Queen => [LIGHT, DARK][usize::from(dark)],
+        Look::Empty | Look::Queen => [Theme::WOOD.light, Theme::WOOD.dark][usize::from(dark)],
         Look::Safe => SAFE[usize::from(dark)],
         Look::Attacked => ATTACKED[usize::from(dark)],
     };
-    let mut svg = open((scale.tile, scale.tile), Some(scale).filter(|_| look != Look::Empty));
+    let mut svg = open((scale.tile, scale.tile), Some(scale).filter(|_| look != Look::Empty), &Theme::WOOD);
     _ = write!(svg, r#"<rect width="100%" height="100%" fill="{colour}"/>"#);
     match look {
         Look::Empty => {}
@@ -200,8 +278,8 @@ pub fn tile(dark: bool, look: Look, scale: Scale) -> String {
 /// Draws a board without queens.
 #[must_use]
 pub fn empty_board(n: u32, scale: Scale) -> String {
-    let mut svg = open((scale.board(n), scale.board(n)), None);
-    svg.push_str(&squares(n, scale));
+    let mut svg = open((scale.board(n), scale.board(n)), None, &Theme::WOOD);
+    svg.push_str(&squares(n, scale, &Theme::WOOD));
     svg.push_str("</svg>\n");
     svg
 }
@@ -213,26 +291,31 @@ pub const fn is_dark(queen: Queen) -> bool {
 }
 
 /// The root of a picture of this width and height, with the definition of a queen if there are queens of some scale.
-pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>) -> String {
+pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>, theme: &Theme) -> String {
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">"#
     );
     if let Some(Scale { tile }) = queens {
         let scale = f64::from(tile) / 100.0;
-        let outline = if tile < OUTLINED_FROM { "none" } else { OUTLINE };
-        _ = write!(svg, r#"<defs><g id="queen" transform="scale({scale})" fill="{INK}" stroke="{outline}" "#);
+        let outline = if tile < OUTLINED_FROM { "none" } else { theme.outline };
+        _ = write!(
+            svg,
+            r#"<defs><g id="queen" transform="scale({scale})" fill="{}" stroke="{outline}" "#,
+            theme.ink
+        );
         _ = write!(svg, r#"stroke-width="2" stroke-linejoin="round">{QUEEN}</g></defs>"#);
     }
     svg
 }
 
 /// Frame and squares of a board.
-pub(super) fn squares(n: u32, scale: Scale) -> String {
+pub(super) fn squares(n: u32, scale: Scale, theme: &Theme) -> String {
+    let Theme { light, dark, frame: around, .. } = theme;
     let (side, frame, tile) = (scale.board(n), scale.frame(), scale.tile);
     let inner = n * tile;
-    let mut svg = format!(r#"<rect width="{side}" height="{side}" fill="{FRAME}"/>"#);
-    _ = write!(svg, r#"<rect x="{frame}" y="{frame}" width="{inner}" height="{inner}" fill="{LIGHT}"/>"#);
-    _ = write!(svg, r#"<path shape-rendering="crispEdges" fill="{DARK}" d=""#);
+    let mut svg = format!(r#"<rect width="{side}" height="{side}" fill="{around}"/>"#);
+    _ = write!(svg, r#"<rect x="{frame}" y="{frame}" width="{inner}" height="{inner}" fill="{light}"/>"#);
+    _ = write!(svg, r#"<path shape-rendering="crispEdges" fill="{dark}" d=""#);
     for row in 0..n {
         for column in ((row + 1) % 2..n).step_by(2) {
             let (x, y) = scale.corner(Queen { row, column });

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::queen::Queen;
+use crate::terminal;
 
 /// A solution: n queens on an n×n board, none attacking another. It is checked when it is made.
 ///
@@ -159,10 +160,22 @@ pub enum Notation {
     Vector,
     /// A line for each row, `Q` for a queen and `.` for an empty square. The last line has no line end.
     Board,
+    /// The same with a frame and the sign of a queen, two characters for each square.
+    Unicode,
+    /// The same in colours, by the codes of terminals.
+    Colours,
     /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](crate::Given) reads them.
     Coordinates,
     /// `[1,3,0,2]`
     Json,
+}
+
+impl Notation {
+    /// Whether it is a line for each row, and not one for all.
+    #[must_use]
+    pub const fn is_drawing(self) -> bool {
+        matches!(self, Self::Board | Self::Unicode | Self::Colours)
+    }
 }
 
 /// A placement in some notation.
@@ -187,6 +200,8 @@ impl fmt::Display for Written<'_> {
                 f.write_char(']')
             }
             Notation::Coordinates => joined(f, self.placement.queens(), ','),
+            Notation::Unicode => terminal::write_unicode(f, columns),
+            Notation::Colours => terminal::write_colours(f, columns),
             Notation::Board => {
                 for (row, &column) in columns.iter().enumerate() {
                     if row > 0 {

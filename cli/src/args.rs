@@ -1,6 +1,7 @@
 //! The command line as a whole. The arguments of a command stand in its file, those of several in `flags`.
 
 use clap::{Parser, Subcommand};
+use queens_process::help::{Examples, Group, Program};
 use queens_process::{VERSION, version_in_full};
 use queens_solver::Kernel;
 
@@ -13,6 +14,7 @@ use crate::commands::count::CountArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::estimate::EstimateArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::jobs::JobsArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::merge::MergeArgs;
 use crate::commands::priority::PriorityArgs;
@@ -22,21 +24,44 @@ use crate::commands::submit::SubmitArgs;
 use crate::commands::table::TableArgs;
 use crate::commands::verify_more::VerifyMoreArgs;
 use crate::commands::workers::WorkersArgs;
-use crate::flags::{CoordinatorArgs, JobArgs, RemoteArgs};
+use crate::examples::EXAMPLES;
+use crate::flags::{CoordinatorArgs, JobArgs};
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
-#[derive(Debug, Parser)]
 ///
 /// Messages go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info, debug).
+#[derive(Debug, Parser)]
 #[command(name = "queens", version = VERSION, long_version = version_in_full(&Kernel::list()), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+/// The commands by who needs them, as the help lists them.
+const GROUPS: [Group; 6] = [
+    ("Count", &["count", "estimate", "bench", "table"]),
+    ("Boards", &["solve", "list", "render", "animate"]),
+    ("Jobs", &["submit", "jobs", "status", "watch", "contributions", "cancel"]),
+    ("Operators", &["top", "workers", "pause", "resume", "priority", "verify-more", "verdicts", "audit"]),
+    ("Proofs", &["export", "check", "merge"]),
+    ("More", &["doctor", "completions", "help"]),
+];
+
+impl Program for Args {
+    const GROUPS: &'static [Group] = &GROUPS;
+    const EXAMPLES: &'static [Examples] = &EXAMPLES;
+}
+
+/// In the order of the groups, as man pages list them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Count(CountArgs),
+
+    Estimate(EstimateArgs),
+
+    Bench(BenchArgs),
+
+    Table(TableArgs),
 
     Solve(SolveArgs),
 
@@ -46,50 +71,59 @@ pub(crate) enum Command {
 
     Animate(AnimateArgs),
 
-    Table(TableArgs),
-
-    /// Submit a job to a coordinator and print its id
     Submit(SubmitArgs),
 
-    /// List a coordinator's jobs
-    Jobs(RemoteArgs),
+    Jobs(JobsArgs),
 
     /// Show one job
     Status(JobArgs),
 
-    /// Follow one job until it is over: a line for news, at most each second; on a terminal, a bar
+    /// Follow one job until it is over
     ///
-    /// Exit status 0 if the job is done, 1 if it ends otherwise.
+    /// A line for news, at most each second; on a terminal, a bar. Exit status 0 if the job is done, 1 if it ends
+    /// otherwise.
     Watch(JobArgs),
 
-    /// Show jobs, workers and what happens on the whole terminal, and pause, drain or block by keys
+    /// Say who has counted a job, and how much of it
+    ///
+    /// Worker, kernel, spans, work, core-hours and share.
+    Contributions(JobArgs),
+
+    /// Give a job up for good
+    ///
+    /// Its records stay in the database, but it can't be taken up again.
+    Cancel(JobArgs),
+
+    /// Show jobs and workers on the whole terminal, and act by keys
+    ///
+    /// It shows what happens as well; keys pause jobs, and drain or block workers.
     Top(CoordinatorArgs),
 
-    /// Stop a job for now: its workers report what they have in hand and go on with other jobs
+    /// List a coordinator's workers, or drain or block some
+    Workers(Box<WorkersArgs>),
+
+    /// Stop a job for now
+    ///
+    /// Its workers report what they have in hand and go on with other jobs.
     Pause(JobArgs),
-
-    /// Say what was decided about spans of a job of which there were different counts
-    Verdicts(JobArgs),
-
-    /// Say who has counted a job: worker, kernel, spans, work, core-hours and share
-    Contributions(JobArgs),
 
     /// Let a paused job go on, or try again what failed
     Resume(JobArgs),
 
-    /// Say how urgent a job is: workers of less urgent ones go over to it at once
+    /// Say how urgent a job is
+    ///
+    /// Workers of less urgent ones go over to it at once.
     Priority(PriorityArgs),
 
     /// Have more of a job counted again, also of one that is done
     VerifyMore(VerifyMoreArgs),
 
-    /// Give a job up for good; its records stay in the database, but it can't be taken up again
-    Cancel(JobArgs),
+    /// Say what was decided about spans whose counts differed
+    Verdicts(JobArgs),
 
-    /// List a coordinator's workers, or drain or block some
-    Workers(Box<WorkersArgs>),
-
-    /// Say who has decided what, and who tried to get in: the latest first, for operators
+    /// Say who has decided what, and who tried to get in
+    ///
+    /// The latest first, for operators.
     Audit(AuditArgs),
 
     Export(ExportArgs),
@@ -98,11 +132,19 @@ pub(crate) enum Command {
 
     Merge(MergeArgs),
 
-    Bench(BenchArgs),
-
-    Estimate(EstimateArgs),
-
     Doctor(DoctorArgs),
 
     Completions(CompletionsArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_process::help::faults;
+
+    use super::*;
+
+    #[test]
+    fn each_command_is_in_a_group_and_has_examples_that_it_takes() {
+        assert_eq!(faults::<Args>(), [""; 0]);
+    }
 }

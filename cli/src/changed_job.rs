@@ -13,7 +13,6 @@ pub(crate) async fn show_change(operator: &Operator, job: JobId, output: Output)
     let job = operator.job(job).await?;
     print(&match output {
         Output::Json => json_of(&Job::of(&job, operator.store_error().await?.as_deref()))?,
-        Output::Text if job.state.is_over() => format!("job {} is {}", job.id, job.state.name()),
         Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;
     Ok(ExitCode::SUCCESS)

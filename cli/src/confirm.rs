@@ -5,6 +5,7 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use queens_process::say;
 use queens_solver::{BoardSize, Kernel, Method};
 
+use crate::boards::Boards;
 use crate::present::numbers::TimeUnit;
 use crate::usage::WrongUsage;
 
@@ -33,20 +34,46 @@ pub(crate) fn confirm_count(
     kernel: Kernel,
     yes: bool,
 ) -> Result<bool, WrongUsage> {
-    let Some(nodes) = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))) else {
+    let seconds = seconds(n, method, kernel);
+    if seconds < YEAR {
         return Ok(true);
-    };
+    }
+    confirm(&format!("n = {n} takes some {} with the {kernel} kernel", core_time(seconds)), yes)
+}
+
+/// The same of jobs for workers elsewhere, of which nobody knows here what they count with: it is reckoned with the
+/// fastest kernel there is.
+///
+/// # Errors
+/// If nobody can be asked.
+pub(crate) fn confirm_jobs(boards: Boards, method: Method, yes: bool) -> Result<bool, WrongUsage> {
+    const FASTEST: Kernel = Kernel::Avx512;
+    let seconds = boards.iter().map(|n| seconds(n, method, FASTEST)).sum();
+    if seconds < YEAR {
+        return Ok(true);
+    }
+    let verb = if boards.is_one() { "takes" } else { "take" };
+    let time = core_time(seconds);
+    confirm(
+        &format!("n = {boards} {verb} some {time} even if all workers have the fastest kernel, {FASTEST}"),
+        yes,
+    )
+}
+
+/// What a board takes of one core, roughly; 0 of one that does not take long.
+fn seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
+    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).copied();
     let share = match method {
         Method::Search => 1.0,
         Method::Halves => SHARE_OF_HALVES,
     };
-    let seconds = share * nodes / f64::from(kernel.typical_speed());
-    if seconds < YEAR {
-        return Ok(true);
-    }
+    share * nodes.unwrap_or(0.0) / f64::from(kernel.typical_speed())
+}
+
+/// "5.1 core-years"
+fn core_time(seconds: f64) -> String {
     let unit = TimeUnit::of(seconds);
-    let time = unit.rounded(seconds);
-    confirm(&format!("n = {n} takes some {time} core-{} with the {kernel} kernel", unit.name), yes)
+    format!("{} core-{}", unit.rounded(seconds), unit.name)
 }
 
 /// Whether a file of about so many bytes may be written: it is not large, or somebody says so.

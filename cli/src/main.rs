@@ -1,11 +1,13 @@
 //! `queens`: counts n-queens placements.
 
 mod args;
+mod boards;
 mod changed_job;
 mod commands;
 mod confirm;
 mod connect;
 mod counting;
+mod examples;
 mod flags;
 mod method;
 mod present;

@@ -64,6 +64,11 @@ impl SecondPassArgs {
 }
 
 impl TermsArgs {
+    /// Whether they name parts of a plan: another board has other parts.
+    pub(crate) const fn are_of_one_board(&self) -> bool {
+        self.crosses.is_some()
+    }
+
     /// What is asked for on these terms.
     pub(crate) fn submission(&self, n: BoardSize, method: Method, priority: Priority) -> Submission {
         let recount = if n.get() >= RECOUNTED_FROM { Share::PERCENT } else { Share::NOTHING };

@@ -1,6 +1,7 @@
 //! `queens-coordinator`: keeps jobs in a data directory and hands them to workers.
 
 mod commands;
+mod examples;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ use queens_coordinator::store::JobAudit;
 use queens_coordinator::store::sqlite::{RecoveredJob, backup, export_to, note_exported, recover};
 use queens_ledger::store::StoreError;
 use queens_messages::{JobId, Name};
+use queens_process::help::{Examples, Program};
 use queens_process::logs::LogArgs;
 use queens_process::{
     CONFIG_OK, ConfigArgs, VERSION, arguments_of_service, complain, keep_files_private, version_in_full,
@@ -23,6 +25,7 @@ use crate::commands::invite::{BookArgs, InviteArgs, invitations, invite, revoke}
 use crate::commands::key::{show_key, sign};
 use crate::commands::serve::{ServeArgs, serve};
 use crate::commands::store::{MoveArgs, StoreArgs, move_jobs};
+use crate::examples::EXAMPLES;
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
 ///
@@ -43,6 +46,10 @@ struct Args {
 
     #[command(flatten)]
     config: ConfigArgs,
+}
+
+impl Program for Args {
+    const EXAMPLES: &'static [Examples] = &EXAMPLES;
 }
 
 #[derive(Debug, Subcommand)]
@@ -298,4 +305,16 @@ fn describe_recovered(recovered: &RecoveredJob) -> String {
 }
 fn print(line: &str) -> anyhow::Result<()> {
     queens_process::print(line).context("failed to write the answer")
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_process::help::faults;
+
+    use super::*;
+
+    #[test]
+    fn each_command_has_examples_that_it_takes() {
+        assert_eq!(faults::<Args>(), [""; 0]);
+    }
 }

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, Parser};
+use clap::{Arg, Command};
 
-use crate::output::{complain, print, say};
+use crate::help::{Program, command, short};
+use crate::output::{complain, print_styled, say_styled};
 use crate::{config, documents};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
@@ -19,7 +20,7 @@ use crate::{config, documents};
 ///
 /// # Errors
 /// If the process is to end.
-pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
+pub fn arguments<A: Program>() -> Result<A, ExitCode> {
     parsed(Vec::new(), "")
 }
 
@@ -28,8 +29,8 @@ pub fn arguments<A: Parser>() -> Result<A, ExitCode> {
 ///
 /// # Errors
 /// If the process is to end.
-pub fn arguments_of_service<A: Parser>() -> Result<A, ExitCode> {
-    let command = A::command();
+pub fn arguments_of_service<A: Program>() -> Result<A, ExitCode> {
+    let command = command::<A>();
     let given = given();
     let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
     let path = if given.iter().any(is_subcommand) { None } else { config_file(&given) };
@@ -58,8 +59,8 @@ fn config_file(given: &[OsString]) -> Option<PathBuf> {
 }
 
 /// Parses the arguments of this process, and others before them; `of_which` says where those are from.
-fn parsed<A: Parser>(others: Vec<OsString>, of_which: &str) -> Result<A, ExitCode> {
-    if let Some(written) = documents::asked(&A::command(), &given()) {
+fn parsed<A: Program>(others: Vec<OsString>, of_which: &str) -> Result<A, ExitCode> {
+    if let Some(written) = documents::asked(&command::<A>(), &given()) {
         return Err(match written {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -69,7 +70,7 @@ fn parsed<A: Parser>(others: Vec<OsString>, of_which: &str) -> Result<A, ExitCod
         });
     }
     let all = env::args_os().take(1).chain(others).chain(env::args_os().skip(1));
-    let command = without_beaten_variables(without_empty_variables(A::command()), &given());
+    let command = without_beaten_variables(without_empty_variables(command::<A>()), &given());
     let matches = command.try_get_matches_from(all);
     let args = matches.and_then(|matches| A::from_arg_matches(&matches));
     args.map_err(|error| usage::<A>(&error, of_which))
@@ -81,8 +82,8 @@ fn variable(arg: &Arg) -> Option<OsString> {
 }
 
 /// Says why the arguments do not go together. That is wrong usage, like a mistake in a single one.
-pub fn wrong_usage<A: Parser>(what: &str) -> ExitCode {
-    let (path, _) = chosen(A::command(), &given());
+pub fn wrong_usage<A: Program>(what: &str) -> ExitCode {
+    let (path, _) = chosen(command::<A>(), &given());
     complain(&format!("{what} (see '{path} --help')"));
     ExitCode::from(2)
 }
@@ -138,25 +139,28 @@ fn chosen(command: Command, given: &[OsString]) -> (String, Command) {
     (path, command)
 }
 
-fn usage<A: Parser>(error: &clap::Error, of_which: &str) -> ExitCode {
+fn usage<A: Program>(error: &clap::Error, of_which: &str) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            if let Err(error) = print(text.trim_end()) {
+            let text = error.render().ansi().to_string();
+            if let Err(error) = print_styled(text.trim_end()) {
                 complain(&format!("failed to write the help: {error}"));
                 return ExitCode::FAILURE;
             }
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            text.trim_end().lines().for_each(say);
+            let is_program = chosen(command::<A>(), &given()).0 == command::<A>().get_name();
+            let text = if is_program { short::<A>() } else { error.render().ansi().to_string() };
+            say_styled(text.trim_end());
             ExitCode::from(2)
         }
         kind => {
             let first: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
             let first = first.join(" ");
             let what = first.strip_prefix("error: ").unwrap_or(&first);
-            let (_, command) = chosen(A::command(), &given());
+            let (_, command) = chosen(command::<A>(), &given());
             let hint = match kind {
                 ErrorKind::ArgumentConflict => clash(&command, what, &given()),
                 _ => suggestion(error),

@@ -53,10 +53,20 @@ fn everywhere(command: Command) -> Command {
 /// The page of a command and of each below it: `queens-workers-drain.1`.
 fn man(command: &Command, name: &str, dir: &Path) -> io::Result<()> {
     // A date would make it another page every day.
-    let page = Man::new(command.clone().name(name.to_owned())).title(name.to_uppercase()).date("");
+    let named = command.clone().name(name.to_owned()).after_help(Resettable::Reset);
+    let page = Man::new(named).title(name.to_uppercase()).date("");
     let mut bytes = Vec::new();
     page.render(&mut bytes)?;
+    if let Some(examples) = command.get_after_help() {
+        bytes.extend(section_of_examples(&examples.to_string()).as_bytes());
+    }
     fs::write(dir.join(format!("{name}.1")), bytes)?;
     let below = command.get_subcommands().filter(|command| !command.is_hide_set());
     below.into_iter().try_for_each(|command| man(command, &format!("{name}-{}", command.get_name()), dir))
+}
+
+/// The examples of a help as a section of a man page, line by line as they stand there.
+fn section_of_examples(help: &str) -> String {
+    let lines = help.lines().skip(1).map(|line| line.replace('\\', "\\\\").replace('-', "\\-"));
+    format!(".SH EXAMPLES\n.nf\n{}\n.fi\n", lines.collect::<Vec<_>>().join("\n"))
 }

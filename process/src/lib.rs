@@ -1,10 +1,11 @@
-//! What every program of the project does alike: arguments, error messages, logs, numbers and signals.
+//! What every program of the project does alike: arguments, help, error messages, logs, numbers and signals.
 
 mod arguments;
 mod config;
 mod credentials;
 pub mod documents;
 mod files;
+pub mod help;
 pub mod logs;
 pub mod metrics;
 mod new_file;
@@ -17,7 +18,7 @@ pub use config::{CONFIG_OK, ConfigArgs};
 pub use credentials::CredentialsArgs;
 pub use files::{allow_many_files, keep_files_private};
 pub use new_file::{NewFile, NoNewFile};
-pub use output::{complain, is_screen, print, print_some, say, stdout};
+pub use output::{complain, is_colourful, is_screen, print, print_some, print_styled, say, stdout};
 pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
 pub use threads::{default_threads, threads};
 

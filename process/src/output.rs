@@ -62,6 +62,47 @@ pub fn print_some(lines: &str) -> io::Result<bool> {
     }
 }
 
+/// Prints lines with colours and the like to stdout; without them where they are not wanted.
+///
+/// # Errors
+/// If they can't be written.
+pub fn print_styled(lines: &str) -> io::Result<()> {
+    let print = |mut out: io::Stdout| {
+        writeln!(out, "{}", styled(lines, is_colourful(&out)))?;
+        out.flush()
+    };
+    match stdout().and_then(print) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
+}
+
+/// The same to stderr.
+pub(crate) fn say_styled(lines: &str) {
+    let mut err = io::stderr();
+    _ = writeln!(err, "{}", styled(lines, is_colourful(&err)));
+}
+
+/// A text with its colours or without. It can't command a terminal to do anything else.
+fn styled(text: &str, with_colours: bool) -> String {
+    let mut pieces = text.split('\u{1b}');
+    let mut shown = plain::lines(pieces.next().unwrap_or_default()).into_owned();
+    for piece in pieces {
+        let code = piece.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+        let code = code.filter(|(code, _)| code.chars().all(|c| c.is_ascii_digit() || c == ';'));
+        match code {
+            Some((code, rest)) => {
+                if with_colours {
+                    shown += &format!("\u{1b}[{code}m");
+                }
+                shown += &plain::lines(rest);
+            }
+            None => shown += &plain::lines(&format!("\u{1b}{piece}")),
+        }
+    }
+    shown
+}
+
 /// Prints a line to stderr.
 pub fn say(what: &str) {
     _ = writeln!(io::stderr(), "{}", plain::line(what));
@@ -78,6 +119,24 @@ pub fn is_screen(stream: &impl IsTerminal) -> bool {
 }
 
 /// Whether colours are wanted there, for which <https://no-color.org> has a variable.
-pub(crate) fn is_colourful(stream: &impl IsTerminal) -> bool {
+pub fn is_colourful(stream: &impl IsTerminal) -> bool {
     is_screen(stream) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_shown_where_they_are_wanted_and_nothing_else_commands_a_terminal() {
+        let check = |text: &str, with: &str, without: &str| {
+            assert_eq!((styled(text, true).as_str(), styled(text, false).as_str()), (with, without));
+        };
+        check("plain\nlines", "plain\nlines", "plain\nlines");
+        check("\u{1b}[1;33mbold\u{1b}[0m", "\u{1b}[1;33mbold\u{1b}[0m", "bold");
+        for wrong in ["\u{1b}]0;title\u{7}", "\u{1b}[2J and m", "\u{1b}", "\u{1b}\u{1b}[", "\u{9b}31m"] {
+            let shown = styled(wrong, true);
+            assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{7}']), "{shown:?}");
+        }
+    }
 }

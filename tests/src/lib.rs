@@ -7,6 +7,7 @@ pub mod data_dir;
 pub mod disk;
 pub mod docker;
 pub mod guarded;
+pub mod help;
 pub mod http;
 pub mod liar;
 pub mod postgres;

@@ -64,6 +64,9 @@ fn the_smallest_boards_are_listed_exactly() {
     check_list("4 --format coordinates", &["0:1,1:3,2:0,3:2", "0:2,1:0,2:3,3:1"]);
     let boards = [". Q . .", ". . . Q", "Q . . .", ". . Q .", "", ". . Q .", "Q . . .", ". . . Q", ". Q . ."];
     check_list("4 --format board", &boards);
+    let framed = ["┌──┐", "│♛ │", "└──┘"];
+    check_list("1 --format unicode", &framed);
+    check_list("1 --format color", &framed);
 }
 
 #[test]
@@ -287,7 +290,8 @@ fn wrong_usage_names_what_is_wrong() {
         (&["solve", "8", "--given", "0:-1"], &["'0:-1'", "row:column"]),
         (&["solve", "8", "--given", "1:1,"], &["''", "row:column"]),
         (&["solve", "8", "--given", "99999999999:1"], &["'99999999999:1'", "row:column"]),
-        (&["solve", "8", "--format", "xml"], &["'xml'", "vector, board, coordinates, json"]),
+        (&["solve", "8", "--format", "xml"], &["'xml'", "vector, board, unicode, color, coordinates, json"]),
+        (&["solve", "10001", "--format", "unicode"], &["up to n = 10000", "--format"]),
         (&["solve", "8", "--method", "magic"], &["'magic'", "naive"]),
         (&["solve", "8", "--method", "construction", "--given", "0:0"], &["construction", "given"]),
         (&["solve", "8", "--random", "--method", "naive"], &["--random", "--method"]),
@@ -298,7 +302,7 @@ fn wrong_usage_names_what_is_wrong() {
         (&["solve", "8", "--time-limit", "0"], &["'0'", "more than 0"]),
         (&["solve", "8", "--time-limit", "nan"], &["'nan'", "more than 0"]),
         (&["list", "33"], &["'33'", "0 to 32"]),
-        (&["list", "8", "--format", "png"], &["'png'", "vector, board, coordinates, json"]),
+        (&["list", "8", "--format", "png"], &["'png'", "vector, board, unicode, color, coordinates, json"]),
         (&["list", "8", "--limit", "-1"], &["'-1'", "--limit"]),
         (&["count", "8", "--given", "0:0,5:0"], &["0:0 and 5:0 attack each other"]),
         (&["count", "8", "--given", "8:0"], &["8:0", "below n = 8"]),
@@ -317,6 +321,15 @@ fn wrong_usage_names_what_is_wrong() {
         (&["render", "8", "-o", "x"], &["'x'", ".svg, .png or .txt"]),
         (&["render", "8", "-o", "x.svg", "--format", "gif"], &["'gif'", "text, svg, png"]),
         (&["render", "8", "-o", "x.svg", "--tile-size", "3"], &["'3'", "4 to 400"]),
+        (&["render", "8", "-o", "x.svg", "--theme", "blue"], &["'blue'", "wood, light, dark, print"]),
+        (&["render", "8", "--coordinates"], &["--coordinates", "pictures", "-o"]),
+        (&["render", "8", "-o", "x.txt", "--theme", "dark"], &["--theme", "pictures"]),
+        (&["render", "8", "-o", "x.png", "--caption", "a"], &["caption", "SVG"]),
+        (&["render", "8", "-o", "x.svg", "--caption", "a\nb"], &["--caption", "200 visible characters"]),
+        (&["submit", "28..24"], &["'28..24'", "the smaller first", "24..28"]),
+        (&["submit", "16..17", "--crosses", "0..3"], &["--crosses", "16 to 17", "each by itself"]),
+        (&["submit", "26..28"], &["n = 26 to 28", "core-years", "--yes"]),
+        (&["jobs", "--state", "running,tired"], &["'tired'", "planning, queued, running, paused, done"]),
         (&["render", "8", "--all", "--fundamental"], &["--all", "--fundamental"]),
         (&["render", "14", "--all", "-o", "x.svg"], &["n = 14", "more than 2000"]),
         (&["render", "40", "--all", "-o", "x.svg"], &["n = 40", "more than 2000"]),

@@ -1,11 +1,11 @@
 //! Configuration files, and what documents say of options: nothing is forgotten anywhere.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use queens_tests::binary;
+use queens_tests::help::commands;
 use queens_tests::process::{Ended, clean, run};
 use tempfile::TempDir;
 
@@ -236,16 +236,13 @@ fn documents_have_every_option_and_command() {
         }
     }
     let help = run(queens_tests::process::queens(["--help"])).stdout;
-    let commands: BTreeSet<&str> = help
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .take_while(|line| *line != "Options:")
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|word| !word.is_empty()))
-        .filter(|word| *word != "help")
-        .collect();
+    let commands = commands(&help);
     assert!(commands.len() > 20, "{help}");
     for command in commands {
-        assert!(read(&format!("queens-{command}.1")).contains("SYNOPSIS"), "{command}");
+        let page = read(&format!("queens-{command}.1"));
+        for text in ["SYNOPSIS", "EXAMPLES", &format!("\n  queens {}", command.replace('-', "\\-"))] {
+            assert!(page.contains(text), "{command}: {page}");
+        }
         for shell in ["bash", "zsh", "fish", "powershell"] {
             assert!(read(&format!("queens.{shell}")).contains(command), "{command} in {shell}");
         }

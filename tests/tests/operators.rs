@@ -14,6 +14,7 @@ use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
 use queens_tests::binary;
 use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::{records, tamper};
+use queens_tests::guarded::Behind;
 use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -441,9 +442,9 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     assert!(status.contains("waiting to be planned (1 other plan before it)"), "{status}");
     let jobs = coordinator.queens(["jobs"]).stdout;
     assert!(jobs.contains("planning, 1 before it"), "{jobs}");
-    check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled");
+    check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled, priority 0");
     wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
-    check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled");
+    check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled, priority 0");
     coordinator.stop();
 }
 
@@ -468,4 +469,55 @@ fn a_block_of_what_is_no_name_any_more_is_dropped() {
     coordinator.stop();
     let coordinator = Coordinator::start(&data_dir);
     assert!(!coordinator.log().contains("a block is dropped"), "it is gone");
+}
+
+#[test]
+fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
+    let scratch = scratch();
+    let behind = Behind::start(&scratch.path().join("data"), &["--max-submissions", "5"]);
+    let token = behind.token("operator");
+    let queens = |args: &str| {
+        let mut command = behind.coordinator().queens_command(args.split(' '));
+        command.env("QUEENS_TOKEN", &token);
+        run(command)
+    };
+    check_says(&queens("submit 8..10 --priority 3"), "1\n2\n3\n");
+    let jobs = queens("jobs --output json").answer();
+    let jobs = jobs.as_array().expect("a list");
+    let told: Vec<_> = jobs.iter().map(|job| (job["n"].as_u64(), job["priority"].as_i64())).collect();
+    assert_eq!(told, [8, 9, 10].map(|n| (Some(n), Some(3))));
+    let refused = queens("submit 11..14 --output json");
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert_eq!(refused.stdout, "{\"job\":\"4\"}\n{\"job\":\"5\"}\n");
+    for part in ["error: n = 13: ", "5 jobs were submitted", "before it: n = 11 as job 4, n = 12 as job 5"] {
+        assert!(refused.stderr.contains(part), "{refused:?}");
+    }
+    let refused = queens("submit 13..14");
+    assert!(!refused.complaint(1).contains("before it"), "nothing was: {refused:?}");
+    assert_eq!(queens("jobs --output json").answer().as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn jobs_are_listed_by_their_states() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let jobs = |state: &str| coordinator.queens(["jobs", "--state", state, "--output", "json"]).answer();
+    check_says(&coordinator.queens(["jobs", "--state", "running"]), "no jobs; 'queens submit N' makes one");
+    let ids = [coordinator.submit(18), coordinator.submit(17), coordinator.submit(16)];
+    assert_eq!(coordinator.queens(["cancel", &ids[0]]).status.code(), Some(0));
+    assert_eq!(coordinator.queens(["pause", &ids[1]]).status.code(), Some(0));
+    wait_for_state(&coordinator, &ids[2], "queued");
+    for (state, expected) in
+        [("cancelled", &[1][..]), ("paused,cancelled", &[1, 2]), ("queued", &[3]), ("done", &[])]
+    {
+        let jobs = jobs(state);
+        let found = jobs.as_array().expect("a list").iter().map(|job| job["job"].as_str().map(str::to_owned));
+        let expected = expected.iter().map(|id: &u64| Some(id.to_string()));
+        assert!(found.eq(expected), "{state}: {jobs}");
+    }
+    let twice = coordinator.queens(["jobs", "--state", "paused", "--state", "queued"]).stdout;
+    assert_eq!(twice.lines().count(), 3, "{twice}");
+    let none = coordinator.queens(["jobs", "--state", "done,failed"]);
+    check_says(&none, "no job is done or failed; there are 3 others");
+    coordinator.stop();
 }

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use queens_tests::help::commands;
 use queens_tests::process::{Ended, clean, is_installed, queens, run};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
@@ -112,16 +113,40 @@ fn terminals_that_can_do_little_get_plain_lines() {
 }
 
 #[test]
+fn help_and_boards_have_colours_on_terminals_alone() {
+    if !is_installed("script") {
+        return skipped("colours of help, as there is no script(1) to make a terminal");
+    }
+    for (args, plain) in [
+        ("--help", run(queens(["--help"]))),
+        ("workers drain -h", run(queens(["workers", "drain", "-h"]))),
+        ("solve 8 --format color", run(queens(["solve", "8", "--format", "unicode"]))),
+    ] {
+        assert!(has_colours(&on_terminal(args, &[])), "{args}");
+        for without in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            let shown = on_terminal(args, &[without]).replace("\r\n", "\n");
+            assert!(!has_colours(&shown), "{args}: {shown:?}");
+        }
+        let piped = run(queens(args.split(' ')));
+        assert_eq!(piped.stdout, plain.stdout, "{args}");
+        assert!(!piped.stdout.contains('\u{1b}'), "{args}: {piped:?}");
+    }
+    // Who is not told what to do is told the most needed on stderr.
+    let alone = run(queens([""; 0]));
+    assert_eq!((alone.status.code(), alone.stdout.as_str()), (Some(2), ""), "{alone:?}");
+    assert!(alone.stderr.contains("\nJobs ") && !alone.stderr.contains('\u{1b}'), "{alone:?}");
+    let names: Vec<&str> = alone.stderr.split_whitespace().collect();
+    for command in commands(&run(queens(["--help"])).stdout) {
+        assert!(names.contains(&command), "{command}: {alone:?}");
+    }
+}
+
+#[test]
 fn output_is_the_form_of_the_answer_in_every_command() {
     let help = |args: &[&str]| run(queens(args.iter().chain(&["--help"]))).stdout;
     let all = help(&[]);
-    let commands = all.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next());
-    let commands = commands.expect("a list of commands").lines().filter_map(|line| {
-        let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?;
-        name.split_whitespace().next()
-    });
     let mut n_commands = 0;
-    for command in commands.filter(|command| *command != "help") {
+    for command in commands(&all) {
         n_commands += 1;
         for line in help(&[command]).lines().filter(|line| line.contains("--output ")) {
             assert_eq!(line.trim(), "--output <FORMAT>", "queens {command}");

@@ -135,6 +135,67 @@ fn an_svg_shows_the_board() {
 }
 
 #[test]
+fn squares_have_names_in_the_colours_of_a_theme() {
+    let temp = TempDir::new().expect("a temporary directory");
+    for (theme, colours) in [
+        ("wood", ["#f0dcb8", "#b5835a", "#1d1a18"]),
+        ("light", ["#f7f9fb", "#b9cbdc", "#1b2a38"]),
+        ("dark", ["#4d5866", "#2f3843", "#f4d58a"]),
+        ("print", ["#ffffff", "#c8c8c8", "#000000"]),
+    ] {
+        for file in ["b.svg", "b.png"] {
+            draw(temp.path(), &format!("render 8 -o {file} --coordinates --theme {theme}"));
+        }
+        let svg = fs::read_to_string(temp.path().join("b.svg")).expect("drawn");
+        let document = Document::parse(&svg).expect("XML");
+        let moved = document.descendants().find_map(|node| node.attribute("transform")).expect("a board");
+        let origin = moved.trim_start_matches("translate(").trim_end_matches(')').split_once(' ');
+        let (left, top): (u32, u32) =
+            origin.map(|(x, y)| (x.parse().expect("x"), y.parse().expect("y"))).expect("two numbers");
+        let pixels = Pixels::of_png(&temp.path().join("b.png"));
+        let [light, dark, ink] = colours
+            .map(|colour| [1, 3, 5].map(|at| u8::from_str_radix(&colour[at..at + 2], 16).expect("a colour")));
+        for (square, column) in
+            squares(8).map(|square| (square, [1, 3, 5, 7, 2, 0, 6, 4][square.row as usize]))
+        {
+            let [corner, body] = corner_and_body(48, square).map(|(x, y)| pixels.at((left + x, top + y)));
+            let shade = if (square.row + square.column).is_multiple_of(2) { light } else { dark };
+            let expected = if square.column == column { ink } else { shade };
+            assert_eq!((corner, body), (shade, expected), "{square} by {theme}");
+        }
+        // Something is written left of each row, and below each column.
+        let paper = pixels.at((0, 0));
+        let is_written = |xs: std::ops::Range<u32>, ys: std::ops::Range<u32>| {
+            xs.flat_map(|x| ys.clone().map(move |y| (x, y))).any(|at| pixels.at(at) != paper)
+        };
+        let height = u32::try_from(pixels.colours.len() / pixels.width).expect("small");
+        let board = 8 * 48 + 24;
+        for i in 0..8 {
+            let from = 12 + 48 * i;
+            assert!(is_written(0..left, top + from..top + from + 48), "row {i}");
+            assert!(is_written(left + from..left + from + 48, top + board..height), "column {i}");
+        }
+        assert_eq!(attribute(document.root_element(), "height"), height);
+    }
+}
+
+#[test]
+fn a_caption_stands_below_and_is_no_markup() {
+    let caption = "<8> & \"more\"";
+    for args in [&["render", "8"][..], &["render", "6", "--all"]] {
+        let size = |svg: &str| attribute(Document::parse(svg).expect("XML").root_element(), "height");
+        let plain = run(queens(args.iter().chain(&["-o", "-"]))).stdout;
+        let svg = run(queens(args.iter().chain(&["-o", "-", "--caption", caption]))).stdout;
+        let document = Document::parse(&svg).expect("XML");
+        let text = document.descendants().find(|node| node.tag_name().name() == "text");
+        let text = text.expect("a caption");
+        assert_eq!(text.text(), Some(caption));
+        let y: f64 = text.attribute("y").and_then(|y| y.parse().ok()).expect("a place");
+        assert!(f64::from(size(&plain)) < y && y < f64::from(size(&svg)), "{y}");
+    }
+}
+
+#[test]
 fn text_is_written_unless_a_picture_is_asked_for() {
     let text = ". Q . .\n. . . Q\nQ . . .\n. . Q .\n";
     assert_eq!(run(queens(["render", "4"])).stdout, text);

@@ -7,6 +7,7 @@ use std::{env, fs};
 
 use queens_solver::Kernel;
 use queens_tests::cluster::{Coordinator, worker_command};
+use queens_tests::help::commands;
 use queens_tests::process::{clean, run};
 use queens_tests::service::Service;
 use queens_tests::{binary, http};
@@ -44,14 +45,6 @@ fn help(program: &str, commands: &[&str]) -> String {
         lines.push('\n');
     }
     lines
-}
-
-/// The commands that a help lists.
-fn commands(help: &str) -> Vec<&str> {
-    let lines =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !name.is_empty() && *name != "help").collect()
 }
 
 /// Adds the help of a program or a command, and that of all commands in it.

@@ -177,6 +177,65 @@ fn top_says_of_a_coordinator_without_jobs_that_nothing_is_recorded() {
 }
 
 #[test]
+fn tables_and_the_first_help_fit_the_terminal() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("tables on a terminal, as there is no tmux to make one");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let long = "a machine with a very long name in the third rack from the left";
+    let _workers = [coordinator.worker("alpha"), coordinator.worker(long)];
+    coordinator.wait_for_workers(2);
+    _ = coordinator.submit(22);
+    terminal.wait_for("$");
+    let dir = binary("queens").parent().expect("it is in a directory").display().to_string();
+    terminal.enter(&format!(
+        "PATH={dir}:$PATH QUEENS_COORDINATOR={}; export QUEENS_COORDINATOR",
+        coordinator.url()
+    ));
+    let shown = |command: &str| {
+        terminal.enter("clear");
+        wait_until("an empty screen", || (terminal.screen().trim() == "$").then_some(()));
+        terminal.enter(&format!("{command}; echo en''ded"));
+        let screen = terminal.wait_for("ended");
+        let lines = screen.lines().skip(1).take_while(|line| *line != "ended");
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let workers = shown("queens workers");
+    assert!(workers.contains("a machine with a v") && workers.contains("…"), "{workers}");
+    assert!(workers.lines().count() == 4 && workers.contains("left out: "), "no line is broken:\n{workers}");
+    for left_out in ["BUILD", "LEASES", "; --output json has all"] {
+        assert!(workers.contains(left_out), "no {left_out}:\n{workers}");
+    }
+    let table = shown("queens table --from 4 --to 6");
+    assert_eq!(table.lines().count(), 5, "{table}");
+    for part in ["backtracking", "kernel", "left out: fundamental, ", "; --format csv has all"] {
+        assert!(table.contains(part), "no {part}:\n{table}");
+    }
+    let help = shown("queens");
+    for text in ["Counts the ways", "Operators", "verify-more", "Examples:", "'queens --help'"] {
+        assert!(help.contains(text), "no {text} on the screen:\n{help}");
+    }
+    assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
+    let resize = |width: &str| {
+        terminal.tmux(&["resize-window", "-x", width, "-y", "24"]);
+        wait_until("the new width", || {
+            (terminal.tmux(&["display", "-p", "#{pane_width}"]).trim() == width).then_some(())
+        });
+    };
+    resize("60");
+    let jobs = shown("queens jobs");
+    assert!(jobs.lines().count() == 3 && jobs.contains("left out: METHOD, PRIORITY"), "{jobs}");
+    resize("200");
+    for (command, last) in [("queens workers", "BUILD"), ("queens jobs", "WORKERS")] {
+        let all = shown(command);
+        assert!(all.contains(last) && !all.contains("left out"), "{all}");
+    }
+    assert!(shown("queens workers").contains(long));
+    coordinator.stop();
+}
+
+#[test]
 fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
     let scratch = TempDir::new().expect("a temporary directory");
     let Some(terminal) = Terminal::open(&scratch, 60, 10) else {

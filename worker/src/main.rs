@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use queens_messages::{ListenAddress, Name};
+use queens_process::help::{Examples, Program};
 use queens_process::logs::LogArgs;
 use queens_process::{
     CONFIG_OK, ConfigArgs, CredentialsArgs, VERSION, arguments_of_service, cancel_on_signal, complain,
@@ -61,6 +62,17 @@ struct Args {
     config: ConfigArgs,
 }
 
+impl Program for Args {
+    const EXAMPLES: &'static [Examples] = &[(
+        "",
+        [
+            ("queens-worker", "for the coordinator on this machine"),
+            ("queens-worker --coordinator https://host:50051 --ca ca.pem", "for another"),
+            ("queens-worker --threads 4 --name rack1", "not on all processors"),
+        ],
+    )];
+}
+
 fn main() -> ExitCode {
     let args = match arguments_of_service::<Args>() {
         Ok(args) => args,
@@ -113,4 +125,16 @@ fn run(args: Args) -> anyhow::Result<()> {
 fn machine_name() -> Name {
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Name::of_any(Some(hostname.trim()).filter(|name| !name.is_empty()).unwrap_or("worker"))
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_process::help::faults;
+
+    use super::*;
+
+    #[test]
+    fn its_examples_are_taken() {
+        assert_eq!(faults::<Args>(), [""; 0]);
+    }
 }

@@ -28,9 +28,9 @@ const MOST_FRAMES: usize = 20_000;
 /// Pictures that tell how large a GIF of all will be.
 const SAMPLE: usize = 100;
 
-/// Show the backtracking search: the square being tried green if it is safe, red if not
+/// Show the backtracking search as it goes on, square by square
 ///
-/// In the terminal, or as moving pictures in a file. Shows 20000 pictures at most, and says so if that is not all.
+/// The square being tried is green if it is safe, red if not. In the terminal, or as moving pictures in a file. Shows 20000 pictures at most, and says so if that is not all.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct AnimateArgs {

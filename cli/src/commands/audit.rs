@@ -8,7 +8,7 @@ use queens_messages::Decision;
 use crate::flags::RemoteArgs;
 use crate::present::numbers::date;
 use crate::present::output::{Output, json_of, print};
-use crate::present::table::table;
+use crate::present::table::{Column, Table};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
@@ -36,19 +36,26 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         decisions.extend(more);
     }
     decisions.truncate(args.limit);
-    print(&match args.remote.output() {
-        Output::Json => json_of(&decisions.iter().map(Shown::from).collect::<Vec<_>>())?,
-        Output::Text if decisions.is_empty() => "nothing was decided yet".to_owned(),
-        Output::Text => decisions_table(&decisions),
-    })?;
+    match args.remote.output() {
+        Output::Json => print(&json_of(&decisions.iter().map(Shown::from).collect::<Vec<_>>())?)?,
+        Output::Text if decisions.is_empty() => print("nothing was decided yet")?,
+        Output::Text => decisions_table(&decisions).print()?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn decisions_table(decisions: &[Decision]) -> String {
-    let mut table = table(["WHEN", "WHO", "ROLE", "FROM", "WHAT", "OUTCOME"]);
+fn decisions_table(decisions: &[Decision]) -> Table<6> {
+    let mut table = Table::new([
+        Column::text("WHEN"),
+        Column::name("WHO"),
+        Column::text("ROLE").goes(2),
+        Column::text("FROM").goes(1),
+        Column::name("WHAT"),
+        Column::name("OUTCOME"),
+    ]);
     for it in decisions {
         let when = date(it.at_ms / 1000);
-        table.add_row([&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome]);
+        table.add_row([&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string));
     }
-    table.trim_fmt()
+    table
 }

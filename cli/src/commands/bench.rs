@@ -23,9 +23,9 @@ const TEXTBOOK_EVERY: usize = 64;
 /// The longest that parts are counted for before the clock is looked at.
 const WARMING_UP: Duration = Duration::from_millis(200);
 
-/// Measure how fast a kernel counts a fixed sample of a board, and check what it counted
+/// Measure how fast a kernel counts a sample, and check its counts
 ///
-/// The sample is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes; of halves,
+/// The sample of the board is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes; of halves,
 /// from n = 20 on, some of their columns. Solutions are weighted: a solution of a cross that stands for eight counts
 /// eight times. Exit status 1 if the counts are wrong.
 #[derive(Debug, clap::Args)]

@@ -21,7 +21,7 @@ use crate::present::output::{Output, json_of, print};
 use crate::present::progress::Busy;
 use crate::usage::WrongUsage;
 
-/// Check a certificate, without any network and without believing anything in it
+/// Check a certificate, offline and believing nothing in it
 ///
 /// The plan is made again from n; each subproblem must be counted exactly once in each pass; weights, sums, passes,
 /// further counts, verdicts, tree, signature, published counts and symmetric solutions must agree; some records are

@@ -11,10 +11,12 @@ use crate::present::output::{Output, json_of, print};
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let contributions = args.remote.connect().await?.contributions(args.job).await?;
-    print(&match args.remote.output() {
-        Output::Json => json_of(&Contribution::all(&contributions))?,
-        Output::Text if contributions.is_empty() => format!("nothing is recorded of job {}", args.job),
-        Output::Text => contributions_table(&contributions),
-    })?;
+    match args.remote.output() {
+        Output::Json => print(&json_of(&Contribution::all(&contributions))?)?,
+        Output::Text if contributions.is_empty() => {
+            print(&format!("nothing is recorded of job {}", args.job))?;
+        }
+        Output::Text => contributions_table(&contributions).print()?,
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -26,9 +26,9 @@ use crate::present::output::{Output, print};
 use crate::present::progress::Showing;
 use crate::usage::WrongUsage;
 
-/// Count all placements of N queens, and the fundamental ones (up to rotation and reflection)
+/// Count all placements of N queens, and the fundamental ones
 ///
-/// The answer goes to stdout, progress and messages to stderr. Exit status: 0 counted, 1 failed, interrupted or in
+/// Solutions that are rotations or reflections of each other make one fundamental solution. The answer goes to stdout, progress and messages to stderr. Exit status: 0 counted, 1 failed, interrupted or in
 /// contradiction to the published count, 2 wrong usage.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]

@@ -27,10 +27,10 @@ const CLOCKS: Duration = Duration::from_secs(2);
 /// A TLS certificate that ends sooner wants to be made anew.
 const SOON: Duration = Duration::from_secs(30 * 86_400);
 
-/// Say whether all is well with this machine and with a coordinator: kernels, processors, memory, connection, versions,
-/// role, clocks and TLS certificate, a line for each, and what to do where something is wrong
+/// Say whether all is well with this machine and a coordinator
 ///
-/// Of several coordinators it asks each, and says which of them leads. Exit status 1 if something is bad.
+/// It looks at kernels, processors, memory, connection, versions, role, clocks and TLS certificate: a line for each, and
+/// what to do where something is wrong. Of several coordinators it asks each, and says which of them leads. Exit status 1 if something is bad.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use crate::flags::RemoteArgs;
 use crate::present::output::{Output, print};
 
-/// Write a certificate of a job that is done to FILE: all its records, signed by the coordinator
+/// Write a certificate of a job that is done to a file
 ///
-/// It proves the count to whoever runs 'queens check FILE'. FILE is complete when it is there, and nothing is
+/// It has all records of the job, signed by the coordinator, and proves the count to whoever runs 'queens check FILE'. FILE is complete when it is there, and nothing is
 /// overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {

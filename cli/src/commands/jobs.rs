@@ -2,57 +2,93 @@
 
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use queens_json::Job;
+use queens_messages::{JobState, JobStatus};
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;
 use crate::present::job::{state, time_left};
-use crate::present::numbers::percent;
+use crate::present::numbers::{percent, plural};
 use crate::present::output::{Output, json_of, print};
-use crate::present::table::{align_right, table};
+use crate::present::table::{Column, Table};
+
+/// List a coordinator's jobs
+///
+/// On a terminal that is too narrow some columns are left out, and it is said which.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobsArgs {
+    /// List only jobs that are in this state; can be given several times, or with commas between them [default: all]
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = states())]
+    state: Vec<JobState>,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+fn states() -> impl TypedValueParser<Value = JobState> {
+    PossibleValuesParser::new(JobState::ALL.map(JobState::name)).try_map(|name| {
+        let named = JobState::ALL.into_iter().find(|state| state.name() == name);
+        named.ok_or("expected a state of a job")
+    })
+}
 
 /// Runs the command to its exit status.
-pub(crate) async fn run(args: &RemoteArgs) -> anyhow::Result<ExitCode> {
-    let operator = args.connect().await?;
-    let jobs = operator.jobs().await?;
+///
+/// The coordinator is asked for all jobs: it knows no smaller list. O(jobs).
+pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<ExitCode> {
+    let operator = args.remote.connect().await?;
+    let mut jobs = operator.jobs().await?;
+    let n_all = jobs.len();
+    jobs.retain(|job| args.state.is_empty() || args.state.contains(&job.state));
     let store_error = operator.store_error().await?;
-    if args.output() == Output::Text {
+    if args.remote.output() == Output::Text {
         warn_if_nothing_is_recorded(store_error.as_deref());
     }
-    print(&match args.output() {
+    match args.remote.output() {
         Output::Json => {
-            json_of(&jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect::<Vec<_>>())?
+            let jobs: Vec<Job> = jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect();
+            print(&json_of(&jobs)?)?;
         }
-        Output::Text if jobs.is_empty() => "no jobs; 'queens submit N' makes one".to_owned(),
-        Output::Text => {
-            let mut table = table([
-                "JOB",
-                "N",
-                "METHOD",
-                "PRIORITY",
-                "STATE",
-                "DONE",
-                "SOLUTIONS SO FAR",
-                "LEFT",
-                "WORKERS",
-            ]);
-            for job in &jobs {
-                let provisional = if job.is_provisional() { "provisional " } else { "" };
-                table.add_row([
-                    job.id.to_string(),
-                    job.n.to_string(),
-                    job.method.to_string(),
-                    job.priority.to_string(),
-                    state(job),
-                    percent(job.fraction()),
-                    format!("{provisional}{}", job.progress.solutions),
-                    time_left(job),
-                    job.n_workers.to_string(),
-                ]);
-            }
-            align_right(&mut table, &[0, 1, 3, 5, 6, 7, 8]);
-            table.trim_fmt()
-        }
-    })?;
+        Output::Text if n_all == 0 => print("no jobs; 'queens submit N' makes one")?,
+        Output::Text if jobs.is_empty() => print(&none_of_these(&args.state, n_all))?,
+        Output::Text => jobs_table(&jobs).print()?,
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// "no job is running or paused; there are 3 others"
+fn none_of_these(states: &[JobState], n_all: usize) -> String {
+    let states: Vec<&str> = states.iter().map(|state| state.name()).collect();
+    let verb = if n_all == 1 { "is" } else { "are" };
+    format!("no job is {}; there {verb} {}", states.join(" or "), plural(n_all, "other"))
+}
+
+fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
+    let mut table = Table::new([
+        Column::number("JOB"),
+        Column::number("N"),
+        Column::text("METHOD").goes(2),
+        Column::number("PRIORITY").goes(1),
+        Column::text("STATE"),
+        Column::number("DONE"),
+        Column::number("SOLUTIONS SO FAR").goes(4),
+        Column::number("LEFT").goes(5),
+        Column::number("WORKERS").goes(3),
+    ]);
+    for job in jobs {
+        let provisional = if job.is_provisional() { "provisional " } else { "" };
+        table.add_row([
+            job.id.to_string(),
+            job.n.to_string(),
+            job.method.to_string(),
+            job.priority.to_string(),
+            state(job),
+            percent(job.fraction()),
+            format!("{provisional}{}", job.progress.solutions),
+            time_left(job),
+            job.n_workers.to_string(),
+        ]);
+    }
+    table
 }

@@ -14,9 +14,9 @@ use crate::present::notation::Format;
 /// What is found waits no longer than this to be seen.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
 
-/// Print all ways to place N queens, in lexicographic order, as they are found
+/// Print all ways to place N queens, in lexicographic order
 ///
-/// The vector [1 3 0 2] has the column of the queen of each row, both counted from 0.
+/// Each is printed when it is found. The vector [1 3 0 2] has the column of the queen of each row, both counted from 0.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct ListArgs {
@@ -38,7 +38,8 @@ pub(crate) struct ListArgs {
 
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    match stdout().and_then(|out| write(args, &mut BufWriter::new(out.lock()))) {
+    let notation = args.format.notation(args.board.n.get().into())?;
+    match stdout().and_then(|out| write(args, notation, &mut BufWriter::new(out.lock()))) {
         // The reader has seen what it wanted.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("failed to write the solutions")?,
@@ -46,17 +47,16 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(args: &ListArgs, out: &mut impl Write) -> io::Result<()> {
+fn write(args: &ListArgs, notation: Notation, out: &mut impl Write) -> io::Result<()> {
     let mut solutions =
         Solutions::new(args.board.n).filter(|solution| !args.fundamental || solution.is_fundamental());
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut flushed: Option<Instant> = None;
-    let notation = Notation::from(args.format);
     while left > 0
         && let Some(solution) = solutions.next()
     {
         left -= 1;
-        if notation == Notation::Board && flushed.is_some() {
+        if notation.is_drawing() && flushed.is_some() {
             writeln!(out)?;
         }
         writeln!(out, "{}", solution.written(notation))?;

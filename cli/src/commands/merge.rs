@@ -16,9 +16,9 @@ use crate::present::certificate::stage;
 use crate::present::output::{Output, print};
 use crate::present::progress::Busy;
 
-/// Make one certificate of several that have parts of one board, counted at different sites
+/// Make one certificate of several that have parts of one board
 ///
-/// Each part stays as its site has signed it. All of them are checked as by 'queens check --seconds 0' before anything
+/// Parts may be counted at different sites. Each part stays as its site has signed it. All of them are checked as by 'queens check --seconds 0' before anything
 /// is written; gaps between them and overlaps are refused.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]

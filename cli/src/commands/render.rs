@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use queens_boards::picture::{self, Scale};
+use queens_boards::picture::{self, Scale, Style, Theme};
 use queens_boards::{Notation, Placement, Solutions, construction};
+use queens_messages::plain::is_plain;
 use queens_solver::BoardSize;
 
 use crate::confirm::confirm_file;
@@ -58,8 +59,53 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "P", value_parser = tile_px, allow_negative_numbers = true)]
     tile_size: Option<u32>,
 
+    /// Colours of a picture
+    #[arg(long, value_name = "COLOURS", default_value = "wood")]
+    theme: Colours,
+
+    /// Name the rows and columns of a picture as on chess boards: a, b, … from the left, 1, 2, … from the bottom
+    #[arg(long)]
+    coordinates: bool,
+
+    /// Write this below the picture, which has to be an SVG
+    #[arg(long, value_name = "TEXT", value_parser = caption)]
+    caption: Option<String>,
+
     #[command(flatten)]
     large: LargeFileArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Colours {
+    /// A wooden board
+    Wood,
+    /// For bright pages
+    Light,
+    /// For dark pages
+    Dark,
+    /// Black, white and a grey, for paper
+    Print,
+}
+
+impl Colours {
+    const fn theme(self) -> Theme {
+        match self {
+            Self::Wood => Theme::WOOD,
+            Self::Light => Theme::LIGHT,
+            Self::Dark => Theme::DARK,
+            Self::Print => Theme::PRINT,
+        }
+    }
+}
+
+/// The longest caption that can be read below a picture.
+const LONGEST_CAPTION: usize = 200;
+
+fn caption(text: &str) -> Result<String, String> {
+    let is_fine = text.chars().count() <= LONGEST_CAPTION && text.chars().all(is_plain);
+    is_fine
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("expected a line of at most {LONGEST_CAPTION} visible characters"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -86,6 +132,16 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         Ok(format) => format,
         Err(what) => return Err(WrongUsage(what).into()),
     };
+    if format == Picture::Text && (args.coordinates || args.theme != Colours::Wood) {
+        return Err(
+            WrongUsage("--coordinates and --theme are for pictures: name one by -o".to_owned()).into()
+        );
+    }
+    if format != Picture::Svg && args.caption.is_some() {
+        return Err(
+            WrongUsage("a caption is written into SVG alone: name a file .svg by -o".to_owned()).into()
+        );
+    }
     let subject = match subject(args) {
         Ok(Some(subject)) => subject,
         Ok(None) => {
@@ -95,17 +151,22 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         Err(what) => return Err(WrongUsage(what).into()),
     };
     let target = Target::new(args.file.as_deref().unwrap_or(Path::new("-")))?;
-    let scale = subject.scale(args.tile_size);
+    let style = Style {
+        scale: subject.scale(args.tile_size),
+        theme: args.theme.theme(),
+        coordinates: args.coordinates,
+        caption: args.caption.as_deref(),
+    };
     let bytes = match format {
         Picture::Text if args.file.is_none() => {
             print(&subject.text())?;
             return Ok(ExitCode::SUCCESS);
         }
         Picture::Text => format!("{}\n", subject.text()).into_bytes(),
-        Picture::Svg => subject.svg(scale).into_bytes(),
+        Picture::Svg => subject.svg(&style).into_bytes(),
         Picture::Png => {
-            raster::check_size(subject.size_px(scale))?;
-            raster::png(&subject.svg(scale))?
+            raster::check_size(subject.size_px(&style))?;
+            raster::png(&subject.svg(&style))?
         }
     };
     if !confirm_file(bytes.len(), args.large.yes)? {
@@ -177,17 +238,17 @@ impl Subject {
         Scale { tile: tile_px.unwrap_or(usual) }
     }
 
-    fn svg(&self, scale: Scale) -> String {
+    fn svg(&self, style: &Style<'_>) -> String {
         match self {
-            Self::One(placement) => picture::board(placement, scale),
-            Self::Sheet(n, placements) => picture::sheet(*n, placements, scale),
+            Self::One(placement) => picture::board(placement, style),
+            Self::Sheet(n, placements) => picture::sheet(*n, placements, style),
         }
     }
 
-    fn size_px(&self, scale: Scale) -> (u32, u32) {
+    fn size_px(&self, style: &Style<'_>) -> (u32, u32) {
         match self {
-            Self::One(placement) => (scale.board(placement.n()), scale.board(placement.n())),
-            Self::Sheet(n, placements) => scale.sheet(*n, placements.len()),
+            Self::One(placement) => style.board(placement.n()),
+            Self::Sheet(n, placements) => style.sheet(*n, placements.len()),
         }
     }
 

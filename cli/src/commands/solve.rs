@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
+use anyhow::Context;
 use clap::ValueEnum;
 use queens_boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Placement, SearchEnd, Tried, complete,
     construction, local_search,
 };
-use queens_process::say;
+use queens_process::{print_styled, say};
 
 use crate::present::notation::Format;
-use crate::present::output::print;
 use crate::present::progress::Busy;
 use crate::time_limit::{time_limit, within};
 use crate::usage::WrongUsage;
@@ -97,11 +97,12 @@ pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
         )
         .into());
     }
+    let notation = args.format.notation(n)?;
     let found = within(args.time_limit, |stop| find(args, stop));
     match found {
         Err(invalid) => Err(WrongUsage(invalid.to_string()).into()),
         Ok(SearchEnd::Found(placement)) => {
-            print(&placement.written(args.format.into()).to_string())?;
+            print_styled(&placement.written(notation).to_string()).context("failed to write the answer")?;
             Ok(ExitCode::SUCCESS)
         }
         Ok(outcome) => {

@@ -1,22 +1,30 @@
-//! `queens submit`: a job, without waiting for it.
+//! `queens submit`: jobs, without waiting for them.
 
 use std::process::ExitCode;
 
-use queens_messages::Priority;
-use queens_solver::{Kernel, Method};
+use anyhow::bail;
+use queens_messages::{JobId, Priority};
+use queens_solver::{BoardSize, Method};
 use serde_json::json;
 
-use crate::confirm::confirm_count;
+use crate::boards::Boards;
+use crate::confirm::confirm_jobs;
 use crate::counting::cluster::submit;
-use crate::flags::{BoardArgs, RemoteArgs};
+use crate::flags::RemoteArgs;
 use crate::method::MethodArgs;
 use crate::present::output::{Output, print};
 use crate::terms::TermsArgs;
+use crate::usage::WrongUsage;
 
+/// Submit jobs to a coordinator and print their ids
+///
+/// There is a job for each board. An id is on a line of its own. Of several boards the smallest goes first; if one is refused, those behind it are not
+/// submitted, and it is said which were.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
-    #[command(flatten)]
-    board: BoardArgs,
+    /// Size of the board, 0 to 32; or of several, as in 24..28: of 24, of 28, and of all between
+    #[arg(value_name = "N|A..B", allow_negative_numbers = true)]
+    boards: Boards,
 
     /// How urgent the job is, from -1000 to 1000: the highest goes first, equal ones in the order of submission
     #[arg(
@@ -42,19 +50,39 @@ pub(crate) struct SubmitArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command to its exit status. What is wrong with any of the boards is found before the first is submitted.
 pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
-    let n = args.board.n;
+    let boards = args.boards;
+    if args.terms.are_of_one_board() && !boards.is_one() {
+        return Err(WrongUsage(format!(
+            "--crosses names parts of one board, and not of {boards}: submit each by itself"
+        ))
+        .into());
+    }
     let method = args.method.choice().named().unwrap_or(Method::Search);
-    if !confirm_count(n, method, Kernel::Avx512, args.yes)? {
+    if !confirm_jobs(boards, method, args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     let operator = args.remote.connect().await?;
-    let asked = |method| args.terms.submission(n, method, args.priority);
-    let job = submit(&operator, n, args.method.choice(), asked).await?;
-    print(&match args.remote.output() {
-        Output::Text => job.to_string(),
-        Output::Json => json!({ "job": job.to_string() }).to_string(),
-    })?;
+    let mut submitted = Vec::new();
+    for n in boards.iter() {
+        let asked = |method| args.terms.submission(n, method, args.priority);
+        let job = match submit(&operator, n, args.method.choice(), asked).await {
+            Ok(job) => job,
+            Err(error) if submitted.is_empty() => return Err(error),
+            Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),
+        };
+        submitted.push((n, job));
+        print(&match args.remote.output() {
+            Output::Text => job.to_string(),
+            Output::Json => json!({ "job": job.to_string() }).to_string(),
+        })?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// "n = 16 as job 1, n = 17 as job 2"
+fn list(submitted: &[(BoardSize, JobId)]) -> String {
+    let each = submitted.iter().map(|(n, job)| format!("n = {n} as job {job}"));
+    each.collect::<Vec<_>>().join(", ")
 }

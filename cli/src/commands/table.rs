@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::present::file::Target;
 use crate::present::output::{print, print_some};
+use crate::present::table::{say_left_out, terminal_width};
 use crate::time_limit::{time_limit, within};
 use crate::usage::WrongUsage;
 
@@ -25,9 +26,10 @@ const REPEAT_FOR: Duration = Duration::from_millis(20);
 const REPEATS: usize = 3;
 const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
 
-/// Count by several methods, each on one thread, and compare their seconds
+/// Count by several methods, each on one thread, and compare them
 ///
-/// A method that takes longer than the time limit is given up, and not asked for larger boards.
+/// The table has the seconds that each took. A method that takes longer than the time limit is given up, and not asked for
+/// larger boards. On a terminal that is too narrow some columns are left out, and it is said which.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
     /// The first board size
@@ -125,7 +127,7 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
             methods.push(method);
         }
     }
-    let printer = Printer { format: args.format, methods: &methods, limit: args.time_limit };
+    let printer = Printer::new(args, &methods, terminal_width());
     let mut rows: Vec<Row> = Vec::new();
     // Who has read enough of a table wants no more counted; but a plot has a reader of its own.
     let mut is_read = !print_table || printer.begin()?;
@@ -200,6 +202,17 @@ fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
 }
 
 impl CountMethod {
+    /// The order in which they are left out of a text that would be too wide.
+    const LEFT_OUT: [Self; 7] = [
+        Self::Bitcode,
+        Self::Permutations,
+        Self::Propagation,
+        Self::Backtracking,
+        Self::Bitmask,
+        Self::Halves,
+        Self::Kernel,
+    ];
+
     fn name(self) -> &'static str {
         match self.classic() {
             Some(classic) => classic.name(),
@@ -269,18 +282,61 @@ struct Printer<'a> {
     format: TableFormat,
     methods: &'a [CountMethod],
     limit: Duration,
+    /// Whether a text has room for the fundamental solutions, and for which methods.
+    has_fundamental: bool,
+    shown: Vec<bool>,
 }
 
-impl Printer<'_> {
+/// What a column of a text takes, with the space before it.
+const COLUMN: usize = 14;
+
+/// A text has at least these: n, the solutions, and one method.
+const FEWEST: usize = 2 + 2 * COLUMN;
+
+impl<'a> Printer<'a> {
+    /// Where a terminal is too narrow for a text of all, the fundamental solutions have no room, then the methods that
+    /// are there to be compared with.
+    fn new(args: &TableArgs, methods: &'a [CountMethod], width: Option<usize>) -> Self {
+        let format = args.format;
+        let room = width.filter(|_| format == TableFormat::Text).unwrap_or(usize::MAX);
+        let n_fitting = 1 + room.saturating_sub(FEWEST) / COLUMN;
+        let has_fundamental = n_fitting > methods.len();
+        let mut shown = vec![true; methods.len()];
+        let places = CountMethod::LEFT_OUT.iter().filter_map(|left| methods.iter().position(|it| it == left));
+        places.take(methods.len().saturating_sub(n_fitting)).for_each(|at| shown[at] = false);
+        Self { format, methods, limit: args.time_limit, has_fundamental, shown }
+    }
+
+    /// What stands above the columns that a text has no room for.
+    fn left_out(&self) -> Vec<&'static str> {
+        let fundamental = Some("fundamental").filter(|_| !self.has_fundamental);
+        let methods = self.methods.iter().zip(&self.shown).filter(|(_, is_shown)| !**is_shown);
+        fundamental.into_iter().chain(methods.map(|(method, _)| method.name())).collect()
+    }
+
+    /// A line of a text.
+    fn line(
+        &self,
+        n: &str,
+        solutions: &str,
+        fundamental: &str,
+        cells: impl Iterator<Item = String>,
+    ) -> String {
+        let mut line = format!("{n:>2}  {solutions:>12}");
+        if self.has_fundamental {
+            _ = write!(line, "  {fundamental:>12}");
+        }
+        for (cell, _) in cells.zip(&self.shown).filter(|(_, is_shown)| **is_shown) {
+            _ = write!(line, "  {cell:>12}");
+        }
+        line
+    }
+
     fn begin(&self) -> anyhow::Result<bool> {
         let names = || self.methods.iter().map(|method| method.name());
         match self.format {
             TableFormat::Text => {
-                let mut line = format!("{:>2}  {:>12}  {:>12}", "n", "solutions", "fundamental");
-                for name in names() {
-                    _ = write!(line, "  {name:>12}");
-                }
-                print_some(&line)
+                print_some(&self.line("n", "solutions", "fundamental", names().map(str::to_owned)))
             }
             TableFormat::Csv => {
                 let names: Vec<String> = names().map(|name| format!("{name}_seconds")).collect();
@@ -297,17 +353,13 @@ impl Printer<'_> {
         let n = row.n;
         match self.format {
             TableFormat::Text => {
-                let mut line =
-                    format!("{n:>2}  {:>12}  {:>12}", text(solutions, "-"), text(fundamental, "-"));
-                for cell in &row.cells {
-                    let cell = match cell {
-                        Cell::Seconds(seconds) => significant(*seconds),
-                        Cell::OutOfTime => format!("> {}", self.limit.as_secs_f64()),
-                        Cell::NotCounted => "-".to_owned(),
-                    };
-                    _ = write!(line, "  {cell:>12}");
-                }
-                print_some(&line)
+                let cells = row.cells.iter().map(|cell| match cell {
+                    Cell::Seconds(seconds) => significant(*seconds),
+                    Cell::OutOfTime => format!("> {}", self.limit.as_secs_f64()),
+                    Cell::NotCounted => "-".to_owned(),
+                });
+                let (solutions, fundamental) = (text(solutions, "-"), text(fundamental, "-"));
+                print_some(&self.line(&n.to_string(), &solutions, &fundamental, cells))
             }
             TableFormat::Csv => {
                 let cells: Vec<String> = row
@@ -328,6 +380,7 @@ impl Printer<'_> {
 
     fn end(&self, rows: &[Row]) -> anyhow::Result<()> {
         if self.format != TableFormat::Json {
+            say_left_out(&self.left_out(), "--format csv");
             return Ok(());
         }
         let rows = rows.iter().map(|row| {

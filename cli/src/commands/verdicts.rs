@@ -8,7 +8,7 @@ use queens_messages::VerdictStatus;
 use crate::flags::JobArgs;
 use crate::present::numbers::date;
 use crate::present::output::{Output, json_of, print};
-use crate::present::table::{align_right, table};
+use crate::present::table::{Column, Table};
 
 /// Verdicts that are shown; more are for programs, page by page.
 const MOST: usize = 10_000;
@@ -28,16 +28,28 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
             break;
         }
     }
-    print(&match args.remote.output() {
-        Output::Json => json_of(&verdicts.iter().map(Verdict::from).collect::<Vec<_>>())?,
-        Output::Text if verdicts.is_empty() => format!("no dispute about job {} has been decided", args.job),
-        Output::Text => verdicts_table(&verdicts),
-    })?;
+    match args.remote.output() {
+        Output::Json => print(&json_of(&verdicts.iter().map(Verdict::from).collect::<Vec<_>>())?)?,
+        Output::Text if verdicts.is_empty() => {
+            print(&format!("no dispute about job {} has been decided", args.job))?;
+        }
+        Output::Text => verdicts_table(&verdicts).print()?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn verdicts_table(verdicts: &[VerdictStatus]) -> String {
-    let mut table = table(["SPAN", "SOLUTIONS", "WORK", "BY", "LOST", "WORK", "BY", "KERNEL", "FOUND"]);
+fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
+    let mut table = Table::new([
+        Column::text("SPAN"),
+        Column::number("SOLUTIONS"),
+        Column::number("WORK").goes(3),
+        Column::name("BY"),
+        Column::number("LOST"),
+        Column::number("WORK").goes(4),
+        Column::name("BY"),
+        Column::text("KERNEL").goes(2),
+        Column::text("FOUND").goes(1),
+    ]);
     for it in verdicts {
         table.add_row([
             it.span.to_string(),
@@ -51,6 +63,5 @@ fn verdicts_table(verdicts: &[VerdictStatus]) -> String {
             date(it.at_ms / 1000),
         ]);
     }
-    align_right(&mut table, &[1, 2, 4, 5]);
-    table.trim_fmt()
+    table
 }

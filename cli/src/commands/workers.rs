@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use queens_json::Worker;
-use queens_messages::{Name, WorkerState};
+use queens_messages::{Name, WorkerState, WorkerStatus};
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
 use crate::present::output::{Output, json_of, print};
-use crate::present::table::{align_right, table};
+use crate::present::table::{Column, Table};
 use crate::present::work::speeds;
 use crate::worker_action::WorkerAction;
 
@@ -72,48 +72,63 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
     workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     let is_absent = |name: &&Name| workers.iter().all(|worker| worker.name != **name);
     let absent: Vec<&Name> = blocked.iter().filter(is_absent).collect();
-    print(&match args.output() {
+    match args.output() {
         Output::Json => {
             let absent = absent
                 .iter()
                 .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
             let workers = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
             let workers: Vec<Value> = workers.chain(absent.map(Ok)).collect::<Result<_, _>>()?;
-            json_of(&workers)?
+            print(&json_of(&workers)?)
         }
         Output::Text if workers.is_empty() && absent.is_empty() => {
-            format!("no workers; {}", args.coordinator.how_to_add_a_worker())
+            print(&format!("no workers; {}", args.coordinator.how_to_add_a_worker()))
         }
         Output::Text => {
-            let mut table = table([
-                "NAME", "STATE", "KERNEL", "THREADS", "SPEED", "LEASES", "COUNTING", "RECORDED", "HEARD OF",
-                "BUILD",
-            ]);
             for worker in &workers {
                 if let Some(failure) = &worker.failure {
                     let what = if worker.state == WorkerState::Blocked { "is blocked" } else { "failed" };
                     warn!("worker {} {what}: {failure}", worker.name);
                 }
-                let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
-                let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
-                table.add_row([
-                    worker.name.to_string(),
-                    worker.state.name().to_owned(),
-                    worker.kernel.to_string(),
-                    worker.n_threads.to_string(),
-                    speeds(worker.speed),
-                    worker.n_leases.to_string(),
-                    counting.unwrap_or_default(),
-                    worker.n_recorded.to_string(),
-                    if worker.connected { heard } else { format!("{heard}, connection lost") },
-                    worker.build.to_string(),
-                ]);
             }
-            for name in absent {
-                table.add_row([name.as_str(), "blocked", "", "", "", "", "", "", "not connected", ""]);
-            }
-            align_right(&mut table, &[3, 4, 5, 7]);
-            table.trim_fmt()
+            workers_table(&workers, &absent).print()
         }
-    })
+    }
+}
+
+/// Those that are connected or were a moment ago, and the blocked names of which there is none.
+fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
+    let mut table = Table::new([
+        Column::name("NAME"),
+        Column::text("STATE"),
+        Column::text("KERNEL").goes(4),
+        Column::number("THREADS").goes(5),
+        Column::number("SPEED").goes(8),
+        Column::number("LEASES").goes(2),
+        Column::text("COUNTING").goes(6),
+        Column::number("RECORDED").goes(3),
+        Column::text("HEARD OF").goes(7),
+        Column::name("BUILD").goes(1),
+    ]);
+    for worker in workers {
+        let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
+        let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
+        table.add_row([
+            worker.name.to_string(),
+            worker.state.name().to_owned(),
+            worker.kernel.to_string(),
+            worker.n_threads.to_string(),
+            speeds(worker.speed),
+            worker.n_leases.to_string(),
+            counting.unwrap_or_default(),
+            worker.n_recorded.to_string(),
+            if worker.connected { heard } else { format!("{heard}, connection lost") },
+            worker.build.to_string(),
+        ]);
+    }
+    for name in absent {
+        let cells = [name.as_str(), "blocked", "", "", "", "", "", "", "not connected", ""];
+        table.add_row(cells.map(str::to_owned));
+    }
+    table
 }

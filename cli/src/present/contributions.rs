@@ -3,12 +3,19 @@
 use queens_messages::Contribution;
 
 use crate::present::numbers::{grouped, two_digits};
-use crate::present::table::{align_right, table};
+use crate::present::table::{Column, Table};
 
 /// Contributions, for people.
-pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
+pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
     let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;
-    let mut table = table(["WORKER", "KERNEL", "SPANS", "WORK", "CORE-HOURS", "SHARE"]);
+    let mut table = Table::new([
+        Column::name("WORKER"),
+        Column::text("KERNEL").goes(2),
+        Column::number("SPANS").goes(1),
+        Column::number("WORK").goes(3),
+        Column::number("CORE-HOURS"),
+        Column::number("SHARE"),
+    ]);
     for it in contributions {
         table.add_row([
             it.worker.to_string(),
@@ -19,6 +26,5 @@ pub(crate) fn contributions_table(contributions: &[Contribution]) -> String {
             format!("{:.1} %", it.nodes as f64 / all * 100.0),
         ]);
     }
-    align_right(&mut table, &[2, 3, 4, 5]);
-    table.trim_fmt()
+    table
 }

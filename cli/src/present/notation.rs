@@ -1,7 +1,15 @@
 //! How solutions are written.
 
+use std::io;
+
 use clap::ValueEnum;
 use queens_boards::Notation;
+use queens_process::is_colourful;
+
+use crate::usage::WrongUsage;
+
+/// The most rows of a drawing: a larger one has a hundred million squares.
+const MOST_DRAWN: u32 = 10_000;
 
 /// How to write a solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -10,19 +18,35 @@ pub(crate) enum Format {
     Vector,
     /// A line for each row, Q for a queen, . for an empty square
     Board,
+    /// ♛ for a queen, the dark squares dotted, in a frame
+    Unicode,
+    /// The same in colours; as 'unicode' where there are none: in files and pipes, and with NO_COLOR
+    Color,
     /// 0:1,1:3,2:0,3:2: row and column of each queen, as --given reads them
     Coordinates,
     /// The vector as a JSON array
     Json,
 }
 
-impl From<Format> for Notation {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Vector => Self::Vector,
-            Format::Board => Self::Board,
-            Format::Coordinates => Self::Coordinates,
-            Format::Json => Self::Json,
+impl Format {
+    /// The notation that stdout is fit for.
+    ///
+    /// # Errors
+    /// If a drawing of so many rows would be too large.
+    pub(crate) fn notation(self, n: u32) -> Result<Notation, WrongUsage> {
+        let notation = match self {
+            Self::Vector => Notation::Vector,
+            Self::Board => Notation::Board,
+            Self::Color if is_colourful(&io::stdout()) => Notation::Colours,
+            Self::Unicode | Self::Color => Notation::Unicode,
+            Self::Coordinates => Notation::Coordinates,
+            Self::Json => Notation::Json,
+        };
+        if notation.is_drawing() && n > MOST_DRAWN {
+            return Err(WrongUsage(format!(
+                "boards are drawn up to n = {MOST_DRAWN}: take another --format"
+            )));
         }
+        Ok(notation)
     }
 }

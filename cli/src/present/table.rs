@@ -1,22 +1,204 @@
-//! Tables for people.
+//! Tables for people, no wider than their terminal.
 
-use comfy_table::{CellAlignment, Table, presets};
+use std::io::{self, IsTerminal};
 
-/// A table without lines.
-pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table
+use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
+use queens_messages::plain;
+use queens_process::say;
+
+use crate::present::output::print;
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+
+/// What is cut to fit has at least so many characters left.
+const LEAST: usize = 8;
+
+/// No column is left out to show more characters than these of one that may be cut.
+const ENOUGH: usize = 24;
+
+/// A terminal that does not tell how wide it is.
+const USUAL_WIDTH: usize = 80;
+
+/// A column: what stands above it, and what becomes of it where there is no room for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    heading: &'static str,
+    alignment: Alignment,
+    may_be_cut: bool,
+    /// The lowest is left out first; those that have none stay.
+    goes: Option<u8>,
 }
 
-/// Aligns the numbers in these columns.
-pub(crate) fn align_right(table: &mut Table, columns: &[usize]) {
-    for &column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
+impl Column {
+    pub(crate) const fn text(heading: &'static str) -> Self {
+        Self { heading, alignment: Alignment::Left, may_be_cut: false, goes: None }
+    }
+
+    pub(crate) const fn number(heading: &'static str) -> Self {
+        Self { heading, alignment: Alignment::Right, may_be_cut: false, goes: None }
+    }
+
+    /// Names and other texts that say enough by how they begin.
+    pub(crate) const fn name(heading: &'static str) -> Self {
+        Self { heading, alignment: Alignment::Left, may_be_cut: true, goes: None }
+    }
+
+    /// The same, to be left out before all of a higher number.
+    pub(crate) const fn goes(self, order: u8) -> Self {
+        Self { goes: Some(order), ..self }
+    }
+}
+
+/// A table without lines.
+pub(crate) struct Table<const N: usize> {
+    columns: [Column; N],
+    rows: Vec<[String; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    pub(crate) fn new(columns: [Column; N]) -> Self {
+        Self { columns, rows: vec![columns.map(|column| column.heading.to_owned())] }
+    }
+
+    pub(crate) fn add_row(&mut self, row: [String; N]) {
+        self.rows.push(row.map(|cell| plain::line(&cell).into_owned()));
+    }
+
+    /// Prints it to stdout. If that is a terminal too narrow for all of it, says what is left out.
+    pub(crate) fn print(&self) -> anyhow::Result<()> {
+        let (lines, left_out) = self.fitted(terminal_width());
+        print(&lines)?;
+        say_left_out(&left_out, "--output json");
+        Ok(())
+    }
+
+    /// The lines, no longer than this if that can be done, and the headings of what is left out.
+    ///
+    /// O(rows · columns + width · columns).
+    fn fitted(&self, width: Option<usize>) -> (String, Vec<&'static str>) {
+        let natural: Vec<usize> = (0..N)
+            .map(|i| self.rows.iter().map(|row| measure_text_width(&row[i])).max().unwrap_or(0))
+            .collect();
+        let mut shown: Vec<usize> = (0..N).collect();
+        let mut widths = natural.clone();
+        if let Some(width) = width {
+            let least =
+                |i: usize| if self.columns[i].may_be_cut { natural[i].min(ENOUGH) } else { natural[i] };
+            while length(shown.iter().map(|&i| least(i))) > width {
+                let goes = |i: usize| self.columns[i].goes;
+                let Some(first) =
+                    shown.iter().copied().filter(|&i| goes(i).is_some()).min_by_key(|&i| goes(i))
+                else {
+                    break;
+                };
+                shown.retain(|&i| i != first);
+            }
+            while length(shown.iter().map(|&i| widths[i])) > width {
+                let can_be_cut = |i: &usize| self.columns[*i].may_be_cut && widths[*i] > LEAST;
+                let Some(widest) = shown.iter().copied().filter(can_be_cut).max_by_key(|&i| widths[i]) else {
+                    break;
+                };
+                widths[widest] -= 1;
+            }
         }
+        let line = |row: &[String; N]| {
+            let cells = shown.iter().map(|&i| {
+                let cell = truncate_str(&row[i], widths[i], "…");
+                pad_str(&cell, widths[i], self.columns[i].alignment, None).into_owned()
+            });
+            cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+        };
+        let lines: Vec<String> = self.rows.iter().map(line).collect();
+        let left_out = (0..N).filter(|i| !shown.contains(i)).map(|i| self.columns[i].heading).collect();
+        (lines.join("\n"), left_out)
+    }
+}
+
+/// The length of a line with columns of these widths.
+fn length(widths: impl Iterator<Item = usize>) -> usize {
+    widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+/// The characters of a line on stdout, if that is a terminal.
+pub(crate) fn terminal_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let width = Term::stdout().size_checked().map(|(_, columns)| columns.into()).filter(|width| *width > 0);
+    Some(width.unwrap_or(USUAL_WIDTH))
+}
+
+/// Says which columns a table leaves out on a narrow terminal, and which option prints all, in a line that is itself
+/// short.
+pub(crate) fn say_left_out(headings: &[&str], instead: &str) {
+    if !headings.is_empty() {
+        say(&format!("left out: {}; {instead} has all", headings.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(width: Option<usize>, expected: &[&str], left_out: &[&str]) {
+        let columns = [
+            Column::name("NAME"),
+            Column::number("N").goes(2),
+            Column::text("KERNEL").goes(1),
+            Column::text("STATE"),
+        ];
+        let mut table = Table::new(columns);
+        let rows =
+            [["rack1", "8", "avx512", "here"], ["a name that is too long to be shown", "27", "", "gone"]];
+        rows.into_iter().for_each(|row| table.add_row(row.map(str::to_owned)));
+        let (lines, found) = table.fitted(width);
+        assert_eq!((lines.lines().collect::<Vec<_>>(), &found[..]), (expected.to_vec(), left_out));
+        assert!(
+            width.is_none_or(|width| width < 15 || lines.lines().all(|line| line.chars().count() <= width))
+        );
+    }
+
+    #[test]
+    fn a_table_is_no_wider_than_its_terminal() {
+        let all = [
+            "NAME                                  N  KERNEL  STATE",
+            "rack1                                 8  avx512  here",
+            "a name that is too long to be shown  27          gone",
+        ];
+        check(None, &all, &[]);
+        check(Some(54), &all, &[]);
+        check(
+            Some(48),
+            &[
+                "NAME                            N  KERNEL  STATE",
+                "rack1                           8  avx512  here",
+                "a name that is too long to b…  27          gone",
+            ],
+            &[],
+        );
+        check(
+            Some(40),
+            &[
+                "NAME                            N  STATE",
+                "rack1                           8  here",
+                "a name that is too long to b…  27  gone",
+            ],
+            &["KERNEL"],
+        );
+        check(
+            Some(20),
+            &["NAME           STATE", "rack1          here", "a name that …  gone"],
+            &["N", "KERNEL"],
+        );
+        check(Some(3), &["NAME      STATE", "rack1     here", "a name …  gone"], &["N", "KERNEL"]);
+    }
+
+    #[test]
+    fn what_commands_a_terminal_is_no_part_of_a_cell() {
+        let mut table = Table::new([Column::text("WHAT")]);
+        table.add_row(["\u{1b}[31mred".to_owned()]);
+        assert_eq!(table.fitted(None).0, "WHAT\n\\u{1b}[31mred");
     }
 }

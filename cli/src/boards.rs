@@ -1,0 +1,83 @@
+//! Boards of one size or of several that follow each other.
+
+use std::fmt;
+use std::str::FromStr;
+
+use queens_solver::{BoardSize, InvalidBoardSize};
+use thiserror::Error;
+
+/// Boards of sizes that follow each other, the last included: written "24" or "24..28".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Boards {
+    first: BoardSize,
+    last: BoardSize,
+}
+
+/// A text that names no boards.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum InvalidBoards {
+    #[error(transparent)]
+    Size(#[from] InvalidBoardSize),
+    #[error("expected two sizes from 0 to 32, the smaller first, such as 24..28")]
+    Range,
+}
+
+impl Boards {
+    pub(crate) fn is_one(self) -> bool {
+        self.first == self.last
+    }
+
+    /// The sizes, the smallest first.
+    pub(crate) fn iter(self) -> impl Iterator<Item = BoardSize> {
+        BoardSize::range(self.first.get(), self.last.get())
+    }
+}
+
+impl FromStr for Boards {
+    type Err = InvalidBoards;
+
+    fn from_str(text: &str) -> Result<Self, InvalidBoards> {
+        let Some((first, last)) = text.split_once("..") else {
+            let n = text.parse()?;
+            return Ok(Self { first: n, last: n });
+        };
+        let sizes = first.parse::<BoardSize>().ok().zip(last.parse::<BoardSize>().ok());
+        let sizes = sizes.filter(|(first, last)| first <= last);
+        sizes.map(|(first, last)| Self { first, last }).ok_or(InvalidBoards::Range)
+    }
+}
+
+/// "24", "24 to 28"
+impl fmt::Display for Boards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_one() { self.first.fmt(f) } else { write!(f, "{} to {}", self.first, self.last) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, sizes: &[u8], shown: &str) {
+        let boards: Boards = text.parse().expect("boards");
+        assert_eq!(boards.iter().map(BoardSize::get).collect::<Vec<_>>(), sizes, "{text}");
+        assert_eq!(boards.to_string(), shown);
+    }
+
+    #[test]
+    fn both_ends_of_a_range_are_counted() {
+        check("8", &[8], "8");
+        check("24..28", &[24, 25, 26, 27, 28], "24 to 28");
+        check("0..1", &[0, 1], "0 to 1");
+        check("32..32", &[32], "32");
+    }
+
+    #[test]
+    fn what_names_no_boards_is_refused() {
+        for wrong in ["28..24", "..", "8..", "..8", "8...9", "8..=9", "30..33", "8..9..10", "a..b"] {
+            assert_eq!(wrong.parse::<Boards>(), Err(InvalidBoards::Range), "{wrong}");
+        }
+        assert!(matches!("33".parse::<Boards>(), Err(InvalidBoards::Size(_))));
+    }
+}

@@ -1,0 +1,192 @@
+//! What help says besides the options: colours, commands by who needs them, and examples.
+
+use std::fmt::Write;
+
+use clap::builder::styling::{AnsiColor, Style, Styles};
+use clap::{Command, Parser};
+
+/// The colours of all help. They are shown on terminals alone, and not if NO_COLOR is set.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Green.on_default());
+
+/// The characters of a line that no terminal is too narrow for.
+const LINE: usize = 80;
+
+/// A program of the project: its arguments, and what its help says besides.
+pub trait Program: Parser {
+    /// Its commands by who needs them, in the order of the help; empty if they are few enough for one list.
+    const GROUPS: &'static [Group] = &[];
+
+    /// Three examples of the program and of each of its commands.
+    const EXAMPLES: &'static [Examples];
+}
+
+/// Commands that the same people need, under a heading.
+pub type Group = (&'static str, &'static [&'static str]);
+
+/// What an example is of: "" for the program itself, "workers drain" for a command in a command; and lines to be typed,
+/// each with what it does.
+pub type Examples = (&'static str, [(&'static str, &'static str); 3]);
+
+/// The command line of a program with all that its help says.
+pub(crate) fn command<P: Program>() -> Command {
+    let command = with_examples(P::command().styles(STYLES), "", P::EXAMPLES);
+    if P::GROUPS.is_empty() {
+        return command;
+    }
+    let template = template(&command, P::GROUPS);
+    command.help_template(template)
+}
+
+fn with_examples(command: Command, path: &str, all: &'static [Examples]) -> Command {
+    let own = all.iter().find(|(of, _)| *of == path);
+    let command = match own {
+        Some((_, lines)) => command.after_help(examples(lines)),
+        None => command,
+    };
+    command.mut_subcommands(|below| {
+        let path = format!("{path} {}", below.get_name());
+        with_examples(below, path.trim_start(), all)
+    })
+}
+
+/// Examples as the help ends with them.
+fn examples(lines: &[(&str, &str)]) -> String {
+    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let dimmed = Style::new().dimmed();
+    let lengths = |of: fn(&(&str, &str)) -> usize| lines.iter().map(of).max().unwrap_or(0);
+    // What is too long for two columns has its meaning right behind it.
+    let longest_meaning = lengths(|(_, does)| does.chars().count());
+    let width = lengths(|(line, _)| line.chars().count()).min((LINE - 6).saturating_sub(longest_meaning));
+    let mut text = format!("{header}Examples:{header:#}");
+    for (line, does) in lines {
+        // Spaces stand outside: what is not styled need not be shown.
+        let gap = " ".repeat(width.saturating_sub(line.chars().count()));
+        _ = write!(text, "\n  {literal}{line}{literal:#}{gap}  {dimmed}# {does}{dimmed:#}");
+    }
+    text
+}
+
+/// What a command is for, in a line.
+fn about(command: &Command, name: &str) -> String {
+    match command.find_subcommand(name).and_then(Command::get_about) {
+        Some(about) => about.to_string(),
+        // clap adds that command later.
+        None => "Print this help, or that of a command".to_owned(),
+    }
+}
+
+/// The help of a program with its commands in groups.
+fn template(command: &Command, groups: &[Group]) -> String {
+    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    let names = groups.iter().flat_map(|(_, names)| *names);
+    let width = names.map(|name| name.len()).max().unwrap_or(0);
+    for (heading, names) in groups {
+        _ = writeln!(template, "{header}{heading}:{header:#}");
+        for name in *names {
+            let gap = " ".repeat(width - name.len());
+            _ = writeln!(template, "  {literal}{name}{literal:#}{gap}  {}", about(command, name));
+        }
+        template.push('\n');
+    }
+    _ = write!(template, "{header}Options:{header:#}\n{{options}}{{after-help}}");
+    template
+}
+
+/// What a program says that was called without a command: no more than fits on a terminal of 24 lines.
+pub(crate) fn short<P: Program>() -> String {
+    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let mut command = command::<P>();
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let name = command.get_name().to_owned();
+    let usage = command.render_usage().ansi().to_string();
+    let mut text = format!("{about}\n\n{}\n\n", usage.trim_end());
+    let width = P::GROUPS.iter().map(|(heading, _)| heading.len()).max().unwrap_or(0);
+    for (heading, names) in P::GROUPS {
+        _ = write!(text, "{header}{heading}{header:#}{}  ", " ".repeat(width - heading.len()));
+        _ = writeln!(text, "{literal}{}{literal:#}", names.join(" "));
+    }
+    if let Some(examples) = command.get_after_help() {
+        _ = write!(text, "\n{}\n", examples.ansi());
+    }
+    _ = write!(text, "\n'{name} --help' has a line on each, '{name} COMMAND --help' all about one.");
+    text
+}
+
+/// What is wrong with a program's examples and groups, a line for each thing: nothing, as tests make sure.
+#[must_use]
+pub fn faults<P: Program>() -> Vec<String> {
+    let mut paths = Vec::new();
+    walk(&P::command(), "", &mut paths);
+    let mut faults = Vec::new();
+    for path in &paths {
+        let Some((_, lines)) = P::EXAMPLES.iter().find(|(of, _)| of == path) else {
+            faults.push(format!("'{path}' has no example"));
+            continue;
+        };
+        faults.extend(lines.iter().filter_map(|(line, _)| fault::<P>(path, line)));
+        let text = clap::builder::StyledStr::from(examples(lines)).to_string();
+        let long = text.lines().filter(|line| line.chars().count() > LINE);
+        faults.extend(long.map(|line| format!("longer than 80 characters: {line}")));
+    }
+    let strange = P::EXAMPLES.iter().filter(|(of, _)| !paths.iter().any(|path| path == of));
+    faults.extend(strange.map(|(of, _)| format!("examples of '{of}', which is no command")));
+    let all = P::command();
+    let commands = all.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
+    for name in commands.chain(["help"]).filter(|_| !P::GROUPS.is_empty()) {
+        let n = P::GROUPS.iter().flat_map(|(_, names)| *names).filter(|one| **one == name).count();
+        if n != 1 {
+            faults.push(format!("'{name}' is in {n} groups"));
+        }
+    }
+    let lines = short::<P>();
+    let lines = clap::builder::StyledStr::from(lines).to_string();
+    if !P::GROUPS.is_empty()
+        && (lines.lines().count() > 23 || lines.lines().any(|l| l.chars().count() > LINE))
+    {
+        faults.push(format!("the short help does not fit on 24 lines of 80 characters:\n{lines}"));
+    }
+    let template = clap::builder::StyledStr::from(template(&all, P::GROUPS)).to_string();
+    let long = template.lines().filter(|line| line.chars().count() > LINE);
+    faults.extend(long.map(|line| format!("longer than 80 characters: {line}")));
+    faults
+}
+
+/// The paths of all commands that people see.
+fn walk(command: &Command, path: &str, paths: &mut Vec<String>) {
+    paths.push(path.to_owned());
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        walk(below, format!("{path} {}", below.get_name()).trim_start(), paths);
+    }
+}
+
+/// What is wrong with an example of a command: the program is not called, refuses it, or does something else.
+fn fault<P: Program>(path: &str, line: &str) -> Option<String> {
+    let name = P::command().get_name().to_owned();
+    // Up to a pipe, a redirection or the end of a command.
+    let words = words(line).into_iter().take_while(|word| !["|", ">", "&&"].contains(&word.as_str()));
+    let words: Vec<String> = words.skip_while(|word| *word != name).collect();
+    if words.is_empty() || !words.join(" ").starts_with(format!("{name} {path}").trim_end()) {
+        return Some(format!("an example of '{path}' that does not call it: {line}"));
+    }
+    P::try_parse_from(words).err().map(|error| format!("{line}: {error}"))
+}
+
+/// The words of a line as a shell takes them, with no more than quotes.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in line.chars() {
+        match (c, quote) {
+            (_, Some(end)) if c == end => quote = None,
+            ('"' | '\'', None) => quote = Some(c),
+            (' ', None) => words.push(std::mem::take(&mut word)),
+            _ => word.push(c),
+        }
+    }
+    words.push(word);
+    words.into_iter().filter(|word| !word.is_empty()).collect()
+}
