@@ -1,4 +1,4 @@
-//! What has happened, for people, also after a restart: how fast jobs were counted, and events.
+//! What has happened, for people, also after a restart: how fast jobs were counted and by how many workers, and events.
 //!
 //! The [`Historian`] follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds,
 //! if there is anything new, it has that stored; a crash costs what is newer.
@@ -25,7 +25,7 @@ use crate::journal::unix_ms;
 use crate::snapshot::Snapshot;
 use crate::store::Archive;
 
-use crate::store::history::{Change, History, NotKept, Past};
+use crate::store::history::{Change, History, NotKept, Past, Subject};
 
 pub(crate) use self::curves::{Curves, Speeds, mean};
 
@@ -39,7 +39,10 @@ pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn H
     let mut past = history.as_mut().map(|history| history.load()).unwrap_or_default();
     let created: BTreeMap<JobId, u64> = jobs.iter().map(|job| (job.id, job.created_ms)).collect();
     let was_there = |job: JobId, at_ms: u64| created.get(&job).is_some_and(|created| *created <= at_ms);
-    past.points.retain(|point| was_there(point.job, point.at_ms()));
+    past.points.retain(|point| match point.subject {
+        Subject::Job(job) => was_there(job, point.at_ms()),
+        Subject::Search | Subject::Halves | Subject::Workers => true,
+    });
     past.events.retain(|event| event.job.is_none_or(|job| was_there(job, event.at_ms)));
     (history, past)
 }
@@ -55,7 +58,7 @@ impl SharedCurves {
     }
 }
 
-/// Measures how fast jobs are counted, and has that and events stored.
+/// Measures how fast jobs are counted and by how many workers, and has that and events stored.
 #[derive(Debug)]
 pub(crate) struct Historian {
     snapshots: watch::Receiver<Arc<Snapshot>>,
@@ -128,7 +131,7 @@ impl Historian {
         let snapshot = self.snapshots.borrow_and_update().clone();
         let mut curves = self.curves.lock();
         let is_due = curves.is_due(now, &snapshot.jobs);
-        let has_moved = is_due && curves.look(now, at_ms, &snapshot.jobs);
+        let has_moved = is_due && curves.look(now, at_ms, &snapshot);
         let last = snapshot.events.last().map_or(0, |event| event.number);
         if has_moved || last > self.last_event {
             self.changed.get_or_insert_with(Instant::now);

@@ -27,14 +27,14 @@ function runsOf({ step_seconds, samples }) {
   return runs;
 }
 
-/** A level of the history of a job that is counted by `method`. */
-export function drawChart(svg, level, method) {
+/** A level of the history of a job that is counted by `method`; or of `what` else, whose values `write` puts into words. */
+export function drawChart(svg, level, method, what = "throughput", write = (value) => speed(value, method)) {
   const samples = level?.samples ?? [];
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (samples.length < 2) {
     svg.replaceChildren(part("text", { x: 8, y: 24 }, "Nothing has been counted for long enough to draw a curve."));
-    svg.setAttribute("aria-label", "no throughput to show yet");
+    svg.setAttribute("aria-label", `no ${what} to show yet`);
     return;
   }
   const [left, right, top, bottom] = [8, 8, 22, 22];
@@ -54,7 +54,7 @@ export function drawChart(svg, level, method) {
   });
   const lines = [0, 0.5, 1].flatMap((share) => [
     part("line", { class: "grid", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
-    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, speed(share * most, method))] : []),
+    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, write(share * most))] : []),
   ]);
   const clock = (at) => new Date(at).toLocaleString([], to - from > 86_400_000 ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
   svg.replaceChildren(...gaps, ...lines, ...curves,
@@ -63,5 +63,5 @@ export function drawChart(svg, level, method) {
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
   const mean = samples.reduce((sum, sample) => sum + sample.nodes_per_second * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
-  svg.setAttribute("aria-label", `throughput from ${clock(from)} to ${clock(to)}: ${speed(samples.at(-1).nodes_per_second, method)} at the end, ${speed(mean, method)} on average, at most ${speed(Math.max(...samples.map((sample) => sample.nodes_per_second)), method)}${missing}`);
+  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${write(samples.at(-1).nodes_per_second)} at the end, ${write(mean)} on average, at most ${write(Math.max(...samples.map((sample) => sample.nodes_per_second)))}${missing}`);
 }

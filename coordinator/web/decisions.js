@@ -15,7 +15,7 @@ function show({ decisions }) {
     const cell = (label, ...children) => h("td", { "data-label": label }, ...children);
     return h("tr", {},
       cell("When", h("time", { datetime: at.toISOString() }, at.toLocaleString())),
-      cell("Who", one.who), cell("Role", one.role || "–"), cell("From", one.peer || "–"),
+      cell("Who", h("div", {}, one.who, h("small", { className: "narrow" }, [one.role, one.peer && `from ${one.peer}`].filter(Boolean).join(", ")))), cell("Role", one.role || "–"), cell("From", one.peer || "–"),
       cell("What", one.what), cell("Outcome", one.outcome));
   }));
 }

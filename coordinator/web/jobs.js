@@ -1,7 +1,8 @@
 import { $, agreement, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
+import { drawChart } from "./chart.js";
+import { makeList, makeRows } from "./list.js";
 
 const said = $("said");
-const rows = new Map();
 
 $("submit").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -12,7 +13,7 @@ $("submit").addEventListener("submit", (event) => {
     crosses: form.get("crosses") || null, recount: form.get("recount") || null,
     second_pass: form.get("second_pass") || null,
   });
-  attempt(said, submit, `The job for n = ${n} is submitted.`);
+  attempt(said, submit, `The job for n = ${n} is submitted.`).then(load);
 });
 
 /** A row for a job, and a way to show another state of it. */
@@ -51,26 +52,10 @@ function makeRow(id) {
   return { element, show };
 }
 
+const showRows = makeRows($("jobs"), (job) => job.job, makeRow);
+const load = makeList({ path: "jobs", order: "served", one: "job", many: "jobs", show: ({ jobs }) => showRows(jobs) });
+
 follow((summary) => {
-  const body = $("jobs");
-  const wanted = new Set(summary.jobs.map((job) => job.job));
-  for (const [id, row] of rows) {
-    if (!wanted.has(id)) {
-      row.element.remove();
-      rows.delete(id);
-    }
-  }
-  summary.jobs.forEach((job, at) => {
-    if (!rows.has(job.job)) rows.set(job.job, makeRow(job.job));
-    const row = rows.get(job.job);
-    row.show(job);
-    // Moving a row would take the focus from its buttons.
-    if (body.children[at] !== row.element) body.insertBefore(row.element, body.children[at] ?? null);
-  });
-  $("none").hidden = summary.n_jobs > 0;
-  $("list").hidden = summary.n_jobs === 0;
-  const more = summary.n_jobs - summary.jobs.length;
-  say($("more"), more > 0 ? `${grouped(more)} more that are over or wait: GET /api/v1/jobs, or queens jobs.` : "");
   const { workers, coordinator } = summary;
   say($("version"), coordinator.version);
   say($("uptime"), duration(coordinator.seconds_up));
@@ -87,3 +72,22 @@ follow((summary) => {
 });
 
 repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).events));
+
+let levels = [];
+function redraw() {
+  const level = levels.find((level) => level.step_seconds === Number($("range").value));
+  const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, nodes_per_second: mean })) };
+  const workers = (value) => `${grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value))} workers`;
+  drawChart($("workers-chart"), curve("workers"), null, "workers", workers);
+  // A method that nobody counts by has no picture; the search's place says so, if nothing was counted at all.
+  const has = (of) => Boolean(level?.[of].length);
+  $("halves-part").hidden = !has("halves");
+  $("search-part").hidden = has("halves") && !has("search");
+  for (const of of ["search", "halves"]) drawChart($(`${of}-chart`), curve(of), of);
+}
+$("range").addEventListener("change", redraw);
+addEventListener("resize", redraw);
+repeat(2, async () => {
+  ({ levels } = await get("history"));
+  redraw();
+});

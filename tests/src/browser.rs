@@ -62,6 +62,7 @@ impl Browser {
         let profile_dir = format!("--user-data-dir={}", profile.path().display());
         let arguments = [
             "--headless=new",
+            "--window-size=1280,900",
             "--no-sandbox",
             "--disable-gpu",
             "--hide-scrollbars",

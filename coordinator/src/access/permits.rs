@@ -46,6 +46,7 @@ const TABLE: &[(&str, &str, Permit)] = &[
     ("GET", "/api/v1/jobs/{job}/crosses/{cross}", Read),
     ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", Read),
     ("GET", "/api/v1/events", Read),
+    ("GET", "/api/v1/history", Read),
     ("POST", "/api/v1/jobs/{job}/pause", Decide),
     ("POST", "/api/v1/jobs/{job}/resume", Decide),
     ("POST", "/api/v1/jobs/{job}/cancel", Decide),
@@ -65,6 +66,7 @@ const TABLE: &[(&str, &str, Permit)] = &[
     ("GET", "/assets/login.js", Nobodys),
     ("GET", "/", Read),
     ("GET", "/workers", Read),
+    ("GET", "/workers/{name}", Read),
     ("GET", "/jobs/{job}", Read),
     ("GET", "/jobs/{job}/crosses/{cross}", Read),
     ("GET", "/assets/style.css", Nobodys),
@@ -75,6 +77,9 @@ const TABLE: &[(&str, &str, Permit)] = &[
     ("GET", "/assets/heat.js", Nobodys),
     ("GET", "/assets/chart.js", Nobodys),
     ("GET", "/assets/workers.js", Nobodys),
+    ("GET", "/assets/worker.js", Nobodys),
+    ("GET", "/assets/fleet.js", Nobodys),
+    ("GET", "/assets/list.js", Nobodys),
     ("GET", "/assets/cross.js", Nobodys),
 ];
 

@@ -1,4 +1,4 @@
-//! How fast jobs were counted, in steps of several levels: the longer ago, the coarser.
+//! How fast jobs were counted, and by how many workers, in steps of several levels: the longer ago, the coarser.
 //!
 //! What is measured goes into a step of every level at once, so that a coarse step has the sum of the fine ones. A step
 //! knows for how long it was measured: a mean is that of the measured time, and nothing is told of any other.
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use queens_messages::{JobId, JobState, JobStatus};
 
-use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
+use crate::snapshot::Snapshot;
+use crate::store::history::{LEVELS, N_LEVELS, Point, Subject};
 
 /// How often a job is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -30,16 +31,18 @@ const HOUR_MS: u64 = 3_600_000;
 /// The shortest time of which a mean says something.
 const SHORTEST_MS: u64 = 500;
 
-/// Those of all jobs.
+/// Those of all jobs, and of the fleet.
 #[derive(Debug, Default)]
 pub(crate) struct Curves {
-    jobs: BTreeMap<JobId, Curve>,
-    /// Jobs that are counted at present.
-    going: BTreeSet<JobId>,
+    curves: BTreeMap<Subject, Curve>,
+    /// What is counted at present.
+    going: BTreeSet<Subject>,
     looked: Option<Duration>,
-    /// Jobs with points that are not stored as they are now.
-    unstored: BTreeSet<JobId>,
-    /// By level: the first and the last step that are kept.
+    /// For how long workers have been connected, together.
+    worker_ms: u128,
+    /// Those with points that are not stored as they are now.
+    unstored: BTreeSet<Subject>,
+    /// By level: the first and the last step that are kept of jobs.
     kept: [(u64, u64); N_LEVELS],
     open: [OpenStep; N_LEVELS],
 }
@@ -49,9 +52,9 @@ struct Curve {
     levels: [VecDeque<Point>; N_LEVELS],
     /// By level: the first point that is not stored as it is now.
     unstored: [Option<u64>; N_LEVELS],
-    /// When it was last looked at, and the nodes of the job then.
+    /// When it was last looked at, and its nodes then.
     last: Option<(Duration, u128)>,
-    /// When this process first saw it counted, and the nodes of the job then.
+    /// When this process first saw it counted, and its nodes then.
     first: Option<(Duration, u128)>,
 }
 
@@ -68,11 +71,14 @@ impl Curves {
     /// Goes on with what is stored.
     pub(crate) fn restore(mut points: Vec<Point>, are_stored: bool) -> Self {
         let mut curves = Self::default();
-        points.sort_by_key(|point| (point.job, point.level, point.number));
+        points.sort_by_key(|point| (point.subject, point.level, point.number));
         for point in points {
-            let curve = curves.jobs.entry(point.job).or_default();
+            let curve = curves.curves.entry(point.subject).or_default();
             if curve.levels[point.level].back().is_none_or(|last| last.number < point.number) {
                 curve.levels[point.level].push_back(point);
+                if !point.subject.is_job() {
+                    continue;
+                }
                 let open = &mut curves.open[point.level];
                 if open.number < point.number {
                     *open = OpenStep { number: point.number, n_points: 0 };
@@ -93,37 +99,55 @@ impl Curves {
             || (!going.is_empty() && self.looked.is_none_or(|at| now.saturating_sub(at) >= LOOK))
     }
 
-    /// Looks at jobs at a time of a clock that never goes back, and of the calendar. Returns whether there is anything
-    /// new.
-    pub(crate) fn look(&mut self, now: Duration, at_ms: u64, jobs: &[JobStatus]) -> bool {
-        self.looked = Some(now);
-        let going = measured(jobs);
+    /// Looks at jobs and workers at a time of a clock that never goes back, and of the calendar. Returns whether there is
+    /// anything new. O of the jobs and the workers.
+    pub(crate) fn look(&mut self, now: Duration, at_ms: u64, snapshot: &Snapshot) -> bool {
+        let looked = self.looked.replace(now);
+        let n_workers = snapshot.workers.iter().filter(|worker| worker.connected).count();
+        let passed = now.saturating_sub(looked.unwrap_or(now));
+        self.worker_ms = self.worker_ms.saturating_add(passed.as_millis() * n_workers as u128);
+        let going = measured(&snapshot.jobs);
         let before = std::mem::replace(&mut self.going, going);
+        let looked_at = |subject: &Subject| before.contains(subject) || self.going.contains(subject);
+        let mut standings: Vec<Standing> = Vec::new();
+        for job in &snapshot.jobs {
+            let (subject, nodes) = (Subject::Job(job.id), job.progress.nodes);
+            if looked_at(&subject) {
+                standings.push(Standing { subject, nodes, billionths: billionths(job.fraction()) });
+            }
+        }
+        let of_method = |subject: Subject| {
+            let jobs = snapshot.jobs.iter().filter(|job| Subject::of_method(job.method) == subject);
+            jobs.map(|job| job.progress.nodes).fold(0, u128::saturating_add)
+        };
+        for subject in [Subject::Search, Subject::Halves, Subject::Workers] {
+            if looked_at(&subject) {
+                let nodes = if subject == Subject::Workers { self.worker_ms } else { of_method(subject) };
+                standings.push(Standing { subject, nodes, billionths: 0 });
+            }
+        }
         let mut is_changed = false;
-        for job in jobs {
-            let is_going = self.going.contains(&job.id);
-            if is_going || before.contains(&job.id) {
-                let curve = self.jobs.entry(job.id).or_default();
-                if curve.look(now, at_ms, job, is_going, &mut self.open) {
-                    is_changed = true;
-                    self.unstored.insert(job.id);
-                }
+        for standing in standings {
+            let is_going = self.going.contains(&standing.subject);
+            let curve = self.curves.entry(standing.subject).or_default();
+            if curve.look(now, at_ms, standing, is_going, &mut self.open) {
+                is_changed = true;
+                self.unstored.insert(standing.subject);
             }
         }
         is_changed
     }
 
     /// Drops what is too old or too much, and what is of the future, as the clock was wrong then. Returns the first and
-    /// the last step that are kept of each level.
+    /// the last step that are kept of each level of jobs.
     pub(crate) fn prune(&mut self, at_ms: u64) -> [(u64, u64); N_LEVELS] {
-        for (level, Level { step_seconds, n_steps, .. }) in LEVELS.iter().enumerate() {
-            let last = at_ms / (step_seconds * 1000);
-            let first = self.first_of_most(level).max((last + 1).saturating_sub(*n_steps)).min(last);
-            let before = std::mem::replace(&mut self.kept[level], (first, last));
-            if first == before.0 && last >= before.1 {
-                continue;
-            }
-            for curve in self.jobs.values_mut() {
+        for (level, of) in LEVELS.iter().enumerate() {
+            let last = at_ms / (of.step_seconds * 1000);
+            let oldest = of.oldest(last);
+            let first_of_jobs = self.first_of_most(level).max(oldest).min(last);
+            self.kept[level] = (first_of_jobs, last);
+            for (subject, curve) in &mut self.curves {
+                let first = if subject.is_job() { first_of_jobs } else { oldest };
                 let points = &mut curve.levels[level];
                 while points.front().is_some_and(|point| point.number < first) {
                     points.pop_front();
@@ -134,16 +158,18 @@ impl Curves {
             }
         }
         let going = &self.going;
-        self.jobs
-            .retain(|id, curve| going.contains(id) || curve.levels.iter().any(|points| !points.is_empty()));
+        self.curves.retain(|subject, curve| {
+            going.contains(subject) || curve.levels.iter().any(|points| !points.is_empty())
+        });
         self.kept
     }
 
-    /// The first step that is kept of a level because of how many points it has. If there are too many, a twentieth of
-    /// them goes, so that this is seldom.
+    /// The first step that is kept of a level of jobs because of how many points it has. If there are too many, a
+    /// twentieth of them goes, so that this is seldom.
     fn first_of_most(&self, level: usize) -> u64 {
         let most = LEVELS[level].most_points;
-        let points = || self.jobs.values().flat_map(|curve| &curve.levels[level]);
+        let jobs = || self.curves.iter().filter(|(subject, _)| subject.is_job());
+        let points = || jobs().flat_map(|(_, curve)| &curve.levels[level]);
         if points().count() <= most {
             return self.kept[level].0;
         }
@@ -155,7 +181,7 @@ impl Curves {
 
     /// What is not stored as it is now.
     pub(crate) fn unstored(&self) -> Vec<Point> {
-        let curves = self.unstored.iter().filter_map(|id| self.jobs.get(id));
+        let curves = self.unstored.iter().filter_map(|subject| self.curves.get(subject));
         let levels = curves.flat_map(|curve| curve.levels.iter().zip(curve.unstored));
         let mut unstored = Vec::new();
         for (points, first) in levels {
@@ -168,8 +194,8 @@ impl Curves {
 
     /// All of it is stored.
     pub(crate) fn stored(&mut self) {
-        for id in std::mem::take(&mut self.unstored) {
-            if let Some(curve) = self.jobs.get_mut(&id) {
+        for subject in std::mem::take(&mut self.unstored) {
+            if let Some(curve) = self.curves.get_mut(&subject) {
                 curve.unstored = Default::default();
             }
         }
@@ -177,16 +203,16 @@ impl Curves {
 
     /// Nothing of it is stored.
     pub(crate) fn lose(&mut self) {
-        for (id, curve) in &mut self.jobs {
+        for (subject, curve) in &mut self.curves {
             curve.unstored =
                 std::array::from_fn(|level| curve.levels[level].front().map(|first| first.number));
-            self.unstored.insert(*id);
+            self.unstored.insert(*subject);
         }
     }
 
     /// How fast a job is counted.
     pub(crate) fn speeds(&self, job: JobId, at_ms: u64) -> Speeds {
-        let Some(Curve { levels: [fine, middle, ..], .. }) = self.jobs.get(&job) else {
+        let Some(Curve { levels: [fine, middle, ..], .. }) = self.curves.get(&Subject::Job(job)) else {
             return Speeds::default();
         };
         let over = |points: &VecDeque<Point>, time_ms| {
@@ -196,9 +222,9 @@ impl Curves {
         Speeds { now: over(fine, NOW_MS), hour: over(middle, HOUR_MS) }
     }
 
-    /// What is known of a job, by level, the oldest first.
-    pub(crate) fn levels(&self, job: JobId) -> [Vec<Point>; N_LEVELS] {
-        let Some(curve) = self.jobs.get(&job) else { return Default::default() };
+    /// What is known of a job or the fleet, by level, the oldest first.
+    pub(crate) fn levels(&self, subject: Subject) -> [Vec<Point>; N_LEVELS] {
+        let Some(curve) = self.curves.get(&subject) else { return Default::default() };
         std::array::from_fn(|level| curve.levels[level].iter().copied().collect())
     }
 }
@@ -208,11 +234,11 @@ impl Curve {
         &mut self,
         now: Duration,
         at_ms: u64,
-        job: &JobStatus,
+        standing: Standing,
         is_going: bool,
         open: &mut [OpenStep; N_LEVELS],
     ) -> bool {
-        let nodes = job.progress.nodes;
+        let Standing { subject, nodes, billionths } = standing;
         let (first_seen, nodes_then) = *self.first.get_or_insert((now, nodes));
         let next = is_going.then_some((now, nodes));
         let Some((at, before)) = std::mem::replace(&mut self.last, next) else { return false };
@@ -222,11 +248,11 @@ impl Curve {
             return false;
         }
         let sample = Sample {
-            job: job.id,
+            subject,
             at_ms,
             measured_ms: u64::try_from(measured.as_millis()).unwrap_or(u64::MAX),
             nodes: u64::try_from(nodes.saturating_sub(before)).unwrap_or(u64::MAX),
-            billionths: billionths(job.fraction()),
+            billionths,
         };
         for (level, open) in open.iter_mut().enumerate() {
             self.add(level, sample, open);
@@ -235,7 +261,7 @@ impl Curve {
     }
 
     fn add(&mut self, level: usize, sample: Sample, open: &mut OpenStep) {
-        let Sample { job, at_ms, measured_ms, nodes, billionths } = sample;
+        let Sample { subject, at_ms, measured_ms, nodes, billionths } = sample;
         let step_ms = LEVELS[level].step_seconds * 1000;
         let (number, end_ms) = (at_ms / step_ms, at_ms % step_ms);
         let points = &mut self.levels[level];
@@ -250,8 +276,9 @@ impl Curve {
                 point.nodes = point.nodes.saturating_add(nodes);
                 point.billionths = billionths;
             }
-            None if open.has_room(level, number) => {
-                points.push_back(Point { job, level, number, end_ms, measured_ms, nodes, billionths });
+            // There are few of the fleet.
+            None if !subject.is_job() || open.has_room(level, number) => {
+                points.push_back(Point { subject, level, number, end_ms, measured_ms, nodes, billionths });
             }
             None => return,
         }
@@ -260,10 +287,18 @@ impl Curve {
     }
 }
 
-/// What was recorded of a job since it was last looked at.
+/// How a job or the fleet stands.
+#[derive(Clone, Copy)]
+struct Standing {
+    subject: Subject,
+    nodes: u128,
+    billionths: u32,
+}
+
+/// What was recorded since the last look.
 #[derive(Clone, Copy)]
 struct Sample {
-    job: JobId,
+    subject: Subject,
     at_ms: u64,
     measured_ms: u64,
     nodes: u64,
@@ -294,14 +329,16 @@ fn billionths(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 1e9) as u32
 }
 
-/// The jobs that are measured: of those that are counted, the first that are served.
-fn measured(jobs: &[JobStatus]) -> BTreeSet<JobId> {
+/// What is measured: of the jobs that are counted, the first that are served, and while there are any, the fleet.
+fn measured(jobs: &[JobStatus]) -> BTreeSet<Subject> {
     let mut going: Vec<&JobStatus> = jobs.iter().filter(|job| job.state == JobState::Running).collect();
+    let of_fleet: BTreeSet<Subject> = going.iter().map(|job| Subject::of_method(job.method)).collect();
     if going.len() > MOST_JOBS {
         going.sort_by_key(|job| (Reverse(job.priority), job.id));
         going.truncate(MOST_JOBS);
     }
-    going.into_iter().map(|job| job.id).collect()
+    let workers = (!of_fleet.is_empty()).then_some(Subject::Workers);
+    going.into_iter().map(|job| Subject::Job(job.id)).chain(of_fleet).chain(workers).collect()
 }
 
 /// Nodes per second of these points together.

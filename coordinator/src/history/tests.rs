@@ -1,10 +1,11 @@
 //! What is measured is told, and nothing else is.
 
-use queens_messages::{JobState, Progress};
+use queens_messages::{JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{BoardSize, Method};
 
 use super::*;
-use crate::store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point};
+use crate::store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point, Subject};
+use crate::store::sqlite::SqliteStore;
 
 /// A time of today, on the first second of a day.
 const BEGINNING_MS: u64 = 20_000 * 86_400_000;
@@ -14,6 +15,30 @@ pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
         progress: Progress { nodes, work: 1 << 60, work_recorded: nodes, ..Progress::default() },
         n_workers: 1,
         ..JobStatus::new(JobId(id), BoardSize::new(27).expect("a board size"), Method::Search, state)
+    }
+}
+
+/// How things stand with these jobs.
+fn of_jobs<const N: usize>(jobs: [JobStatus; N]) -> Snapshot {
+    Snapshot { jobs: jobs.into(), ..Snapshot::default() }
+}
+
+pub(super) fn worker(id: u64, connected: bool) -> WorkerStatus {
+    WorkerStatus {
+        id: WorkerId(id),
+        name: Name::of_any("w"),
+        build: Name::of_any("0"),
+        kernel: Name::of_any("none"),
+        methods: vec![Method::Search],
+        n_threads: 1,
+        connected,
+        silent: Duration::ZERO,
+        speed: None,
+        n_leases: 0,
+        n_recorded: 0,
+        state: WorkerState::Ready,
+        failure: None,
+        counting: None,
     }
 }
 
@@ -34,7 +59,7 @@ impl Looks {
 
     fn look(&mut self, state: JobState) {
         let (now, at_ms) = (Duration::from_millis(self.now_ms), self.at_ms());
-        self.curves.look(now, at_ms, &[job(1, state, self.nodes)]);
+        self.curves.look(now, at_ms, &of_jobs([job(1, state, self.nodes)]));
     }
 
     fn count(&mut self, milliseconds: u64, nodes: u128) {
@@ -49,7 +74,7 @@ impl Looks {
             let nodes = points.iter().map(|point| point.nodes).sum();
             (nodes, points.iter().map(|point| point.measured_ms).sum())
         };
-        self.curves.levels(JobId(1)).map(sum)
+        self.curves.levels(Subject::Job(JobId(1))).map(sum)
     }
 }
 
@@ -64,7 +89,7 @@ fn a_coarse_step_is_the_sum_of_the_fine_ones() {
     }
     let all = (u64::try_from(looks.nodes).expect("few"), looks.now_ms);
     assert_eq!(looks.sums(), [all; N_LEVELS]);
-    let n_points = looks.curves.levels(JobId(1)).map(|points| points.len());
+    let n_points = looks.curves.levels(Subject::Job(JobId(1))).map(|points| points.len());
     let n_steps = |step_ms| usize::try_from(looks.now_ms / step_ms).expect("few") + 1;
     assert_eq!(n_points[1..], [n_steps(10_000), n_steps(60_000), 1, 1, 1]);
 }
@@ -111,7 +136,7 @@ fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
     (0..10).for_each(|_| looks.count(1000, 500));
     let at_ms = looks.at_ms();
     let kept = looks.curves.prune(at_ms);
-    for (level, points) in looks.curves.levels(JobId(1)).iter().enumerate() {
+    for (level, points) in looks.curves.levels(Subject::Job(JobId(1))).iter().enumerate() {
         assert!(
             !points.is_empty() && points.iter().all(|point| point.at_ms() <= at_ms),
             "{level}: {points:?}"
@@ -226,7 +251,7 @@ fn many_jobs_do_not_take_more_room() {
     for id in 1..=20_000 {
         for (state, nodes) in [(JobState::Running, 0), (JobState::Done, 1000)] {
             now += 600;
-            curves.look(Duration::from_millis(now), BEGINNING_MS + now, &[job(id, state, nodes)]);
+            curves.look(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, nodes)]));
         }
         if id % 100 == 0 {
             curves.prune(BEGINNING_MS + now);
@@ -234,7 +259,7 @@ fn many_jobs_do_not_take_more_room() {
     }
     let mut n_points = [0; N_LEVELS];
     for id in 1..=20_000 {
-        for (n_points, points) in n_points.iter_mut().zip(curves.levels(JobId(id))) {
+        for (n_points, points) in n_points.iter_mut().zip(curves.levels(Subject::Job(JobId(id)))) {
             *n_points += points.len();
         }
     }
@@ -242,7 +267,71 @@ fn many_jobs_do_not_take_more_room() {
         assert!((1..=level.most_points).contains(&n_points), "{n_points} of {level:?}");
     }
     // The latest is there.
-    assert_eq!(curves.levels(JobId(20_000))[0].len(), 1);
+    assert_eq!(curves.levels(Subject::Job(JobId(20_000)))[0].len(), 1);
     // Those that began first are not the only ones.
-    assert_eq!(curves.levels(JobId(1)).map(|points| points.len()), [0, 0, 0, 0, 1, 1]);
+    assert_eq!(curves.levels(Subject::Job(JobId(1))).map(|points| points.len()), [0, 0, 0, 0, 1, 1]);
+}
+
+/// Two jobs by search and one by halves, one after the other and together, and workers that come.
+#[test]
+fn the_fleet_is_measured_while_anything_is_counted() {
+    let mut curves = Curves::default();
+    let halves = |state, nodes| JobStatus { method: Method::Halves, ..job(3, state, nodes) };
+    let (running, done) = (JobState::Running, JobState::Done);
+    let mut now = 0;
+    let mut look = |jobs: [JobStatus; 3], n_workers: u64| {
+        let workers = (0..n_workers).map(|id| worker(id, true)).chain([worker(99, false)]).collect();
+        let snapshot = Snapshot { workers: Arc::new(workers), ..of_jobs(jobs) };
+        curves.look(Duration::from_secs(now), BEGINNING_MS + now * 1000, &snapshot);
+        now += 1;
+        curves.prune(BEGINNING_MS + now * 1000);
+        let level = |subject| {
+            let points = curves.levels(subject);
+            let [_, tens, ..] = &points;
+            tens.iter().map(|point| (point.nodes, point.measured_ms)).collect::<Vec<_>>()
+        };
+        [Subject::Search, Subject::Halves, Subject::Workers].map(level)
+    };
+    look([job(1, running, 0), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 1);
+    look([job(1, running, 50), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 2);
+    // One ends and another begins; nothing of either is lost or there twice.
+    look([job(1, done, 70), job(2, running, 5), halves(running, 0)], 3);
+    let [search, by_halves, workers] = look([job(1, done, 70), job(2, running, 15), halves(running, 7)], 3);
+    assert_eq!((&*search, &*by_halves), (&[(85, 3000)][..], &[(7, 1000)][..]));
+    assert_eq!(workers, [(8000, 3000)], "milliseconds of connected workers");
+    look([job(1, done, 70), job(2, done, 15), halves(done, 7)], 3);
+    let after = look([job(1, done, 70), job(2, done, 15), halves(done, 7)], 3);
+    assert_eq!(after, [vec![(85, 4000)], vec![(7, 2000)], vec![(11_000, 4000)]], "nothing goes on");
+}
+
+#[test]
+fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let all = |curves: &SharedCurves| {
+        [Subject::Search, Subject::Workers, Subject::Job(JobId(1))]
+            .map(|subject| curves.lock().levels(subject))
+    };
+    let now_ms = unix_ms();
+    let before = {
+        let store = SqliteStore::open(dir.path()).expect("opens").with_history();
+        let (history, past) = open(&store, &[]);
+        let snapshots = watch::Sender::new(Arc::<Snapshot>::default());
+        let mut historian = Historian::new(history, past, snapshots.subscribe());
+        for second in 0..20 {
+            let workers = Arc::new(vec![worker(1, true), worker(2, true)]);
+            let jobs = of_jobs([job(1, JobState::Running, u128::from(second) * 100)]);
+            snapshots.send_replace(Arc::new(Snapshot { workers, ..jobs }));
+            historian.look_at(Duration::from_secs(second), now_ms - 20_000 + second * 1000);
+        }
+        historian.store_at(now_ms);
+        assert!(!historian.is_failing, "it is stored");
+        all(&historian.curves())
+    };
+    assert!(before.iter().all(|levels| levels.iter().all(|points| !points.is_empty())), "{before:?}");
+    let store = SqliteStore::open(dir.path()).expect("opens").with_history();
+    // This is not a database that has the job.
+    let (history, past) = open(&store, &[]);
+    let after = all(&Historian::new(history, past, watch::Sender::new(Arc::default()).subscribe()).curves());
+    assert_eq!(after[..2], before[..2]);
+    assert!(after[2].iter().all(Vec::is_empty));
 }

@@ -4,15 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use queens_messages::JobState;
+use queens_solver::Method;
 
-use super::tests::job;
+use super::tests::{job, worker};
 use super::*;
 use crate::journal::Journal;
-use crate::store::history::LEVELS;
+use crate::store::history::{LEVELS, Level, Point};
 use crate::store::sqlite::{HISTORY, SqliteStore};
 
 /// What a month of running may take.
-const MOST_BYTES: u64 = 2_000_000;
+const MOST_BYTES: u64 = 10_000_000;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -41,15 +42,16 @@ impl World {
         Self { historian, snapshots, journal: Journal::default(), now: BEGINNING, nodes: 0, next_job: 1000 }
     }
 
-    /// Three long jobs and one that lasts a second are counted, 10^13 nodes a second each, while workers come and go.
+    /// Four long jobs, one of them by halves, and one that lasts a second are counted, 10^13 nodes a second each, while workers come and go.
     fn count_for_a_second(&mut self) {
         let short = self.next_job;
         self.next_job += 1;
         for (state, nodes) in [(JobState::Running, 0), (JobState::Done, 10_000_000_000_000)] {
             let long = (1..=3).map(|id| job(id, JobState::Running, self.nodes));
-            let jobs = long.chain([job(short, state, nodes)]).collect();
-            let events = self.journal.events();
-            self.snapshots.send_replace(Arc::new(Snapshot { jobs, events, ..Snapshot::default() }));
+            let halves = JobStatus { method: Method::Halves, ..job(4, JobState::Running, self.nodes) };
+            let jobs = long.chain([halves, job(short, state, nodes)]).collect();
+            let (events, workers) = (self.journal.events(), Arc::new(vec![worker(1, true)]));
+            self.snapshots.send_replace(Arc::new(Snapshot { jobs, events, workers, ..Snapshot::default() }));
             self.historian.look_at(Duration::from_secs(self.now), self.now * 1000);
             self.now += 1;
             self.nodes += 10_000_000_000_000;
@@ -113,12 +115,20 @@ fn a_year_stays_small() {
         SqliteStore::open(dir.path()).expect("opens").with_history().history().expect("on disk");
     let past = history.load();
     assert!(past.is_stored && past.events.len() == 2000, "{} events", past.events.len());
-    for (level, of) in LEVELS.iter().enumerate() {
-        let n_points = past.points.iter().filter(|point| point.level == level).count();
-        let most = of.most_points;
+    for (level, Level { most_points: most, n_steps, .. }) in LEVELS.iter().enumerate() {
+        let count = |is_job| {
+            let is_of_it = |point: &&Point| point.level == level && point.subject.is_job() == is_job;
+            past.points.iter().filter(is_of_it).count()
+        };
+        let (n_points, n_of_fleet) = (count(true), count(false));
         assert!(
-            n_points <= most && (most * 9 / 10 <= n_points || level == 5),
+            n_points <= *most && (most * 9 / 10 <= n_points || level == 5),
             "{n_points} of {most} at {level}"
+        );
+        let most = 3 * usize::try_from(*n_steps).expect("few");
+        assert!(
+            n_of_fleet <= most && (most / 30 <= n_of_fleet),
+            "{n_of_fleet} of {most} of the fleet at {level}"
         );
     }
     #[expect(clippy::print_stdout, reason = "shown with --nocapture")]

@@ -1,9 +1,9 @@
-//! How fast a job was counted, as JSON.
+//! How fast a job was counted, or all of them and by how many workers, as JSON.
 
 use serde::Serialize;
 
-use crate::history::mean;
-use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
+use crate::history::{Curves, mean};
+use crate::store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
 const SMOOTH: usize = 5;
@@ -31,26 +31,77 @@ struct SampleView {
     fraction: f64,
 }
 
+/// The fleet in even steps, the oldest first. What was not measured is left out.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FleetLevel))]
+pub(super) struct FleetLevelView {
+    /// The step.
+    step_seconds: u64,
+    /// What was counted by search, in nodes per second.
+    search: Vec<MeanView>,
+    /// What was counted by halves, in units per second.
+    halves: Vec<MeanView>,
+    /// Connected workers.
+    workers: Vec<MeanView>,
+}
+
+/// How the fleet stood at one time.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Mean))]
+struct MeanView {
+    /// When, in milliseconds since 1970.
+    at_ms: u64,
+    /// For how long of the step that ends then it was measured: not while nothing was counted, or no coordinator ran.
+    measured_seconds: f64,
+    /// Over what was measured of the step that ends then, or of five seconds if it is shorter.
+    mean: f64,
+}
+
 /// All levels of a job.
 pub(super) fn levels(levels: &[Vec<Point>; N_LEVELS]) -> Vec<LevelView> {
     let level = |(level, points): (&Level, &Vec<Point>)| {
-        let step_seconds = level.step_seconds;
-        let samples = (0..points.len()).filter_map(|last| sample(points, last)).collect();
-        LevelView { step_seconds, samples }
+        let sample = |(point, mean): (&Point, MeanView)| SampleView {
+            at_ms: mean.at_ms,
+            measured_seconds: mean.measured_seconds,
+            nodes_per_second: mean.mean,
+            fraction: f64::from(point.billionths) / 1e9,
+        };
+        LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
     };
     LEVELS.iter().zip(levels).map(level).collect()
 }
 
-fn sample(points: &[Point], last: usize) -> Option<SampleView> {
-    let point = points.get(last)?;
-    let first = if LEVELS[point.level].step_seconds == 1 { (last + 1).saturating_sub(SMOOTH) } else { last };
-    // Not over what nobody measured.
-    let begins = (first + 1..=last).rev().find(|at| is_gap(&points[at - 1], &points[*at])).unwrap_or(first);
-    Some(SampleView {
-        at_ms: point.at_ms(),
-        measured_seconds: point.measured_ms as f64 / 1000.0,
-        nodes_per_second: mean(&points[begins..=last])?,
-        fraction: f64::from(point.billionths) / 1e9,
+/// All levels of the fleet. O of its points, which have a bound: 60,000.
+pub(super) fn fleet_levels(curves: &Curves) -> Vec<FleetLevelView> {
+    let [search, halves, workers] =
+        [Subject::Search, Subject::Halves, Subject::Workers].map(|subject| curves.levels(subject));
+    let all = |points: &[Point], unit: f64| {
+        means(points).map(|(_, view)| MeanView { mean: view.mean / unit, ..view }).collect()
+    };
+    let level = |(at, level): (usize, &Level)| FleetLevelView {
+        step_seconds: level.step_seconds,
+        search: all(&search[at], 1.0),
+        halves: all(&halves[at], 1.0),
+        // They are kept in milliseconds of a worker.
+        workers: all(&workers[at], 1000.0),
+    };
+    LEVELS.iter().enumerate().map(level).collect()
+}
+
+/// The points that say something, and what.
+fn means(points: &[Point]) -> impl Iterator<Item = (&Point, MeanView)> {
+    (0..points.len()).filter_map(|last| {
+        let point = points.get(last)?;
+        let first =
+            if LEVELS[point.level].step_seconds == 1 { (last + 1).saturating_sub(SMOOTH) } else { last };
+        // Not over what nobody measured.
+        let begins =
+            (first + 1..=last).rev().find(|at| is_gap(&points[at - 1], &points[*at])).unwrap_or(first);
+        let measured_seconds = point.measured_ms as f64 / 1000.0;
+        Some((
+            point,
+            MeanView { at_ms: point.at_ms(), measured_seconds, mean: mean(&points[begins..=last])? },
+        ))
     })
 }
 
@@ -68,7 +119,7 @@ mod tests {
 
     fn point(number: u64, nodes: u64) -> Point {
         Point {
-            job: JobId(1),
+            subject: Subject::Job(JobId(1)),
             level: 0,
             number,
             end_ms: 500,

@@ -24,7 +24,10 @@ mod tests {
     use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
     use utoipa::{Modify, OpenApi};
 
-    use super::super::{cells, crosses, explain, health, jobs, log_in, metrics, news, workers};
+    use super::super::{
+        cells, crosses, explain, health, histories, job_list, jobs, log_in, metrics, news, worker_list,
+        workers,
+    };
     use crate::access::COOKIE;
 
     const DESCRIPTION: &str = "What the pages of a coordinator are made of. Where only who is \
@@ -54,10 +57,11 @@ mod tests {
             news::decisions,
             news::events,
             news::follow,
-            jobs::list_jobs,
+            job_list::list_jobs,
             jobs::submit,
             jobs::job,
-            jobs::history,
+            histories::history,
+            histories::fleet_history,
             jobs::contributions,
             jobs::verdicts,
             jobs::pause,
@@ -72,7 +76,7 @@ mod tests {
             log_in::log_in,
             log_in::log_out,
             log_in::me,
-            workers::list_workers,
+            worker_list::list_workers,
             workers::drain,
             workers::block,
             workers::unblock,

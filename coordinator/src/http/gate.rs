@@ -1,11 +1,12 @@
 //! Lets requests in that their senders may make.
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::header::{ACCEPT, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
+use super::missing;
 use super::refusal::RequestRefusal;
 use crate::access::{Admission, NotLetIn};
 use crate::connections::Caller;
@@ -37,9 +38,8 @@ pub(super) async fn let_in(State(admission): State<Admission>, mut request: Requ
 
 /// Whether somebody is looking at a page who can log in.
 fn is_of_a_person(request: &Request, refusal: &NotLetIn) -> bool {
-    let wants = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     *request.method() == Method::GET
-        && wants.contains("text/html")
+        && missing::is_of_a_person(request.headers())
         && !matches!(
             refusal,
             NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable | NotLetIn::TooMuch(_) | NotLetIn::Unread

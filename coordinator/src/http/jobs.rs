@@ -13,35 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Body, Page, Queried, carried_out};
 use super::app::{App, find, job_id};
-use super::curves::{LevelView, levels};
 use super::object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
 use super::view::Job;
-
-/// A part of all jobs, the latest first.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct Jobs {
-    jobs: Vec<Job>,
-    /// How many there are.
-    total: usize,
-}
-
-/// All jobs, the latest first.
-#[cfg_attr(test, utoipa::path(
-    get,
-    path = "/api/v1/jobs",
-    params(Page),
-    responses((status = 200, description = "The answer.", body = Jobs), Senseless),
-))]
-pub(super) async fn list_jobs(State(app): State<App>, page: Queried<Page>) -> Answer<Jobs> {
-    let Query(page) = page?;
-    let snapshot = app.handle.snapshot();
-    let jobs = page.of(snapshot.jobs.iter().rev()).map(|job| app.view(job, &snapshot)).collect();
-    Ok(Json(Jobs { jobs, total: snapshot.jobs.len() }))
-}
 
 /// A job.
 #[cfg_attr(test, utoipa::path(
@@ -292,28 +268,6 @@ pub(super) async fn verdicts(
     let verdicts = verdicts.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
     let page = Page { offset: 0, limit };
     Ok(Json(Verdicts { verdicts: page.of(verdicts.iter().map(Verdict::from)).collect() }))
-}
-
-/// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,
-/// 60, 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct History {
-    levels: Vec<LevelView>,
-}
-
-/// How a job was counted, also before the coordinator was started.
-#[cfg_attr(test, utoipa::path(
-    get,
-    path = "/api/v1/jobs/{job}/history",
-    params(("job" = String, Path, description = "The job's number.")),
-    responses((status = 200, description = "The answer.", body = History), NoSuchJob),
-))]
-pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<History> {
-    let job = job_id(&id)?;
-    find(&app.handle.snapshot(), job)?;
-    let points = app.handle.curves().lock().levels(job);
-    Ok(Json(History { levels: levels(&points) }))
 }
 
 #[cfg(test)]

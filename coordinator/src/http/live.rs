@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use super::followers::{Follower, Followers};
+use super::job_list::served;
 use super::view::Job;
 use crate::handle::Handle;
 use crate::history::{SharedCurves, Speeds};
@@ -80,12 +81,7 @@ impl Live {
     fn summary(&self, handle: &Handle) -> Arc<str> {
         let snapshot = &*handle.snapshot();
         let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
-        jobs.sort_by_key(|job| {
-            let over = job.state.is_over();
-            let (urgency, age) =
-                if over { (0, u64::MAX - job.id.0) } else { (-job.priority.get(), job.id.0) };
-            (over, urgency, age)
-        });
+        jobs.sort_by_key(|job| served(job));
         let jobs = jobs.into_iter().take(MOST_JOBS);
         let summary = Summary {
             version: queens_process::VERSION,

@@ -20,6 +20,7 @@ use super::live::Summary;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoRecords, NoSuchJob, Senseless};
+use super::words::names;
 
 /// How the coordinator itself stands.
 #[cfg_attr(test, utoipa::path(
@@ -37,6 +38,8 @@ pub(super) async fn coordinator(State(app): State<App>) -> Json<Coordinator> {
 pub(super) struct EventQuery {
     /// A job: what is about it, and what all jobs have in common.
     job: Option<u64>,
+    /// The name of a worker: what has this name in its text.
+    worker: Option<String>,
     /// How many to list; at most 1000, which is also what is listed if it is not given.
     limit: Option<usize>,
 }
@@ -56,13 +59,14 @@ pub(super) struct Events {
     responses((status = 200, description = "The answer.", body = Events), Senseless, NoSuchJob),
 ))]
 pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -> Answer<Events> {
-    let Query(EventQuery { job, limit }) = query?;
+    let Query(EventQuery { job, worker, limit }) = query?;
     let snapshot = app.handle.snapshot();
     if let Some(job) = job {
         find(&snapshot, JobId(job))?;
     }
     let concerns = |event: &&Arc<queens_messages::Event>| {
-        job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job
+        let of_job = job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job;
+        of_job && worker.as_deref().is_none_or(|worker| names(&event.text, worker))
     };
     let events = Page { offset: 0, limit }.of(snapshot.events.iter().rev().filter(concerns));
     Ok(Json(Events { events: events.map(|event| Event::from(&**event)).collect() }))

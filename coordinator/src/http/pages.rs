@@ -1,24 +1,24 @@
 //! The pages and what they are made of, all of it in the program itself.
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 
 use super::app::{App, find, job_id};
+use super::missing;
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
-    vec![
+    let mut routes = looks();
+    routes.extend([
         ("GET", "/", file(HTML, include_str!("../../web/jobs.html"))),
         ("GET", "/workers", file(HTML, include_str!("../../web/workers.html"))),
+        ("GET", "/workers/{name}", get(worker)),
         ("GET", "/jobs/{job}", get(job)),
         ("GET", "/jobs/{job}/crosses/{cross}", get(cross)),
-        ("GET", "/assets/style.css", file("text/css; charset=utf-8", include_str!("../../web/style.css"))),
-        ("GET", "/assets/queen.svg", file("image/svg+xml", include_str!("../../web/queen.svg"))),
         ("GET", "/decisions", file(HTML, include_str!("../../web/decisions.html"))),
         ("GET", "/assets/decisions.js", file(SCRIPT, include_str!("../../web/decisions.js"))),
         ("GET", "/login", file(HTML, include_str!("../../web/login.html"))),
@@ -29,11 +29,27 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/assets/heat.js", file(SCRIPT, include_str!("../../web/heat.js"))),
         ("GET", "/assets/chart.js", file(SCRIPT, include_str!("../../web/chart.js"))),
         ("GET", "/assets/workers.js", file(SCRIPT, include_str!("../../web/workers.js"))),
+        ("GET", "/assets/worker.js", file(SCRIPT, include_str!("../../web/worker.js"))),
+        ("GET", "/assets/fleet.js", file(SCRIPT, include_str!("../../web/fleet.js"))),
+        ("GET", "/assets/list.js", file(SCRIPT, include_str!("../../web/list.js"))),
         ("GET", "/assets/cross.js", file(SCRIPT, include_str!("../../web/cross.js"))),
+    ]);
+    routes
+}
+
+/// What all pages look like, also of a coordinator that stands by.
+pub(super) fn looks<S: Clone + Send + Sync + 'static>() -> Vec<(&'static str, &'static str, MethodRouter<S>)>
+{
+    vec![
+        ("GET", "/assets/style.css", file("text/css; charset=utf-8", include_str!("../../web/style.css"))),
+        ("GET", "/assets/queen.svg", file("image/svg+xml", include_str!("../../web/queen.svg"))),
     ]
 }
 
-fn file(content_type: &'static str, content: &'static str) -> MethodRouter<App> {
+fn file<S: Clone + Send + Sync + 'static>(
+    content_type: &'static str,
+    content: &'static str,
+) -> MethodRouter<S> {
     get(async move || ([(CONTENT_TYPE, content_type)], content))
 }
 
@@ -50,9 +66,19 @@ async fn cross(State(app): State<App>, Path((id, _)): Path<(String, String)>) ->
 
 fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     let snapshot = app.handle.snapshot();
-    let (status, page) = match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
-        Ok(()) => (StatusCode::OK, page),
-        Err(_) => (StatusCode::NOT_FOUND, include_str!("../../web/missing.html")),
-    };
-    (status, [(CONTENT_TYPE, HTML)], page).into_response()
+    match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
+        Ok(()) => ([(CONTENT_TYPE, HTML)], page).into_response(),
+        Err(_) => missing::no_job(),
+    }
+}
+
+/// The page of all workers of a name: that is what people know a worker by, and what a worker keeps when it is started
+/// again. O of the workers.
+async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
+    let snapshot = app.handle.snapshot();
+    let is_here = snapshot.workers.iter().any(|worker| worker.name.as_str() == name);
+    if is_here || snapshot.blocked.iter().any(|blocked| blocked.as_str() == name) {
+        return ([(CONTENT_TYPE, HTML)], include_str!("../../web/worker.html")).into_response();
+    }
+    missing::no_worker()
 }

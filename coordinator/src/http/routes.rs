@@ -3,7 +3,10 @@
 use axum::routing::{MethodRouter, get, post};
 
 use super::app::App;
-use super::{cells, crosses, document, explain, health, jobs, log_in, metrics, news, pages, workers};
+use super::{
+    cells, crosses, document, explain, health, histories, job_list, jobs, log_in, metrics, news, pages,
+    worker_list, workers,
+};
 
 /// Each method and path.
 pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
@@ -14,10 +17,10 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/api/v1/openapi.json", get(document::document)),
         ("GET", "/api/v1/live", get(news::follow)),
         ("GET", "/api/v1/coordinator", get(news::coordinator)),
-        ("GET", "/api/v1/jobs", get(jobs::list_jobs)),
+        ("GET", "/api/v1/jobs", get(job_list::list_jobs)),
         ("POST", "/api/v1/jobs", post(jobs::submit)),
         ("GET", "/api/v1/jobs/{job}", get(jobs::job)),
-        ("GET", "/api/v1/jobs/{job}/history", get(jobs::history)),
+        ("GET", "/api/v1/jobs/{job}/history", get(histories::history)),
         ("GET", "/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
         ("GET", "/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
         ("GET", "/api/v1/jobs/{job}/cells", get(cells::cells)),
@@ -25,6 +28,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),
         ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(explain::draw)),
         ("GET", "/api/v1/events", get(news::events)),
+        ("GET", "/api/v1/history", get(histories::fleet_history)),
         ("POST", "/api/v1/jobs/{job}/pause", post(jobs::pause)),
         ("POST", "/api/v1/jobs/{job}/resume", post(jobs::resume)),
         ("POST", "/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
@@ -34,7 +38,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("POST", "/api/v1/login", post(log_in::log_in)),
         ("POST", "/api/v1/logout", post(log_in::log_out)),
         ("GET", "/api/v1/me", get(log_in::me)),
-        ("GET", "/api/v1/workers", get(workers::list_workers)),
+        ("GET", "/api/v1/workers", get(worker_list::list_workers)),
         ("POST", "/api/v1/workers/drain", post(workers::drain)),
         ("POST", "/api/v1/workers/block", post(workers::block)),
         ("POST", "/api/v1/workers/unblock", post(workers::unblock)),

@@ -17,6 +17,7 @@ use super::app::App;
 use super::gate;
 use super::guard::{self, Hosts};
 use super::live::Live;
+use super::missing;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
 use super::routes::routes;
 use super::standby;
@@ -120,7 +121,7 @@ fn router(app: App, hosts: Hosts) -> Router {
         router = router.route(path, methods);
     }
     router
-        .fallback(async || RequestRefusal::not_found("there is no such page"))
+        .fallback(missing::nothing)
         .method_not_allowed_fallback(async || RequestRefusal::method())
         .with_state(app)
         .layer(from_fn_with_state(admission, gate::let_in))

@@ -15,13 +15,19 @@ use queens_process::metrics::exposition;
 
 use super::guard::{self, Hosts};
 use super::health;
+use super::missing::{self, is_of_a_person};
+use super::pages;
 use super::refusal::RequestRefusal;
 use crate::metrics::register_leading;
 use crate::standby::{Standby, Standing};
 
 /// Everything that is served meanwhile.
 pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
-    Router::new()
+    let mut router = Router::new();
+    for (_, path, methods) in pages::looks() {
+        router = router.route(path, methods);
+    }
+    router
         .route("/healthz", get(health::health))
         .route("/readyz", get(readiness))
         .route("/metrics", get(metrics))
@@ -58,6 +64,12 @@ async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let mut response = match pages {
         Some(pages) => Redirect::temporary(&format!("{pages}{path}")).into_response(),
+        None if is_of_a_person(request.headers()) && !path.starts_with("/api/") => {
+            let text = "This coordinator stands by, and has no pages of its own. At present it knows of none that leads \
+                        and has pages. If that one is gone, another takes its place within seconds. \
+                        <a href=\"\">Try again</a>.";
+            missing::page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
+        }
         None => RequestRefusal::unavailable(standing.to_string()).into_response(),
     };
     // The next time another may lead.

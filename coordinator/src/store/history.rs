@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use queens_messages::{Event, JobId};
+use queens_solver::Method;
 
 /// A level of the curves: how long its steps are, and what is kept of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub struct Level {
     pub step_seconds: u64,
     /// The steps back from now that are kept.
     pub n_steps: u64,
-    /// The points of all jobs together that are kept: if there are more, the oldest go.
+    /// The points of all jobs together that are kept: if there are more, the oldest go. Those of the fleet are not
+    /// among them.
     pub most_points: usize,
 }
 
@@ -34,11 +36,64 @@ pub const LEVELS: [Level; N_LEVELS] = [
     level(86_400, 3660, 4880),
 ];
 
-/// What was counted of a job in one step of a level, as far as somebody measured it.
+/// What a curve is of: a job, or the whole fleet, which is measured while any job is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A job.
+    Job(JobId),
+    /// All that is counted by search.
+    Search,
+    /// All that is counted by halves.
+    Halves,
+    /// The workers that are connected. In place of nodes, they have the time for which they were: three for a second
+    /// make 3000 milliseconds.
+    Workers,
+}
+
+/// The first number of what is no job. Those of jobs never come so far.
+pub(in crate::store) const FIRST_OF_FLEET: u64 = 1 << 62;
+
+impl Subject {
+    /// Those that are no jobs.
+    const FLEET: [Self; 3] = [Self::Search, Self::Halves, Self::Workers];
+
+    /// What the whole fleet counts by a method.
+    #[must_use]
+    pub const fn of_method(method: Method) -> Self {
+        match method {
+            Method::Search => Self::Search,
+            Method::Halves => Self::Halves,
+        }
+    }
+
+    /// Whether it is a job.
+    #[must_use]
+    pub const fn is_job(self) -> bool {
+        matches!(self, Self::Job(_))
+    }
+
+    /// The number it is stored by: a job's own, or one from [`FIRST_OF_FLEET`] on.
+    pub(in crate::store) const fn number(self) -> u64 {
+        match self {
+            Self::Job(job) => job.0,
+            Self::Search => FIRST_OF_FLEET,
+            Self::Halves => FIRST_OF_FLEET + 1,
+            Self::Workers => FIRST_OF_FLEET + 2,
+        }
+    }
+
+    /// What is stored by this number.
+    pub(in crate::store) fn numbered(number: u64) -> Self {
+        let of_fleet = Self::FLEET.into_iter().find(|subject| subject.number() == number);
+        of_fleet.unwrap_or(Self::Job(JobId(number)))
+    }
+}
+
+/// What was counted of a job, or by the fleet, in one step of a level, as far as somebody measured it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The job.
-    pub job: JobId,
+    /// What it is of.
+    pub subject: Subject,
     /// The level: its place in [`LEVELS`].
     pub level: usize,
     /// The step: so many of them lie between it and 1970.
@@ -49,8 +104,16 @@ pub struct Point {
     pub measured_ms: u64,
     /// The nodes that were recorded in that time.
     pub nodes: u64,
-    /// The recorded share of the work at the end, in billionths.
+    /// The recorded share of a job's work at the end, in billionths.
     pub billionths: u32,
+}
+
+impl Level {
+    /// The first step that is kept when this one is the last.
+    #[must_use]
+    pub const fn oldest(&self, last: u64) -> u64 {
+        (last + 1).saturating_sub(self.n_steps)
+    }
 }
 
 impl Point {
@@ -75,9 +138,9 @@ pub struct Past {
 /// What is to be stored, and what is not kept any more.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// Points that are new, or in place of others of their job, level and number.
+    /// Points that are new, or in place of others of their subject, level and number.
     pub points: Vec<Point>,
-    /// By level: the first and the last step that are kept.
+    /// By level: the first step that is kept of jobs, and the last. Of the fleet, all steps of the level are kept.
     pub kept: [(u64, u64); LEVELS.len()],
     /// Events that are new.
     pub events: Vec<Arc<Event>>,

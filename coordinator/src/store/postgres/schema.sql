@@ -146,7 +146,7 @@ CREATE TABLE point (
     -- How fast jobs were counted, in steps of several lengths; the longer they are, the longer they are kept.
     step        BIGINT NOT NULL,    -- its length in seconds
     number      BIGINT NOT NULL,    -- so many of them lie between it and 1970
-    job         BIGINT NOT NULL,
+    job         BIGINT NOT NULL,    -- from 2^62 on: the fleet's by search, by halves, and milliseconds of its workers
     end_ms      BIGINT NOT NULL,    -- when it was last measured, in milliseconds after the beginning of the step
     measured_ms BIGINT NOT NULL,    -- for how long it was measured
     nodes       BIGINT NOT NULL,    -- work that was recorded in that time: nodes, or units of halves

@@ -9,7 +9,7 @@ use super::database::{Database, Row};
 use super::digest::{EVENT, POINT};
 use super::fault::Fault;
 use super::read::{self, cell, integer, sql_integer};
-use crate::store::history::{Change, LEVELS, Past, Point};
+use crate::store::history::{Change, FIRST_OF_FLEET, LEVELS, Past, Point, Subject};
 
 /// Adds all that is what was written. What is not is an error, after all else is read.
 pub(in crate::store) fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
@@ -30,9 +30,11 @@ pub(in crate::store) fn write_change(
     }
     for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
         let step = sql_integer("step", level.step_seconds)?;
-        // Two statements, each of which finds its rows by the key.
-        for (which, bound) in [("<", first), (">", last)] {
-            let sql = format!("DELETE FROM point WHERE step = ?1 AND number {which} ?2");
+        // Each of these statements finds its rows by the key.
+        let of_jobs = format!("< ?2 AND job < {FIRST_OF_FLEET}");
+        let of_fleet = format!("< ?2 AND job >= {FIRST_OF_FLEET}");
+        for (which, bound) in [(&*of_jobs, first), (&*of_fleet, level.oldest(last)), ("> ?2", last)] {
+            let sql = format!("DELETE FROM point WHERE step = ?1 AND number {which}");
             database.change(&sql, &[step.into(), sql_integer("step", bound)?.into()])?;
         }
     }
@@ -64,7 +66,7 @@ fn point(row: &Row<'_>) -> Result<Point, Fault> {
     let step: u64 = integer(row, "step", &place)?;
     let level = LEVELS.iter().position(|level| level.step_seconds == step);
     Ok(Point {
-        job: JobId(integer(row, "job", &place)?),
+        subject: Subject::numbered(integer(row, "job", &place)?),
         level: level.ok_or_else(|| Fault::Damaged(format!("{place}: no step takes {step} s")))?,
         // Times in milliseconds stay below 2^63.
         number: u64::from(integer::<u32>(row, "number", &place)?),
@@ -76,12 +78,12 @@ fn point(row: &Row<'_>) -> Result<Point, Fault> {
 }
 
 fn put_point(database: &dyn Database, point: &Point) -> Result<(), Fault> {
-    let Point { job, level, number, end_ms, measured_ms, nodes, billionths } = *point;
+    let Point { subject, level, number, end_ms, measured_ms, nodes, billionths } = *point;
     let amount = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let values = vec![
         amount(LEVELS[level].step_seconds),
         amount(number),
-        sql_integer("job", job.0)?.into(),
+        amount(subject.number()),
         amount(end_ms),
         amount(measured_ms),
         amount(nodes),

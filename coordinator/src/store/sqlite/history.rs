@@ -25,7 +25,7 @@ const APPLICATION_ID: i64 = 0x4e51_6869;
 const VERSION: i32 = 1;
 
 /// Pages of 4 KiB: what is kept takes less, and a file never gets larger.
-const MOST_PAGES: i64 = 488;
+const MOST_PAGES: i64 = 2440;
 
 /// Writes whose pages may be in a cache of the system when the power fails: history is not worth more.
 const SETTINGS: &str = "PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 1000;";
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
     use crate::store::archive::Archive;
-    use crate::store::history::{LEVELS, Point};
+    use crate::store::history::{LEVELS, Point, Subject};
     use crate::store::sql::digest::{EVENT, POINT};
     use crate::store::sqlite::SqliteStore;
 
@@ -195,7 +195,7 @@ mod tests {
     /// What the tests have happen: points of all levels, and events.
     fn change() -> Change {
         let point = |(level, number)| Point {
-            job: JobId(number),
+            subject: Subject::Job(JobId(number)),
             level,
             number,
             end_ms: 900,

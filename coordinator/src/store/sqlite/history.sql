@@ -6,7 +6,7 @@ CREATE TABLE point (
     -- How fast jobs were counted, in steps of several lengths; the longer they are, the longer they are kept.
     step        INTEGER NOT NULL,    -- its length in seconds
     number      INTEGER NOT NULL,    -- so many of them lie between it and 1970
-    job         INTEGER NOT NULL,
+    job         INTEGER NOT NULL,    -- from 2^62 on: the fleet's by search, by halves, and milliseconds of its workers
     end_ms      INTEGER NOT NULL,    -- when it was last measured, in milliseconds after the beginning of the step
     measured_ms INTEGER NOT NULL,    -- for how long it was measured; at other times nobody counted, or nobody looked
     nodes       INTEGER NOT NULL,    -- work that was recorded in that time: nodes, or units of halves

@@ -1,0 +1,52 @@
+//! How jobs were counted, and the fleet.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::Serialize;
+
+use super::answer::Answer;
+use super::app::{App, find, job_id};
+use super::curves::{FleetLevelView, LevelView, fleet_levels, levels};
+#[cfg(test)]
+use super::refusal::described::NoSuchJob;
+use crate::store::history::Subject;
+
+/// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,
+/// 60, 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct History {
+    levels: Vec<LevelView>,
+}
+
+/// How a job was counted, also before the coordinator was started.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/history",
+    params(("job" = String, Path, description = "The job's number.")),
+    responses((status = 200, description = "The answer.", body = History), NoSuchJob),
+))]
+pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<History> {
+    let job = job_id(&id)?;
+    find(&app.handle.snapshot(), job)?;
+    let points = app.handle.curves().lock().levels(Subject::Job(job));
+    Ok(Json(History { levels: levels(&points) }))
+}
+
+/// How all jobs together were counted, and by how many workers: the same times as a job's. Of times at which nothing was
+/// counted, or no coordinator ran, there are no samples.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct FleetHistory {
+    levels: Vec<FleetLevelView>,
+}
+
+/// How all jobs together were counted, and by how many workers, also before the coordinator was started.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/history",
+    responses((status = 200, description = "The answer.", body = FleetHistory)),
+))]
+pub(super) async fn fleet_history(State(app): State<App>) -> Json<FleetHistory> {
+    Json(FleetHistory { levels: fleet_levels(&app.handle.curves().lock()) })
+}

@@ -1,0 +1,289 @@
+//! The list of jobs: which are meant, in what order, and a part of them.
+
+use std::cmp::{Ordering, Reverse};
+
+use axum::Json;
+use axum::extract::{Query, State};
+use queens_messages::{JobState, JobStatus};
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, Page, Queried};
+use super::app::App;
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::Senseless;
+use super::view::Job;
+use super::words::Words;
+
+/// The order in which jobs are listed.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+enum JobOrder {
+    #[default]
+    Job,
+    Served,
+    N,
+    Method,
+    State,
+    Solutions,
+    Fraction,
+    Speed,
+    Left,
+    Workers,
+    Priority,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct JobQuery {
+    /// How many to leave out at the beginning.
+    #[serde(default)]
+    offset: usize,
+    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    limit: Option<usize>,
+    /// Words, at most 100 characters, all of which have to fit: a number fits a job whose number begins with it or whose
+    /// n it is, n=27 the n alone, another word the beginning of the method.
+    search: Option<String>,
+    /// Only jobs in this state.
+    #[cfg_attr(test, param(schema_with = states))]
+    state: Option<String>,
+    /// By what to sort: the latest job comes first if it is not given. Served: those that are not over in the order in
+    /// which they are served, then the others, the latest first. Otherwise the largest, troubles, or the soonest done
+    /// come first, methods in the order of the alphabet; the latest first of those that are alike.
+    #[serde(default)]
+    #[cfg_attr(test, param(inline))]
+    sort: JobOrder,
+    /// Whether to begin at the other end.
+    #[serde(default)]
+    reverse: bool,
+}
+
+/// A part of the jobs that are meant.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Jobs {
+    jobs: Vec<Job>,
+    /// How many are meant.
+    total: usize,
+}
+
+/// Jobs.
+///
+/// O(m log m) of m jobs, and no request keeps another waiting: it looks at a snapshot.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs",
+    params(JobQuery),
+    responses((status = 200, description = "The answer.", body = Jobs), Senseless),
+))]
+pub(super) async fn list_jobs(State(app): State<App>, query: Queried<JobQuery>) -> Answer<Jobs> {
+    let Query(query) = query?;
+    let snapshot = app.handle.snapshot();
+    let speed = |job: &JobStatus| app.live.speeds(job.id).now;
+    let meant = meant(&query, &snapshot.jobs, speed)?;
+    let total = meant.len();
+    let page = Page { offset: query.offset, limit: query.limit };
+    let jobs = page.of(meant.into_iter()).map(|job| app.view(job, &snapshot)).collect();
+    Ok(Json(Jobs { jobs, total }))
+}
+
+/// The jobs that are meant, in order; `speed` is asked of those that are counted.
+fn meant<'a>(
+    query: &JobQuery,
+    jobs: &'a [JobStatus],
+    speed: impl Fn(&JobStatus) -> Option<f64>,
+) -> Result<Vec<&'a JobStatus>, RequestRefusal> {
+    let words = Words::of(query.search.as_deref())?;
+    let state = query.state.as_deref().map(state).transpose()?;
+    let is_meant =
+        |job: &&JobStatus| state.is_none_or(|state| job.state == state) && words.all(|word| fits(job, word));
+    // What is compared is computed once for each.
+    let by_speed = matches!(query.sort, JobOrder::Speed);
+    let mut meant: Vec<(&JobStatus, f64)> = jobs
+        .iter()
+        .filter(is_meant)
+        .map(|job| {
+            let is_asked = by_speed && job.state == JobState::Running;
+            (job, if is_asked { speed(job).unwrap_or(0.0) } else { -1.0 })
+        })
+        .collect();
+    meant.sort_by(|(a, fast_a), (b, fast_b)| {
+        let first = match query.sort {
+            JobOrder::Speed => fast_b.total_cmp(fast_a),
+            sort => compare(sort, a, b),
+        };
+        first.then(b.id.cmp(&a.id))
+    });
+    if query.reverse {
+        meant.reverse();
+    }
+    Ok(meant.into_iter().map(|(job, _)| job).collect())
+}
+
+fn state(name: &str) -> Result<JobState, RequestRefusal> {
+    let known = JobState::ALL.into_iter().find(|state| state.name() == name);
+    known.ok_or_else(|| {
+        let names = JobState::ALL.map(JobState::name).join(", ");
+        RequestRefusal::bad_request(format!("there is no state '{name}' of jobs: they are {names}"))
+    })
+}
+
+fn fits(job: &JobStatus, word: &str) -> bool {
+    if let Some(n) = word.strip_prefix("n=") {
+        return job.n.to_string() == n;
+    }
+    match word.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => job.id.to_string().starts_with(word) || job.n.to_string() == word,
+        false => job.method.name().starts_with(word),
+    }
+}
+
+fn compare(order: JobOrder, a: &JobStatus, b: &JobStatus) -> Ordering {
+    let solutions = |job: &JobStatus| job.progress.solutions;
+    // Unknown times are longer than all others.
+    let left = |job: &JobStatus| job.time_left.map_or(f64::INFINITY, |left| left.expected());
+    match order {
+        JobOrder::Job | JobOrder::Speed => Ordering::Equal,
+        JobOrder::Served => served(a).cmp(&served(b)),
+        JobOrder::N => b.n.cmp(&a.n),
+        JobOrder::Method => a.method.name().cmp(b.method.name()),
+        JobOrder::State => standing(a.state).cmp(&standing(b.state)),
+        JobOrder::Solutions => solutions(b).cmp(&solutions(a)),
+        JobOrder::Fraction => b.fraction().total_cmp(&a.fraction()),
+        JobOrder::Left => left(a).total_cmp(&left(b)),
+        JobOrder::Workers => b.n_workers.cmp(&a.n_workers),
+        JobOrder::Priority => b.priority.cmp(&a.priority),
+    }
+}
+
+/// Sorts jobs that are not over in the order in which they are served, then the others, the latest first.
+pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
+    let over = job.state.is_over();
+    let (urgency, age) =
+        if over { (Reverse(0), u64::MAX - job.id.0) } else { (Reverse(job.priority.get()), job.id.0) };
+    (over, urgency, age)
+}
+
+/// Sorts troubles first, then what is going on, and what is over last.
+const fn standing(state: JobState) -> u8 {
+    match state {
+        JobState::Disputed => 0,
+        JobState::Failed => 1,
+        JobState::Running => 2,
+        JobState::Verifying => 3,
+        JobState::Planning => 4,
+        JobState::Queued => 5,
+        JobState::Paused => 6,
+        JobState::Done => 7,
+        JobState::Cancelled => 8,
+    }
+}
+
+#[cfg(test)]
+fn states() -> utoipa::openapi::schema::Object {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(JobState::ALL.map(JobState::name)))
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use queens_messages::{JobId, Priority};
+    use queens_solver::{BoardSize, Method};
+
+    use super::*;
+
+    fn job(id: u64, n: u32, method: Method, state: JobState) -> JobStatus {
+        JobStatus::new(JobId(id), BoardSize::try_from(n).expect("a board size"), method, state)
+    }
+
+    fn some() -> Vec<JobStatus> {
+        let mut jobs = vec![
+            job(1, 12, Method::Search, JobState::Done),
+            job(2, 27, Method::Halves, JobState::Running),
+            job(3, 14, Method::Search, JobState::Failed),
+            job(12, 27, Method::Search, JobState::Running),
+            job(27, 8, Method::Search, JobState::Cancelled),
+        ];
+        jobs[3].priority = Priority::try_from(5).expect("a priority");
+        jobs
+    }
+
+    #[track_caller]
+    fn check(query: &str, expected: &[u64]) {
+        let query = Query::try_from_uri(&format!("/?{query}").parse().expect("a path")).expect("a query");
+        let Query(query): Query<JobQuery> = query;
+        let jobs = some();
+        let speed = |job: &JobStatus| Some(job.id.0 as f64);
+        let meant = meant(&query, &jobs, speed).expect("it makes sense");
+        assert_eq!(meant.iter().map(|job| job.id.0).collect::<Vec<_>>(), expected, "{query:?}");
+    }
+
+    #[test]
+    fn jobs_are_found_and_sorted() {
+        check("", &[27, 12, 3, 2, 1]);
+        check("reverse=true", &[1, 2, 3, 12, 27]);
+        check("search=27", &[27, 12, 2]);
+        check("search=n%3D27", &[12, 2]);
+        check("search=1", &[12, 1]);
+        check("search=27+hal", &[2]);
+        check("search=N%3D27+SEARCH", &[12]);
+        check("search=nothing", &[]);
+        check("state=running", &[12, 2]);
+        check("state=running&search=halves", &[2]);
+        check("sort=served", &[12, 2, 27, 3, 1]);
+        check("sort=n", &[12, 2, 3, 1, 27]);
+        check("sort=method&state=running", &[2, 12]);
+        check("sort=state", &[3, 12, 2, 1, 27]);
+        check("sort=speed", &[12, 2, 27, 3, 1]);
+        check("sort=speed&reverse=true&state=running", &[2, 12]);
+        check("sort=priority", &[12, 27, 3, 2, 1]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let refused = |query: &str| {
+            let asked = Query::try_from_uri(&format!("/?{query}").parse().expect("a path"));
+            asked.map_or(true, |Query(asked): Query<JobQuery>| meant(&asked, &some(), |_| None).is_err())
+        };
+        for query in [
+            "state=gone",
+            "sort=colour",
+            "reverse=maybe",
+            "colour=red",
+            &format!("search={}", "x".repeat(101)),
+        ] {
+            assert!(refused(query), "{query}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_jobs_are_sorted_in_no_time() {
+        let jobs: Vec<_> = (1..=10_000)
+            .map(|id| {
+                job(
+                    id,
+                    8 + (id as u32 * 7) % 20,
+                    Method::ALL[id as usize % 2],
+                    JobState::ALL[id as usize % 9],
+                )
+            })
+            .collect();
+        for sort in [JobOrder::Served, JobOrder::State, JobOrder::Fraction, JobOrder::Speed] {
+            let query = JobQuery { sort, search: Some("2 search".to_owned()), ..JobQuery::default() };
+            let began = Instant::now();
+            let meant = meant(&query, &jobs, |_| Some(1.0)).expect("it makes sense");
+            #[expect(clippy::print_stdout, reason = "shown with --nocapture")]
+            {
+                println!("{sort:?}: {} of 10,000 found in {:?}", meant.len(), began.elapsed());
+            }
+            assert!((500..2000).contains(&meant.len()), "{}", meant.len());
+        }
+    }
+}
