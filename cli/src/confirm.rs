@@ -33,20 +33,21 @@ pub(crate) fn confirm_count(
     kernel: Kernel,
     yes: bool,
 ) -> Result<bool, WrongUsage> {
-    let Some(nodes) = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))) else {
-        return Ok(true);
-    };
+    what_it_takes(n, method, kernel).map_or(Ok(true), |takes| confirm(&takes, yes))
+}
+
+/// What a count takes by this method with this kernel, in words, if it is a year of core time or more.
+pub(crate) fn what_it_takes(n: BoardSize, method: Method, kernel: Kernel) -> Option<String> {
+    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at)))?;
     let share = match method {
         Method::Search => 1.0,
         Method::Halves => SHARE_OF_HALVES,
     };
     let seconds = share * nodes / f64::from(kernel.typical_speed());
-    if seconds < YEAR {
-        return Ok(true);
-    }
     let unit = TimeUnit::of(seconds);
     let time = unit.rounded(seconds);
-    confirm(&format!("n = {n} takes some {time} core-{} with the {kernel} kernel", unit.name), yes)
+    let takes = || format!("n = {n} takes some {time} core-{} with the {kernel} kernel", unit.name);
+    (seconds >= YEAR).then(takes)
 }
 
 /// Whether a file of about so many bytes may be written: it is not large, or somebody says so.
