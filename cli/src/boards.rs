@@ -33,13 +33,18 @@ impl Boards {
     }
 }
 
+impl From<BoardSize> for Boards {
+    fn from(n: BoardSize) -> Self {
+        Self { first: n, last: n }
+    }
+}
+
 impl FromStr for Boards {
     type Err = InvalidBoards;
 
     fn from_str(text: &str) -> Result<Self, InvalidBoards> {
         let Some((first, last)) = text.split_once("..") else {
-            let n = text.parse()?;
-            return Ok(Self { first: n, last: n });
+            return Ok(text.parse::<BoardSize>()?.into());
         };
         let sizes = first.parse::<BoardSize>().ok().zip(last.parse::<BoardSize>().ok());
         let sizes = sizes.filter(|(first, last)| first <= last);

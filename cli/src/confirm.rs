@@ -47,17 +47,19 @@ pub(crate) fn confirm_count(
 /// # Errors
 /// If nobody can be asked.
 pub(crate) fn confirm_jobs(boards: Boards, method: Method, yes: bool) -> Result<bool, WrongUsage> {
+    what_jobs_take(boards, method).map_or(Ok(true), |takes| confirm(&takes, yes))
+}
+
+/// What such jobs take in words, if it is a year of core time or more.
+pub(crate) fn what_jobs_take(boards: Boards, method: Method) -> Option<String> {
     const FASTEST: Kernel = Kernel::Avx512;
     let seconds = boards.iter().map(|n| seconds(n, method, FASTEST)).sum();
-    if seconds < YEAR {
-        return Ok(true);
-    }
     let verb = if boards.is_one() { "takes" } else { "take" };
-    let time = core_time(seconds);
-    confirm(
-        &format!("n = {boards} {verb} some {time} even if all workers have the fastest kernel, {FASTEST}"),
-        yes,
-    )
+    let takes = || {
+        let time = core_time(seconds);
+        format!("n = {boards} {verb} some {time} even if all workers have the fastest kernel, {FASTEST}")
+    };
+    (seconds >= YEAR).then(takes)
 }
 
 /// What a board takes of one core, roughly; 0 of one that does not take long.

@@ -9,7 +9,7 @@ use queens_solver::{BoardSize, InvalidMethod, Method};
 /// From here on a per cent of the work is counted again unless somebody says otherwise.
 const RECOUNTED_FROM: u8 = 20;
 
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TermsArgs {
     /// Count only these crosses of the plan (parts, by halves), such as 0..100, the end left out
     #[arg(long, env = "QUEENS_CROSSES", value_name = "A..B")]
@@ -24,7 +24,7 @@ pub(crate) struct TermsArgs {
     second_pass: SecondPassArgs,
 }
 
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct SecondPassArgs {
     /// Have all of it counted a second time: each cross on another image, or by the other METHOD, 'search' or 'halves'
     #[arg(

@@ -7,7 +7,8 @@ use queens_ledger::{
     JobChange, JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{
-    Contribution, CoordinatorStatus, JobId, Name, Submission, ToCoordinator, ToWorker, VerdictStatus,
+    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Submission, ToCoordinator, ToWorker,
+    VerdictStatus,
 };
 use queens_proto::Link;
 use thiserror::Error;
@@ -17,8 +18,10 @@ use tokio::time::Instant;
 use crate::access::decides;
 use crate::command::Command;
 use crate::contributions::{Contributions, Untold};
+use crate::course;
 use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedCurves;
+use crate::journal::unix_ms;
 use crate::metrics::Metrics;
 use crate::publisher::DETAILS_AGE;
 use crate::pulse::Pulse;
@@ -169,6 +172,17 @@ impl Handle {
         let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
         let made = tokio::time::timeout(LOOK_PATIENCE, made).await;
         known(&*made.ok()?.ok()?)
+    }
+
+    /// How a job has gone so far, in so many rates and so many groups of its parts at most; 0 for none.
+    pub(crate) async fn course(&self, job: &JobStatus, rates: usize, groups: usize) -> Course {
+        let course = match rates {
+            0 => Course::default(),
+            most => course::rates(job, &self.curves, unix_ms(), most),
+        };
+        let details = if groups > 0 { self.details(job.id).await } else { None };
+        let groups = details.map(|details| course::groups(job, &details, groups));
+        Course { groups: groups.unwrap_or_default(), ..course }
     }
 
     /// What was decided about spans of a job of which there were different counts, in the order of the spans: 1000 at

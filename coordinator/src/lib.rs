@@ -8,6 +8,7 @@ mod command;
 pub mod connections;
 mod contributions;
 mod coordinator;
+mod course;
 mod event_loop;
 mod exports;
 pub mod grpc;

@@ -5,6 +5,7 @@
 
 mod check;
 mod coordinator;
+mod course;
 mod decision;
 mod event;
 mod job;

@@ -8,14 +8,14 @@ use anyhow::{Context, bail};
 use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::client::Operator;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::CoordinatorArgs;
 use crate::present::progress::TakenScreen;
 use crate::top::asking::ask;
 use crate::top::screen::{Pressed, Screen};
-use crate::top::view;
+use crate::top::view::{self, Palette};
 
 /// How often the screen is drawn though nothing has happened.
 const REDRAW: Duration = Duration::from_secs(1);
@@ -50,11 +50,14 @@ async fn show(
 ) -> anyhow::Result<()> {
     let (to_coordinator, actions) = mpsc::channel(QUEUE);
     let (to_screen, mut answers) = mpsc::channel(QUEUE);
-    let asking = tokio::spawn(ask(operator, actions, to_screen));
+    let (wants, wanted) = watch::channel(screen.wanted());
+    let asking = tokio::spawn(ask(operator, actions, wanted, to_screen));
+    let palette = Palette::from_env();
     let mut keys = keys();
     let mut redraw = tokio::time::interval(REDRAW);
     loop {
-        terminal.draw(|frame| view::draw(frame, screen)).context("failed to draw")?;
+        terminal.draw(|frame| view::draw(frame, screen, palette)).context("failed to draw")?;
+        wants.send_if_modified(|wanted| std::mem::replace(wanted, screen.wanted()) != screen.wanted());
         tokio::select! {
             () = stop.cancelled() => break,
             _ = redraw.tick() => {}

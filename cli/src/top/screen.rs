@@ -1,58 +1,24 @@
 //! What is on the screen, and what keys do to it.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::{Duration, Instant};
 
-use queens_messages::{CoordinatorStatus, Event, JobId, JobState, JobStatus, Name, WorkerStatus, plain};
-use queens_proto::client::{ClientError, Problem};
+use queens_messages::{JobId, JobState, JobStatus, WorkerId, WorkerStatus};
+use queens_proto::client::Problem;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::widgets::TableState;
 
+use crate::top::action::OperatorAction;
+use crate::top::cluster::{Counters, FromCoordinator, JobNews, Lists, News, Wanted};
+use crate::top::filter::Filter;
+use crate::top::form::{Filled, Form};
+use crate::top::keys::Place;
+use crate::top::selection::Selection;
 use crate::worker_action::WorkerAction;
 
 /// How long the answer to a key stays on the screen.
 const MESSAGE: Duration = Duration::from_secs(6);
-
-/// What is known of a coordinator and its cluster.
-#[derive(Debug)]
-pub(crate) struct ClusterState {
-    /// The URL of the coordinator that leads.
-    pub(super) url: String,
-    pub(super) jobs: Vec<JobStatus>,
-    pub(super) workers: Vec<WorkerStatus>,
-    /// Blocked names.
-    pub(super) blocked: Vec<Name>,
-    /// The oldest first.
-    pub(super) events: Vec<Event>,
-    /// The coordinator itself; `None` if it is of an older version.
-    pub(super) coordinator: Option<CoordinatorStatus>,
-    /// Why nothing is recorded at present.
-    pub(super) store_error: Option<String>,
-}
-
-/// What comes from the coordinator.
-#[derive(Debug)]
-pub(crate) enum FromCoordinator {
-    Cluster(ClusterState),
-    /// It can't be reached, and why.
-    Away(Problem),
-    /// What became of an action.
-    Done(Result<String, ClientError>),
-}
-
-/// What an operator wants done.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum OperatorAction {
-    Pause(JobId),
-    Resume(JobId),
-    Workers(WorkerAction, Name),
-}
-
-/// One of the two tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pane {
-    Jobs,
-    Workers,
-}
 
 /// What a key asks for that the screen can't do itself.
 #[derive(Debug, PartialEq)]
@@ -61,75 +27,154 @@ pub(crate) enum Pressed {
     Do(OperatorAction),
 }
 
+/// What is in front of the rest, and gets the keys.
+#[derive(Debug)]
+pub(super) enum Front {
+    /// The keys, from this line on.
+    Help(usize),
+    Form(Form),
+    /// What is done if the next key is 'y', and how that is asked.
+    Question(OperatorAction, String),
+    /// The words that filter the table at hand are typed; these were there before.
+    Filter(Filter),
+}
+
+/// One job on the whole screen.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) job: JobId,
+    /// As it was heard of last.
+    pub(super) status: Option<JobStatus>,
+    pub(super) counters: Option<Counters>,
+    /// How many of those who counted are above the first that is shown.
+    pub(super) scrolled: usize,
+}
+
+/// One of the two tables: what of it is shown, and what of that is selected.
+#[derive(Debug)]
+pub(super) struct TableOf<I> {
+    pub(super) filter: Filter,
+    /// The places in the list of what passes the filter.
+    pub(super) shown: Vec<usize>,
+    pub(super) selection: Selection<I>,
+}
+
 /// What is on the screen.
 #[derive(Debug)]
 pub(crate) struct Screen {
     /// Whom it is about: the coordinator that was heard of last.
     pub(super) url: String,
-    pub(super) cluster: Option<ClusterState>,
+    pub(super) lists: Option<Lists>,
+    pub(super) news: Option<News>,
+    /// The last that was heard of the course of a job.
+    pub(super) job: Option<JobNews>,
     /// Why the coordinator can't be reached, and since when.
     pub(super) away: Option<(Problem, Instant)>,
-    pub(super) pane: Pane,
-    pub(super) job_table: TableState,
-    pub(super) worker_table: TableState,
-    /// What is done if the next key is 'y'.
-    pub(super) question: Option<OperatorAction>,
+    /// Where keys go: to one of the tables, or to a job.
+    pub(super) is_at_workers: bool,
+    pub(super) page: Option<Page>,
+    pub(super) jobs: TableOf<JobId>,
+    pub(super) workers: TableOf<WorkerId>,
+    pub(super) front: Option<Front>,
     /// Whether the coordinator was asked to do something and has not answered.
     pub(crate) asking: bool,
-    pub(super) help: bool,
     /// What became of the last action, when, and whether it was done.
-    pub(super) message: Option<(String, Instant, bool)>,
+    message: Option<(String, Instant, bool)>,
+    /// What there was room for when it was drawn last.
+    pub(super) room: (u32, u32),
+}
+
+impl<I> Default for TableOf<I> {
+    fn default() -> Self {
+        Self { filter: Filter::default(), shown: Vec::new(), selection: Selection::default() }
+    }
 }
 
 impl Screen {
     pub(crate) fn new(url: String) -> Self {
         Self {
             url,
-            cluster: None,
+            lists: None,
+            news: None,
+            job: None,
             away: None,
-            pane: Pane::Jobs,
-            job_table: TableState::new().with_selected(0),
-            worker_table: TableState::new().with_selected(0),
-            question: None,
+            is_at_workers: false,
+            page: None,
+            jobs: TableOf::default(),
+            workers: TableOf::default(),
+            front: None,
             asking: false,
-            help: false,
             message: None,
+            room: (0, 0),
         }
+    }
+
+    /// What has to be asked for to show what was drawn last.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let job = self.page.as_ref().map(|page| page.job).or_else(|| self.selected_job().map(|job| job.id));
+        let (n_rates, n_groups) = self.room;
+        Wanted { job, n_rates, n_groups, is_page: self.page.is_some() }
     }
 
     pub(crate) fn hear(&mut self, answer: FromCoordinator) {
         match answer {
-            FromCoordinator::Cluster(cluster) => {
+            FromCoordinator::Lists(lists) => {
+                self.lists = Some(lists);
+                self.settle();
+            }
+            FromCoordinator::Job(news) => self.hear_of_job(*news),
+            FromCoordinator::News(news) => {
                 self.away = None;
-                self.url.clone_from(&cluster.url);
-                let before = self.cluster.replace(cluster);
-                self.keep_selection(before);
+                self.url.clone_from(&news.url);
+                self.news = Some(news);
             }
             FromCoordinator::Away(problem) => {
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
                 self.away = Some((problem, since));
             }
+            FromCoordinator::Gone(words) => {
+                if self.page.take().is_some() {
+                    self.say(words, false);
+                }
+            }
             FromCoordinator::Done(done) => {
                 self.asking = false;
-                let good = done.is_ok();
-                let message = done.unwrap_or_else(|error| plain::line(&error.to_string()).into_owned());
-                self.message = Some((message, Instant::now(), good));
+                let is_done = done.is_ok();
+                self.say(done.unwrap_or_else(|words| words), is_done);
             }
         }
     }
 
-    /// Selects what was selected before, wherever it is now.
-    fn keep_selection(&mut self, before: Option<ClusterState>) {
-        let Some(cluster) = &self.cluster else { return };
-        let place = |table: &TableState, n: usize| table.selected().unwrap_or(0).min(n.saturating_sub(1));
-        let job =
-            before.as_ref().and_then(|before| before.jobs.get(self.job_table.selected()?)).map(|job| job.id);
-        let job = job.and_then(|id| cluster.jobs.iter().position(|job| job.id == id));
-        self.job_table.select(Some(job.unwrap_or_else(|| place(&self.job_table, cluster.jobs.len()))));
-        let worker = before.as_ref().and_then(|before| before.workers.get(self.worker_table.selected()?));
-        let worker = worker.and_then(|worker| cluster.workers.iter().position(|now| now.id == worker.id));
-        let place = place(&self.worker_table, cluster.workers.len());
-        self.worker_table.select(Some(worker.unwrap_or(place)));
+    fn hear_of_job(&mut self, mut news: JobNews) {
+        if let Some(page) = self.page.as_mut().filter(|page| page.job == news.id) {
+            page.status = news.status.take().or_else(|| page.status.take());
+            page.counters = news.counters.take().or_else(|| page.counters.take());
+        }
+        // A busy coordinator may not tell how far parts are: then what it told last is shown.
+        let before = self.job.take().filter(|before| before.id == news.id).and_then(|before| before.course);
+        if let (Some(course), Some(before)) = (&mut news.course, before)
+            && course.groups.is_empty()
+            && self.page.is_some()
+        {
+            course.groups = before.groups;
+        }
+        self.job = Some(news);
+    }
+
+    fn say(&mut self, text: String, is_good: bool) {
+        self.message = Some((text, Instant::now(), is_good));
+    }
+
+    /// Finds out what is shown of the lists, and what of that is selected. O(J + W).
+    fn settle(&mut self) {
+        let Some(lists) = &self.lists else { return };
+        self.jobs.shown = self.jobs.filter.jobs(&lists.jobs);
+        let shown = self.jobs.shown.iter().map(|at| &lists.jobs[*at]);
+        let running = shown.clone().position(|job| job.state == JobState::Running);
+        self.jobs.selection.settle(shown.map(|job| job.id), running.unwrap_or(0));
+        self.workers.shown = self.workers.filter.workers(&lists.workers);
+        let shown = self.workers.shown.iter().map(|at| lists.workers[*at].id);
+        self.workers.selection.settle(shown, 0);
     }
 
     /// The message that is fresh enough to be shown.
@@ -138,21 +183,94 @@ impl Screen {
         (at.elapsed() < MESSAGE).then_some((text, *good))
     }
 
+    /// Where keys go.
+    pub(super) fn place(&self) -> Place {
+        match (&self.page, self.is_at_workers) {
+            (Some(_), _) => Place::Page,
+            (None, true) => Place::Workers,
+            (None, false) => Place::Jobs,
+        }
+    }
+
+    /// Whether whoever looks may only look.
+    pub(super) fn is_for_viewer(&self) -> bool {
+        self.news.as_ref().is_some_and(News::is_for_viewer)
+    }
+
+    pub(super) fn selected_job(&self) -> Option<&JobStatus> {
+        self.lists.as_ref()?.jobs.get(*self.jobs.shown.get(self.jobs.selection.place())?)
+    }
+
+    pub(super) fn selected_worker(&self) -> Option<&WorkerStatus> {
+        self.lists.as_ref()?.workers.get(*self.workers.shown.get(self.workers.selection.place())?)
+    }
+
+    /// The job that keys are about: the one that has the whole screen, or the selected one.
+    pub(super) fn job_at_hand(&self) -> Option<&JobStatus> {
+        match self.place() {
+            Place::Page => self.page.as_ref()?.status.as_ref(),
+            Place::Jobs => self.selected_job(),
+            Place::Workers => None,
+        }
+    }
+
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Pressed> {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return Some(Pressed::Quit);
         }
-        if let Some(action) = self.question.take() {
-            return matches!(key.code, KeyCode::Char('y' | 'Y')).then_some(Pressed::Do(action));
+        match self.front.take() {
+            Some(front) => self.press_in_front(front, key),
+            None => self.press_behind(key),
         }
-        if std::mem::take(&mut self.help) {
-            return None;
+    }
+
+    fn press_in_front(&mut self, front: Front, key: KeyEvent) -> Option<Pressed> {
+        match front {
+            Front::Question(action, _) => {
+                return matches!(key.code, KeyCode::Char('y' | 'Y')).then_some(Pressed::Do(action));
+            }
+            Front::Help(first) => {
+                self.front = match key.code {
+                    KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j' | ' ') => {
+                        Some(Front::Help(first + 1))
+                    }
+                    KeyCode::Up | KeyCode::PageUp | KeyCode::Char('k') => {
+                        Some(Front::Help(first.saturating_sub(1)))
+                    }
+                    _ => None,
+                };
+            }
+            Front::Form(mut form) => match form.press(key) {
+                Filled::NotYet => self.front = Some(Front::Form(form)),
+                Filled::Do(action) => return Some(Pressed::Do(action)),
+                Filled::Ask(action, question) => self.front = Some(Front::Question(action, question)),
+                Filled::Dropped => {}
+            },
+            Front::Filter(before) => {
+                let filter =
+                    if self.is_at_workers { &mut self.workers.filter } else { &mut self.jobs.filter };
+                match key.code {
+                    KeyCode::Enter => {}
+                    KeyCode::Esc => *filter = before,
+                    _ => {
+                        filter.input.press(key);
+                        self.front = Some(Front::Filter(before));
+                    }
+                }
+                self.settle();
+            }
         }
+        None
+    }
+
+    fn press_behind(&mut self, key: KeyEvent) -> Option<Pressed> {
+        let is_page = self.page.is_some();
         match key.code {
-            KeyCode::Char('q') | KeyCode::Esc => return Some(Pressed::Quit),
-            KeyCode::Char('?' | 'h') => self.help = true,
-            KeyCode::Tab | KeyCode::BackTab | KeyCode::Left | KeyCode::Right => {
-                self.pane = if self.pane == Pane::Jobs { Pane::Workers } else { Pane::Jobs };
+            KeyCode::Char('q') => return Some(Pressed::Quit),
+            KeyCode::Char('?' | 'h') => self.front = Some(Front::Help(0)),
+            KeyCode::Esc | KeyCode::Backspace => self.go_back(),
+            KeyCode::Tab | KeyCode::BackTab | KeyCode::Left | KeyCode::Right if !is_page => {
+                self.is_at_workers = !self.is_at_workers;
             }
             KeyCode::Up | KeyCode::Char('k') => self.move_by(-1),
             KeyCode::Down | KeyCode::Char('j') => self.move_by(1),
@@ -160,76 +278,110 @@ impl Screen {
             KeyCode::PageDown => self.move_by(10),
             KeyCode::Home => self.move_by(isize::MIN),
             KeyCode::End => self.move_by(isize::MAX),
-            _ if self.asking => {}
-            KeyCode::Char('p') => self.question = self.pause_or_resume(),
-            KeyCode::Char('d') => self.question = self.worker_action(false),
-            KeyCode::Char('b') => self.question = self.worker_action(true),
+            KeyCode::Enter if !is_page => self.open_page(),
+            KeyCode::Char('/') if !is_page => {
+                let filter = if self.is_at_workers { &self.workers.filter } else { &self.jobs.filter };
+                self.front = Some(Front::Filter(filter.clone()));
+            }
+            KeyCode::Char(c) => self.decide(c),
             _ => {}
         }
         None
     }
 
-    fn move_by(&mut self, steps: isize) {
-        let Some(cluster) = &self.cluster else { return };
-        let (table, n) = match self.pane {
-            Pane::Jobs => (&mut self.job_table, cluster.jobs.len()),
-            Pane::Workers => (&mut self.worker_table, cluster.workers.len()),
-        };
-        let place = table.selected().unwrap_or(0).saturating_add_signed(steps);
-        table.select(Some(place.min(n.saturating_sub(1))));
+    /// Leaves a job, or shows again what a filter keeps away.
+    fn go_back(&mut self) {
+        if self.page.take().is_none() {
+            let filter = if self.is_at_workers { &mut self.workers.filter } else { &mut self.jobs.filter };
+            *filter = Filter::default();
+            self.settle();
+        }
     }
 
-    /// Pauses the selected job, or lets it go on.
-    fn pause_or_resume(&self) -> Option<OperatorAction> {
-        let job = self
-            .cluster
-            .as_ref()?
-            .jobs
-            .get(self.job_table.selected()?)
-            .filter(|_| self.pane == Pane::Jobs)?;
-        match job.state {
-            JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
-            JobState::Done | JobState::Cancelled => None,
-            JobState::Planning
-            | JobState::Queued
-            | JobState::Running
-            | JobState::Verifying
-            | JobState::Disputed => Some(OperatorAction::Pause(job.id)),
+    /// Shows one job on the whole screen: the selected one, or that which the selected worker counts.
+    fn open_page(&mut self) {
+        let of_worker =
+            || self.selected_worker().and_then(|worker| worker.counting).map(|counting| counting.job);
+        let job = if self.is_at_workers { of_worker() } else { self.selected_job().map(|job| job.id) };
+        let Some(job) = job else { return };
+        let jobs = self.lists.iter().flat_map(|lists| &lists.jobs);
+        let status = jobs.clone().find(|status| status.id == job).cloned();
+        self.page = Some(Page { job, status, counters: None, scrolled: 0 });
+    }
+
+    fn move_by(&mut self, steps: isize) {
+        if let Some(page) = &mut self.page {
+            let n = page.counters.as_ref().map_or(0, |counters| counters.contributions.len());
+            page.scrolled = page.scrolled.saturating_add_signed(steps).min(n.saturating_sub(1));
+            return;
         }
+        let Some(lists) = &self.lists else { return };
+        if self.is_at_workers {
+            let shown = &self.workers.shown;
+            let line = |at| shown.get(at).map(|at: &usize| lists.workers[*at].id);
+            self.workers.selection.move_by(steps, shown.len(), line);
+        } else {
+            let shown = &self.jobs.shown;
+            let line = |at| shown.get(at).map(|at: &usize| lists.jobs[*at].id);
+            self.jobs.selection.move_by(steps, shown.len(), line);
+        }
+    }
+
+    /// What changes something: asks for more, or whether it is meant.
+    fn decide(&mut self, key: char) {
+        let Some(front) = self.decision(key).filter(|_| !self.asking) else { return };
+        if self.is_for_viewer() {
+            self.say("you were invited as a viewer: only operators can change something".to_owned(), false);
+        } else {
+            self.front = Some(front);
+        }
+    }
+
+    fn decision(&self, key: char) -> Option<Front> {
+        let action = match key {
+            's' if self.page.is_none() => return Some(Front::Form(Form::submit())),
+            'u' => {
+                let job = self.job_at_hand().filter(|job| !is_closed(job))?;
+                return Some(Front::Form(Form::priority(job.id, job.priority)));
+            }
+            'p' => pause_or_resume(self.job_at_hand()?)?,
+            'c' => OperatorAction::Cancel(self.job_at_hand().filter(|job| !is_closed(job))?.id),
+            'd' => self.worker_action(false)?,
+            'b' => self.worker_action(true)?,
+            _ => return None,
+        };
+        let workers = self.lists.as_ref().map_or(&[][..], |lists| &lists.workers);
+        let question = action.question(workers);
+        Some(Front::Question(action, question))
     }
 
     /// Drains the workers of the selected one's name, or blocks or unblocks them.
     fn worker_action(&self, block: bool) -> Option<OperatorAction> {
-        let cluster = self.cluster.as_ref().filter(|_| self.pane == Pane::Workers)?;
-        let name = cluster.workers.get(self.worker_table.selected()?)?.name.clone();
+        let lists = self.lists.as_ref().filter(|_| self.place() == Place::Workers)?;
+        let name = self.selected_worker()?.name.clone();
         let action = match block {
             false => WorkerAction::Drain,
-            true if cluster.blocked.contains(&name) => WorkerAction::Unblock,
+            true if lists.blocked.contains(&name) => WorkerAction::Unblock,
             true => WorkerAction::Block,
         };
         Some(OperatorAction::Workers(action, name))
     }
+}
 
-    /// What the operator is asked before something is done.
-    pub(super) fn question(&self) -> Option<String> {
-        let what = match self.question.as_ref()? {
-            OperatorAction::Pause(job) => format!("Pause job {job}"),
-            OperatorAction::Resume(job) => format!("Let job {job} go on"),
-            OperatorAction::Workers(action, name) => self.workers_question(*action, name),
-        };
-        Some(format!("{what}? y: yes, any other key: no"))
+/// Pauses a job, or lets it go on.
+fn pause_or_resume(job: &JobStatus) -> Option<OperatorAction> {
+    match job.state {
+        JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
+        JobState::Done | JobState::Cancelled => None,
+        JobState::Planning
+        | JobState::Queued
+        | JobState::Running
+        | JobState::Verifying
+        | JobState::Disputed => Some(OperatorAction::Pause(job.id)),
     }
+}
 
-    fn workers_question(&self, action: WorkerAction, name: &Name) -> String {
-        let workers = self.cluster.iter().flat_map(|cluster| &cluster.workers);
-        let n_workers = workers.filter(|worker| worker.name == *name).count();
-        let workers =
-            if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
-        let what = match action {
-            WorkerAction::Drain => "Send home",
-            WorkerAction::Block => "Block",
-            WorkerAction::Unblock => "Unblock",
-        };
-        format!("{what} {workers} named '{name}'")
-    }
+/// Whether nothing can be decided about a job any more.
+fn is_closed(job: &JobStatus) -> bool {
+    matches!(job.state, JobState::Done | JobState::Cancelled)
 }

@@ -17,6 +17,7 @@ const TABLE: &[(&str, &str, Permit)] = &[
     ("POST", "/queens.v1.Jobs/VerifyMore", Decide),
     ("POST", "/queens.v1.Jobs/ListContributions", Read),
     ("POST", "/queens.v1.Jobs/ListVerdicts", Read),
+    ("POST", "/queens.v1.Jobs/GetCourse", Read),
     ("POST", "/queens.v1.Jobs/Export", Export),
     ("POST", "/queens.v1.Jobs/ListWorkers", Read),
     ("POST", "/queens.v1.Jobs/DrainWorkers", Decide),

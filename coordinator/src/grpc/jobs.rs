@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use queens_access::Role;
 use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, Verification, WorkerChange};
-use queens_messages::{JobId, Priority, Submission};
+use queens_messages::{JobId, MOST_OF_COURSE, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, told_terms, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
@@ -163,6 +163,17 @@ impl Jobs for JobsService {
         let verdicts = verdicts.map_err(|untold| Status::unavailable(untold.to_string()))?;
         let verdicts = verdicts.iter().map(pb::Verdict::from).collect();
         Ok(Response::new(pb::ListVerdictsResponse { verdicts }))
+    }
+
+    async fn get_course(
+        &self,
+        request: Request<pb::GetCourseRequest>,
+    ) -> Result<Response<pb::Course>, Status> {
+        let pb::GetCourseRequest { job, rates, groups } = request.into_inner();
+        let job = find(&self.handle.snapshot(), JobId(job))?.clone();
+        let [rates, groups] = [rates, groups]
+            .map(|asked| usize::try_from(asked).map_or(MOST_OF_COURSE, |asked| asked.min(MOST_OF_COURSE)));
+        Ok(Response::new(self.handle.course(&job, rates, groups).await.into()))
     }
 
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {

@@ -31,9 +31,14 @@ impl Route {
         let mut jobs = JobsClient::new(self.open().await?);
         let answer = jobs.get_coordinator(pb::GetCoordinatorRequest {});
         let answer = tokio::time::timeout(PATIENCE, answer).await.map_err(|_| Problem::Silent)?;
-        let answer = answer?.into_inner();
+        Ok(Greeting::from(answer?.into_inner()))
+    }
+}
+
+impl From<pb::Coordinator> for Greeting {
+    fn from(answer: pb::Coordinator) -> Self {
         let now = (answer.now_ms > 0).then(|| UNIX_EPOCH + Duration::from_millis(answer.now_ms));
         let role = some_line(&answer.role);
-        Ok(Greeting { now, role, status: CoordinatorStatus::from(answer) })
+        Self { now, role, status: CoordinatorStatus::from(answer) }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Decision, Event, JobId, JobStatus, Name, Priority, Share, Submission,
-    VerdictStatus, WorkerStatus,
+    Contribution, CoordinatorStatus, Course, Decision, Event, JobId, JobStatus, Name, Priority, Share,
+    Submission, VerdictStatus, WorkerStatus,
 };
 use queens_solver::Method;
 use tonic::{Response, Status, Streaming};
@@ -13,6 +13,7 @@ use tonic::{Response, Status, Streaming};
 use crate::client::calls::{Calls, Jobs};
 use crate::client::connection::PATIENCE;
 use crate::client::error::{ClientError, Problem};
+use crate::client::greeting::Greeting;
 use crate::client::routes::Routes;
 use crate::convert::{method as method_of, store_error_of};
 use crate::pb;
@@ -166,8 +167,13 @@ impl Operator {
 
     /// How the coordinator itself stands; `None` if it is of an older version, which can't tell.
     pub async fn coordinator_status(&self) -> Result<Option<CoordinatorStatus>, ClientError> {
+        Ok(self.greeting().await?.map(|greeting| greeting.status))
+    }
+
+    /// The same, with what the coordinator makes of whoever asks.
+    pub async fn greeting(&self) -> Result<Option<Greeting>, ClientError> {
         match self.answer(pb::GetCoordinatorRequest {}, call!(get_coordinator)).await {
-            Ok(status) => Ok(Some(CoordinatorStatus::from(status))),
+            Ok(answer) => Ok(Some(Greeting::from(answer))),
             Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -219,6 +225,17 @@ impl Operator {
         let request = pb::ListVerdictsRequest { job: job.0, offset };
         let answer = self.answer(request, call!(list_verdicts)).await?;
         answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
+    }
+
+    /// How a job has gone so far, in so many rates and so many groups of parts at most; `None` if the coordinator is of an
+    /// older version, which can't tell.
+    pub async fn course(&self, job: JobId, rates: u32, groups: u32) -> Result<Option<Course>, ClientError> {
+        let request = pb::GetCourseRequest { job: job.0, rates, groups };
+        match self.answer(request, call!(get_course)).await {
+            Ok(course) => self.checked(course).map(Some),
+            Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there

@@ -699,6 +699,58 @@ pub struct Verdict {
     #[prost(string, tag = "11")]
     pub lost_kernel: ::prost::alloc::string::String,
 }
+/// Asks how a job has gone so far.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetCourseRequest {
+    /// The job's id.
+    #[prost(uint64, tag = "1")]
+    pub job: u64,
+    /// The most rates that are wanted, and the most groups of parts; 0 for none. At most 4096 of each are told.
+    #[prost(uint32, tag = "2")]
+    pub rates: u32,
+    #[prost(uint32, tag = "3")]
+    pub groups: u32,
+}
+/// How a job has gone so far.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Course {
+    /// What the rates tell of, in milliseconds: from when it was first measured to when it was last measured.
+    #[prost(uint64, tag = "1")]
+    pub span_ms: u64,
+    /// The rate in even parts of that time, the oldest first.
+    #[prost(message, repeated, tag = "2")]
+    pub rates: ::prost::alloc::vec::Vec<Rate>,
+    /// The rate over the last ten seconds; absent if it was not measured.
+    #[prost(double, optional, tag = "3")]
+    pub now: ::core::option::Option<f64>,
+    /// The parts of the job as they follow each other in its plan, in groups of the same number of parts, but for the last.
+    /// None if its plan is not made, or if the coordinator is too busy to tell.
+    #[prost(message, repeated, tag = "4")]
+    pub groups: ::prost::alloc::vec::Vec<PartGroup>,
+}
+/// How fast a job was counted.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Rate {
+    /// In nodes per second, by halves units; absent if nobody counted it or measured that.
+    #[prost(double, optional, tag = "1")]
+    pub nodes_per_second: ::core::option::Option<f64>,
+}
+/// Parts of a plan that follow each other.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct PartGroup {
+    /// How many there are.
+    #[prost(uint32, tag = "1")]
+    pub parts: u32,
+    /// Those of which all is recorded.
+    #[prost(uint32, tag = "2")]
+    pub done: u32,
+    /// Those of which something is recorded, but not all.
+    #[prost(uint32, tag = "3")]
+    pub begun: u32,
+    /// The recorded share of their estimated work, 0 to 1.
+    #[prost(double, tag = "4")]
+    pub fraction: f64,
+}
 /// Asks for all events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListEventsRequest {}
@@ -1633,6 +1685,26 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListVerdicts"));
             self.inner.unary(req, path, codec).await
         }
+        /// How a job has gone so far: how fast it was counted, and how far its parts are. NOT_FOUND if there is none with this
+        /// id. A coordinator of an older version answers UNIMPLEMENTED.
+        pub async fn get_course(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetCourseRequest>,
+        ) -> std::result::Result<tonic::Response<super::Course>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::codec::Codec::default();
+            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/GetCourse");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "GetCourse"));
+            self.inner.unary(req, path, codec).await
+        }
         /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
         /// counts as exported then. NOT_FOUND if there is none with this id; FAILED_PRECONDITION if it is not done; UNAVAILABLE
         /// if the records can't be read now.
@@ -1927,6 +1999,12 @@ pub mod jobs_server {
             tonic::Response<super::ListVerdictsResponse>,
             tonic::Status,
         >;
+        /// How a job has gone so far: how fast it was counted, and how far its parts are. NOT_FOUND if there is none with this
+        /// id. A coordinator of an older version answers UNIMPLEMENTED.
+        async fn get_course(
+            &self,
+            request: tonic::Request<super::GetCourseRequest>,
+        ) -> std::result::Result<tonic::Response<super::Course>, tonic::Status>;
         /// Server streaming response type for the Export method.
         type ExportStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::CertificatePiece, tonic::Status>,
@@ -2525,6 +2603,49 @@ pub mod jobs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListVerdictsSvc(inner);
+                        let codec = crate::codec::Codec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Jobs/GetCourse" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetCourseSvc<T: Jobs>(pub Arc<T>);
+                    impl<T: Jobs> tonic::server::UnaryService<super::GetCourseRequest>
+                    for GetCourseSvc<T> {
+                        type Response = super::Course;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetCourseRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Jobs>::get_course(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetCourseSvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

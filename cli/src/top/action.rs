@@ -1,0 +1,83 @@
+//! What operators want done.
+
+use anyhow::anyhow;
+use queens_messages::{JobId, JobState, Name, Priority, WorkerStatus};
+use queens_proto::client::Operator;
+use queens_solver::BoardSize;
+
+use crate::counting::cluster::submit;
+use crate::method::MethodChoice;
+use crate::terms::TermsArgs;
+use crate::worker_action::WorkerAction;
+
+/// What an operator wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum OperatorAction {
+    Submit { n: BoardSize, method: MethodChoice, priority: Priority },
+    Pause(JobId),
+    Resume(JobId),
+    Cancel(JobId),
+    Priority(JobId, Priority),
+    Workers(WorkerAction, Name),
+}
+
+impl OperatorAction {
+    /// Does it; says what was done.
+    pub(super) async fn carry_out(&self, operator: &Operator) -> anyhow::Result<String> {
+        Ok(match self {
+            Self::Submit { n, method, priority } => {
+                let asked = |method| TermsArgs::default().submission(*n, method, *priority);
+                let job = submit(operator, *n, *method, asked).await?;
+                format!("job {job} is submitted")
+            }
+            Self::Pause(job) => {
+                operator.pause(*job).await?;
+                format!("job {job} is paused")
+            }
+            Self::Resume(job) => {
+                operator.resume(*job).await?;
+                format!("job {job} goes on")
+            }
+            Self::Cancel(job) => {
+                operator.cancel(*job).await?;
+                // To cancel what is over changes nothing, and is no error.
+                let state = operator.job(*job).await?.state;
+                if state != JobState::Cancelled {
+                    return Err(anyhow!("job {job} is {}: there is nothing to give up", state.name()));
+                }
+                format!("job {job} is given up")
+            }
+            Self::Priority(job, priority) => {
+                operator.set_priority(*job, *priority).await?;
+                format!("job {job} has priority {priority}")
+            }
+            Self::Workers(action, name) => {
+                let n_workers = action.carry_out(operator, name).await?;
+                action.describe(n_workers, name)
+            }
+        })
+    }
+
+    /// What the operator is asked before it is done. O(W) for one about workers.
+    pub(super) fn question(&self, workers: &[WorkerStatus]) -> String {
+        match self {
+            Self::Submit { n, priority, .. } => format!("Submit n = {n}, priority {priority}?"),
+            Self::Pause(job) => format!("Pause job {job}?"),
+            Self::Resume(job) => format!("Let job {job} go on?"),
+            Self::Cancel(job) => format!("Give up job {job} for good?"),
+            Self::Priority(job, priority) => format!("Give job {job} priority {priority}?"),
+            Self::Workers(action, name) => workers_question(*action, name, workers),
+        }
+    }
+}
+
+fn workers_question(action: WorkerAction, name: &Name, workers: &[WorkerStatus]) -> String {
+    let n_workers = workers.iter().filter(|worker| worker.name == *name).count();
+    let workers = if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
+    let what = match action {
+        WorkerAction::Drain => "Send home",
+        WorkerAction::Block => "Block",
+        WorkerAction::Unblock => "Unblock",
+    };
+    format!("{what} {workers} named '{name}'?")
+}

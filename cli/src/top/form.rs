@@ -1,0 +1,136 @@
+//! What is asked of whoever submits a job or sets a priority.
+
+use queens_messages::{JobId, Priority};
+use queens_solver::{BoardSize, Method};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use crate::confirm::what_jobs_take;
+use crate::method::MethodChoice;
+use crate::top::action::OperatorAction;
+use crate::top::input::Input;
+
+/// The methods, as they are chosen.
+const METHODS: [&str; 3] = ["auto", "search", "halves"];
+
+/// A field of the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Board,
+    Method,
+    Priority,
+}
+
+/// The form for a new job, or for the priority of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// The job that gets a priority; `None` for a new one.
+    job: Option<JobId>,
+    n: Input,
+    method: usize,
+    priority: Input,
+    /// Where keys go.
+    field: Field,
+    /// What is wrong with what was typed.
+    pub(super) wrong: Option<String>,
+}
+
+/// What has come of a key.
+#[derive(Debug, PartialEq)]
+pub(super) enum Filled {
+    NotYet,
+    /// This is to be done.
+    Do(OperatorAction),
+    /// The same, if somebody who was told this says yes.
+    Ask(OperatorAction, String),
+    Dropped,
+}
+
+impl Form {
+    /// For a new job.
+    pub(super) fn submit() -> Self {
+        let priority = Input::of("0");
+        Self { job: None, n: Input::default(), method: 0, priority, field: Field::Board, wrong: None }
+    }
+
+    /// For the priority of a job, which has this one now.
+    pub(super) fn priority(job: JobId, now: Priority) -> Self {
+        let priority = Input::of(&now.to_string());
+        Self { job: Some(job), priority, field: Field::Priority, ..Self::submit() }
+    }
+
+    pub(super) fn title(&self) -> String {
+        self.job.map_or_else(|| "submit a job".to_owned(), |job| format!("priority of job {job}"))
+    }
+
+    /// Each field: what is asked, what is there, what is expected, and whether keys go there.
+    pub(super) fn fields(&self) -> Vec<(&'static str, &str, &'static str, bool)> {
+        let board = ("n", self.n.text(), "0 to 32", Field::Board);
+        let method = ("method", METHODS[self.method], "← → auto, search, halves", Field::Method);
+        let priority = ("priority", self.priority.text(), "-1000 to 1000, high first", Field::Priority);
+        let all = if self.job.is_some() { vec![priority] } else { vec![board, method, priority] };
+        all.into_iter()
+            .map(|(what, value, expected, field)| (what, value, expected, field == self.field))
+            .collect()
+    }
+
+    pub(super) fn press(&mut self, key: KeyEvent) -> Filled {
+        match (key.code, self.field) {
+            (KeyCode::Esc, _) => return Filled::Dropped,
+            (KeyCode::Enter, _) => return self.fill(),
+            (KeyCode::Tab | KeyCode::Down, field) => self.field = self.neighbour(field, 1),
+            (KeyCode::BackTab | KeyCode::Up, field) => self.field = self.neighbour(field, 2),
+            (KeyCode::Right | KeyCode::Char(' '), Field::Method) => self.method = (self.method + 1) % 3,
+            (KeyCode::Left, Field::Method) => self.method = (self.method + 2) % 3,
+            (KeyCode::Char(first), Field::Method) => {
+                let named = METHODS.iter().position(|name| name.starts_with(first));
+                self.method = named.unwrap_or(self.method);
+            }
+            (_, Field::Board) => {
+                self.n.press(key);
+                self.wrong = None;
+            }
+            (_, Field::Priority) => {
+                self.priority.press(key);
+                self.wrong = None;
+            }
+            (_, Field::Method) => {}
+        }
+        Filled::NotYet
+    }
+
+    fn neighbour(&self, field: Field, steps: usize) -> Field {
+        const ALL: [Field; 3] = [Field::Board, Field::Method, Field::Priority];
+        let at = ALL.iter().position(|it| *it == field).unwrap_or(0);
+        if self.job.is_some() { field } else { ALL[(at + steps) % 3] }
+    }
+
+    fn fill(&mut self) -> Filled {
+        match self.action() {
+            Ok(filled) => filled,
+            Err((field, wrong)) => {
+                self.field = field;
+                self.wrong = Some(wrong);
+                Filled::NotYet
+            }
+        }
+    }
+
+    fn action(&self) -> Result<Filled, (Field, String)> {
+        let priority: Priority =
+            self.priority.text().trim().parse().map_err(|wrong| (Field::Priority, format!("{wrong}")))?;
+        if let Some(job) = self.job {
+            return Ok(Filled::Do(OperatorAction::Priority(job, priority)));
+        }
+        let n: BoardSize =
+            self.n.text().trim().parse().map_err(|wrong| (Field::Board, format!("{wrong}")))?;
+        let method: MethodChoice =
+            METHODS[self.method].parse().map_err(|wrong| (Field::Method, format!("{wrong}")))?;
+        let action = OperatorAction::Submit { n, method, priority };
+        // As 'queens submit' reckons.
+        let takes = what_jobs_take(n.into(), method.named().unwrap_or(Method::Search));
+        Ok(match takes {
+            Some(takes) => Filled::Ask(action, format!("{takes}. Submit it?")),
+            None => Filled::Do(action),
+        })
+    }
+}
