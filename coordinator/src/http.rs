@@ -5,6 +5,7 @@
 
 mod answer;
 mod app;
+mod board;
 mod cells;
 mod crosses;
 mod curves;
@@ -25,6 +26,7 @@ mod pages;
 mod refusal;
 mod routes;
 mod site;
+mod spread;
 mod standby;
 mod view;
 mod workers;

@@ -5,6 +5,7 @@
 
 mod address;
 mod checking;
+mod date;
 mod decision;
 mod fraction;
 mod id;
@@ -20,6 +21,7 @@ mod terms;
 mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
+pub use date::date;
 pub use decision::Decision;
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, JobId, LeaseId, WorkerId};

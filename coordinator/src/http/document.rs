@@ -24,7 +24,9 @@ mod tests {
     use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
     use utoipa::{Modify, OpenApi};
 
-    use super::super::{cells, crosses, explain, health, jobs, log_in, metrics, news, workers};
+    use super::super::{
+        board, cells, crosses, explain, health, jobs, log_in, metrics, news, spread, workers,
+    };
     use crate::access::COOKIE;
 
     const DESCRIPTION: &str = "What the pages of a coordinator are made of. Where only who is \
@@ -66,12 +68,14 @@ mod tests {
             jobs::set_priority,
             jobs::verify_more,
             cells::cells,
+            spread::draw_count,
             crosses::list_crosses,
             explain::explain,
             explain::draw,
             log_in::log_in,
             log_in::log_out,
             log_in::me,
+            board::search,
             workers::list_workers,
             workers::drain,
             workers::block,

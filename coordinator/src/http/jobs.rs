@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Body, Page, Queried, carried_out};
 use super::app::{App, find, job_id};
-use super::curves::{LevelView, levels};
+use super::curves::{LevelView, levels, whole};
 use super::object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
@@ -243,8 +243,10 @@ fn priority(priority: i32) -> Result<Priority, RequestRefusal> {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Contributions {
     contributions: Vec<Contribution>,
-    /// How many there are.
+    /// How many there are; no more than 10,000 are told.
     total: usize,
+    /// Core-seconds of all that are told, whether listed or not.
+    core_seconds: f64,
 }
 
 /// Who has counted a job, those with the most work first.
@@ -263,8 +265,10 @@ pub(super) async fn contributions(
     let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
     let contributions = app.handle.contributions(job).await;
     let contributions = contributions.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
+    let core_seconds = contributions.iter().map(|one| one.time.as_secs_f64()).sum();
     let all = Contribution::all(&contributions);
-    Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
+    let total = all.len();
+    Ok(Json(Contributions { contributions: page.of(all.into_iter()).collect(), total, core_seconds }))
 }
 
 /// What was decided about spans of a job of which there were different counts, in the order of the spans.
@@ -302,18 +306,38 @@ pub(super) struct History {
     levels: Vec<LevelView>,
 }
 
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct HistoryQuery {
+    /// Only the level with steps of so many seconds.
+    step_seconds: Option<u64>,
+    /// Only the finest level that goes back to where the job was begun, in at most about so many samples: neighbouring
+    /// steps are put together.
+    most: Option<usize>,
+}
+
 /// How a job was counted, also before the coordinator was started.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/history",
-    params(("job" = String, Path, description = "The job's number.")),
-    responses((status = 200, description = "The answer.", body = History), NoSuchJob),
+    params(("job" = String, Path, description = "The job's number."), HistoryQuery),
+    responses((status = 200, description = "The answer.", body = History), Senseless, NoSuchJob),
 ))]
-pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<History> {
+pub(super) async fn history(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    query: Queried<HistoryQuery>,
+) -> Answer<History> {
+    let Query(HistoryQuery { step_seconds, most }) = query?;
     let job = job_id(&id)?;
     find(&app.handle.snapshot(), job)?;
     let points = app.handle.curves().lock().levels(job);
-    Ok(Json(History { levels: levels(&points) }))
+    let levels = match most {
+        Some(most) => whole(&points, most).into_iter().collect(),
+        None => levels(&points, step_seconds),
+    };
+    Ok(Json(History { levels }))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use queens_boards::picture::{self, Scale};
 
 use super::app::{App, find, job_id};
 
@@ -15,6 +16,10 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
     vec![
         ("GET", "/", file(HTML, include_str!("../../web/jobs.html"))),
         ("GET", "/workers", file(HTML, include_str!("../../web/workers.html"))),
+        ("GET", "/board", file(HTML, include_str!("../../web/board.html"))),
+        ("GET", "/assets/board.js", file(SCRIPT, include_str!("../../web/board.js"))),
+        // A queen, for the page of a search; as she is on all drawings.
+        ("GET", "/assets/crown.svg", get(crown)),
         ("GET", "/jobs/{job}", get(job)),
         ("GET", "/jobs/{job}/crosses/{cross}", get(cross)),
         ("GET", "/assets/style.css", file("text/css; charset=utf-8", include_str!("../../web/style.css"))),
@@ -27,6 +32,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/assets/jobs.js", file(SCRIPT, include_str!("../../web/jobs.js"))),
         ("GET", "/assets/job.js", file(SCRIPT, include_str!("../../web/job.js"))),
         ("GET", "/assets/heat.js", file(SCRIPT, include_str!("../../web/heat.js"))),
+        ("GET", "/assets/picture.js", file(SCRIPT, include_str!("../../web/picture.js"))),
         ("GET", "/assets/chart.js", file(SCRIPT, include_str!("../../web/chart.js"))),
         ("GET", "/assets/workers.js", file(SCRIPT, include_str!("../../web/workers.js"))),
         ("GET", "/assets/cross.js", file(SCRIPT, include_str!("../../web/cross.js"))),
@@ -35,6 +41,10 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
 
 fn file(content_type: &'static str, content: &'static str) -> MethodRouter<App> {
     get(async move || ([(CONTENT_TYPE, content_type)], content))
+}
+
+async fn crown() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "image/svg+xml")], picture::queen(Scale { tile: 100 }))
 }
 
 /// The page of a job, if there is one.
