@@ -7,6 +7,9 @@ use crate::given::Given;
 use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, Theme, empty_board, is_dark, open, squares};
 use crate::queen::Queen;
 
+/// The most pictures of a search that are shown: all of n = 8, or half an hour at the usual pace.
+pub const MOST_FRAMES: usize = 20_000;
+
 /// One picture of the search: what changes on the board since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {

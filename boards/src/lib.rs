@@ -3,7 +3,7 @@
 //! A solution is a [`Placement`]: the column of the queen of every row. There are several ways to one
 //! ([`construction`], [`local_search`], [`Completion`], [`Naive`], [`Backtracking`]); [`Solutions`] walks through all
 //! of them, and [`completions`] counts those that contain given queens. [`picture`] draws placements, [`animation`] the
-//! search for them, [`plot`] how long counting takes.
+//! search for them, [`grid`] how the solutions of a board are spread, [`plot`] how long counting takes.
 //!
 //! ```
 //! use queens_solver::BoardSize;
@@ -22,6 +22,7 @@ mod completion;
 mod completions;
 mod construction;
 mod given;
+pub mod grid;
 mod labels;
 mod local_search;
 mod naive;

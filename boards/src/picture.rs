@@ -275,6 +275,15 @@ pub fn tile(dark: bool, look: Look, scale: Scale) -> String {
     svg
 }
 
+/// Draws a queen alone, on nothing.
+#[must_use]
+pub fn queen(scale: Scale) -> String {
+    let mut svg = open((scale.tile, scale.tile), Some(scale));
+    svg.push_str(r##"<use href="#queen"/></svg>"##);
+    svg.push('\n');
+    svg
+}
+
 /// Draws a board without queens.
 #[must_use]
 pub fn empty_board(n: u32, scale: Scale) -> String {

@@ -169,7 +169,7 @@ fn with_prefix(power: i32, unit: &str) -> String {
 }
 
 /// Text as it stands in XML.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 

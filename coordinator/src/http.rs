@@ -5,6 +5,7 @@
 
 mod answer;
 mod app;
+mod board;
 mod cells;
 mod crosses;
 mod curves;
@@ -28,6 +29,7 @@ mod pages;
 mod refusal;
 mod routes;
 mod site;
+mod spread;
 mod standby;
 mod view;
 mod words;

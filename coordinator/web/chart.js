@@ -1,6 +1,6 @@
 // Throughput over time as a curve, with gaps where nothing was measured.
 
-import { speed } from "./page.js";
+import { prefixed, speed, unitsOf } from "./page.js";
 
 const part = (tag, attributes, text) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -8,6 +8,9 @@ const part = (tag, attributes, text) => {
   if (text !== undefined) element.textContent = text;
   return element;
 };
+
+/** Pixels that a text of the chart is wide, about. */
+const wide = (text) => 7 * text.length;
 
 /** A round number that is no less. */
 function ceiling(value) {
@@ -27,22 +30,30 @@ function runsOf({ step_seconds, samples }) {
   return runs;
 }
 
-/** A level of the history of a job that is counted by `method`; or of `what` else, whose values `write` puts into words. */
-export function drawChart(svg, level, method, what = "throughput", write = (value) => speed(value, method)) {
+/** What a curve is of: the throughput of a job that is counted by a method. */
+export const throughput = (method) =>
+  ({ what: "throughput", unit: `${unitsOf(method)} a second`, mark: prefixed, say: (value) => speed(value, method) });
+
+/** A level of a history as a curve, of what is described as `throughput` is; whether there is enough of it for one. */
+export function drawChart(svg, level, { what, unit, mark, say }) {
   const samples = level?.samples ?? [];
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (samples.length < 2) {
-    svg.replaceChildren(part("text", { x: 8, y: 24 }, "Nothing has been counted for long enough to draw a curve."));
+    svg.replaceChildren(part("text", { x: 8, y: 24 }, "There is no curve to draw."));
     svg.setAttribute("aria-label", `no ${what} to show yet`);
-    return;
+    return false;
   }
-  const [left, right, top, bottom] = [8, 8, 22, 22];
+  const most = samples.reduce((most, sample) => (sample.nodes_per_second > most.nodes_per_second ? sample : most));
+  const latest = samples.at(-1), lastText = latest.nodes_per_second === 0 ? "0" : mark(latest.nodes_per_second);
+  const top = 38, bottom = 22, right = 10 + wide(lastText);
+  const limit = ceiling(Math.max(most.nodes_per_second, 1));
+  const marks = [0, 0.5, 1].map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
+  const left = 10 + Math.max(...marks.map(([, text]) => wide(text)));
   const runs = runsOf(level);
-  const from = runs[0][0].at, to = samples.at(-1).at_ms;
-  const most = ceiling(Math.max(...samples.map((sample) => sample.nodes_per_second), 1));
+  const from = runs[0][0].at, to = latest.at_ms;
   const x = (at) => left + (width - left - right) * (at - from) / Math.max(to - from, 1);
-  const y = (value) => height - bottom - (height - top - bottom) * value / most;
+  const y = (value) => height - bottom - (height - top - bottom) * value / limit;
   const line = (run) => run.map(({ at, value }) => `${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join("L");
   const curves = runs.flatMap((run) => [
     part("path", { class: "area", d: `M${x(run[0].at)} ${y(0)}L${line(run)}L${x(run.at(-1).at)} ${y(0)}Z` }),
@@ -52,16 +63,29 @@ export function drawChart(svg, level, method, what = "throughput", write = (valu
     const begins = x(runs[i].at(-1).at);
     return part("rect", { class: "gap", x: begins, y: top, width: x(run[0].at) - begins, height: height - top - bottom });
   });
-  const lines = [0, 0.5, 1].flatMap((share) => [
-    part("line", { class: "grid", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
-    ...(share > 0 ? [part("text", { x: left + 2, y: y(share * most) - 4 }, write(share * most))] : []),
+  const axis = marks.flatMap(([value, text]) => [
+    part("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+    part("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, text),
   ]);
-  const clock = (at) => new Date(at).toLocaleString([], to - from > 86_400_000 ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
-  svg.replaceChildren(...gaps, ...lines, ...curves,
+
+  // The largest value stands above its point, the last one behind the end of the curve.
+  const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.nodes_per_second), r: 3.5, class: "mark" }));
+  const peakText = `most ${mark(most.nodes_per_second)}`;
+  const peakX = Math.min(Math.max(peak.cx - wide(peakText) / 2, left + 2), width - right - wide(peakText));
+  const labels = [
+    part("circle", peak), part("text", { class: "label", x: peakX, y: peak.cy - 8 }, peakText),
+    part("circle", end), part("text", { class: "label", x: end.cx + 7, y: end.cy + 4 }, lastText),
+  ];
+
+  const isLong = to - from > 86_400_000;
+  const clock = (at) => new Date(at).toLocaleString([], isLong ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
+  svg.replaceChildren(...gaps, ...axis, ...curves, ...labels,
+    part("text", { x: 2, y: 12 }, `${unit} (right: the last value)`),
     part("text", { x: left, y: height - 5 }, clock(from)),
-    part("text", { x: width - right, y: height - 5, "text-anchor": "end" }, clock(to)));
+    part("text", { x: width - 2, y: height - 5, "text-anchor": "end" }, clock(to)));
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
   const mean = samples.reduce((sum, sample) => sum + sample.nodes_per_second * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
-  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${write(samples.at(-1).nodes_per_second)} at the end, ${write(mean)} on average, at most ${write(Math.max(...samples.map((sample) => sample.nodes_per_second)))}${missing}`);
+  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${say(latest.nodes_per_second)} at the end, ${say(mean)} on average, at most ${say(most.nodes_per_second)}${missing}`);
+  return true;
 }

@@ -1,4 +1,4 @@
-import { $, follow, get, grouped, h, pathPart, percent, repeat, say, spans, subproblems, unitsOf } from "./page.js";
+import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, spans, subproblems, unitsOf } from "./page.js";
 
 const job = pathPart(2), cross = pathPart(4);
 const asked = new URLSearchParams(location.search).get("subproblem");
@@ -65,5 +65,6 @@ async function load() {
     h("li", {}, `${one.worker} (${one.kernel}): ${spans(one)}, ${percent(one.share)} of the work`)) : [h("li", { className: "quiet" }, "nobody yet")]));
 }
 
-repeat(3, load);
+const isThere = reveal("part");
+repeat(3, () => load().finally(() => isThere("part")));
 follow(() => {});

@@ -1,17 +1,37 @@
-import { $, agreement, countTitle, duration, follow, get, grouped, h, jobActions, partText, pathPart, percent, repeat, say, showEvents, speed, stateText, subproblems, timeLeft } from "./page.js";
-import { drawChart } from "./chart.js";
+import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, stateText, subproblems, timeLeft } from "./page.js";
+import { drawChart, throughput } from "./chart.js";
 import { makeHeat } from "./heat.js";
+import { makePicture } from "./picture.js";
 
 const id = pathPart(2);
 const actions = jobActions($("said"));
 const showHeat = makeHeat(id);
+const showPicture = makePicture(id);
 $("actions").append(actions.element);
+const isThere = reveal("job", "map", "events", "counters", "curve");
 
-let method = "search", isDisputed = false;
+let method = "search", isDisputed = false, hasEnded = false;
 const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
 
+/** What matters of a job that is counted, or of one that still is. */
+function leaveOut(job) {
+  const isDone = job.state === "done";
+  document.body.classList.toggle("is-done", isDone);
+  for (const element of document.querySelectorAll("[data-when]")) {
+    element.hidden = !{ done: isDone, open: !isDone, over: isOver(job) }[element.dataset.when];
+  }
+  $("share-part").hidden = isDone;
+  const others = job.crosses === null ? "" : ", or only other parts of the board are asked for";
+  say($("heat-blank"), job.method === "search"
+    ? `blank: such queens attack each other, or it is counted as a turned or mirrored image${others}` : `blank: no part${others}`);
+  $("actions").hidden = isDone;
+}
+
 function show(job) {
-  document.title = `${percent(job.fraction)} of job ${id} (n = ${job.n}) – queens`;
+  const isDone = job.state === "done";
+  document.title = `${isDone ? "Counted:" : `${percent(job.fraction)} of`} job ${id} (n = ${job.n}) – queens`;
+  leaveOut(job);
+  showPicture(job);
   say($("title"), `Job ${id}: ${job.n} queens${job.crosses === null ? "" : `, ${partText(job)}`}`);
   say($("state"), stateText(job));
   say($("method"), job.method);
@@ -24,6 +44,10 @@ function show(job) {
   const [words, look] = agreement(job);
   say($("agrees"), words);
   $("agrees").className = look;
+  const seconds = job.started_ms === null || job.finished_ms === null ? job.seconds : (job.finished_ms - job.started_ms) / 1000;
+  say($("took"), duration(seconds));
+  say($("mean"), job.seconds > 0 ? speed(Number(job.nodes) / job.seconds, job.method) : "–");
+  say($("subproblems"), grouped(job.subproblems));
   say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);
   $("bar").value = job.fraction;
   say($("now"), speed(job.nodes_per_second, job.method));
@@ -43,6 +67,7 @@ function show(job) {
   say($("begun"), date(job.started_ms));
   say($("end"), job.state === "cancelled" ? "Given up" : "Finished");
   say($("finished"), date(job.finished_ms));
+  hasEnded = isOver(job);
   const worth = job.bound ? `; ${job.state === "done" ? "" : "when it is done: "}${job.bound}` : "";
   say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second name${worth}`);
   $("disputes").hidden = job.disputes === null;
@@ -66,22 +91,42 @@ follow((summary) => {
   const job = summary.jobs.find((job) => job.job === id);
   if (job) show(job);
 });
+/** Core-hours, with three digits from a hundredth on. */
+const coreHours = (seconds) => {
+  const hours = seconds / 3600;
+  return hours >= 100 ? grouped(Math.round(hours)) : hours >= 0.01 ? hours.toPrecision(3) : "under 0.01";
+};
+
+/** Points of a curve of the whole run. */
+const MOST_POINTS = 300;
 let levels = [];
-const redraw = () => drawChart($("chart"), levels.find((level) => level.step_seconds === Number($("range").value)), method);
-$("range").addEventListener("change", redraw);
+function redraw() {
+  const step = $("range").value;
+  const [level] = levels;
+  const isDrawn = drawChart($("chart"), level, throughput(method));
+  // What is over gets no curve any more.
+  $("range-part").hidden = $("chart").parentElement.hidden = hasEnded && !isDrawn && step === "";
+  say($("chart-said"), isDrawn ? "Nothing is drawn for times at which nobody counted it, or no coordinator ran."
+    : hasEnded ? "It was over too soon: a curve has a point for each second." : "A curve begins when it has been counted for some seconds.");
+}
 addEventListener("resize", redraw);
 
-repeat(1, async () => show(await get(`jobs/${id}`)));
-repeat(1, async () => showHeat(await get(`jobs/${id}/cells`)));
-repeat(2, async () => showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events));
+repeat(1, async () => { show(await get(`jobs/${id}`)); isThere("job"); });
+repeat(1, () => get(`jobs/${id}/cells`).then(showHeat).finally(() => isThere("map")));
+repeat(2, async () => { showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events); isThere("events"); });
 repeat(5, async () => {
-  const { contributions } = await get(`jobs/${id}/contributions?limit=100`);
+  const { contributions, total, core_seconds: coreSeconds } = await get(`jobs/${id}/contributions?limit=100`);
   $("contributions-none").hidden = contributions.length > 0;
   $("contributions-list").hidden = contributions.length === 0;
   $("contributions").replaceChildren(...contributions.map((one) => h("tr", {},
     h("td", { "data-label": "Worker" }, one.worker), h("td", { "data-label": "Kernel" }, one.kernel),
     h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": unitsTitle() }, grouped(one.nodes)),
-    h("td", { "data-label": "Core-hours" }, (one.core_seconds / 3600).toPrecision(3)), h("td", { "data-label": "Share" }, percent(one.share)))));
+    h("td", { "data-label": "Core-hours" }, coreHours(one.core_seconds)), h("td", { "data-label": "Share" }, percent(one.share)))));
+  say($("core-hours"), coreSeconds < 36 ? `${coreSeconds.toFixed(2)} core-seconds` : `${coreHours(coreSeconds)} core-hours`);
+  say($("counters"), `${grouped(total)} ${total === 1 ? "worker" : "workers"}`);
+  isThere("counters");
+  $("contributions-more").hidden = total === contributions.length;
+  say($("contributions-more"), `The ${contributions.length} with the most work, of ${grouped(total)}: 'queens contributions ${id}' shows all.`);
 });
 repeat(2, async () => {
   if (!isDisputed) return;
@@ -96,7 +141,13 @@ repeat(2, async () => {
     h("td", { "data-label": "Decided" }, new Date(one.at_ms).toLocaleString()))));
   say($("verdicts-more"), verdicts.length < 100 ? "" : `The first 100: 'queens verdicts ${id}' shows more.`);
 });
-repeat(2, async () => {
-  ({ levels } = await get(`jobs/${id}/history`));
+const loadCurve = repeat(2, async () => {
+  const step = $("range").value;
+  const found = await get(`jobs/${id}/history?${step === "" ? `most=${MOST_POINTS}` : `step_seconds=${step}`}`);
+  // Something else may have been chosen meanwhile.
+  if (step !== $("range").value) return;
+  ({ levels } = found);
   redraw();
+  isThere("curve");
 });
+$("range").addEventListener("change", loadCurve);

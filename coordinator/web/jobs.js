@@ -1,5 +1,5 @@
 import { $, agreement, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
-import { drawChart } from "./chart.js";
+import { drawChart, throughput } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
 const said = $("said");
@@ -77,13 +77,13 @@ let levels = [];
 function redraw() {
   const level = levels.find((level) => level.step_seconds === Number($("range").value));
   const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, nodes_per_second: mean })) };
-  const workers = (value) => `${grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value))} workers`;
-  drawChart($("workers-chart"), curve("workers"), null, "workers", workers);
+  const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
+  drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", mark: number, say: (value) => `${number(value)} workers` });
   // A method that nobody counts by has no picture; the search's place says so, if nothing was counted at all.
   const has = (of) => Boolean(level?.[of].length);
   $("halves-part").hidden = !has("halves");
   $("search-part").hidden = has("halves") && !has("search");
-  for (const of of ["search", "halves"]) drawChart($(`${of}-chart`), curve(of), of);
+  for (const of of ["search", "halves"]) drawChart($(`${of}-chart`), curve(of), throughput(of));
 }
 $("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);

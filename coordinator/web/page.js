@@ -38,13 +38,16 @@ export const percent = (share) => {
 /** What the work of a method is counted in. */
 export const unitsOf = (method) => (method === "halves" ? "units" : "nodes");
 
-/** Work per second, by a method. */
-export function speed(perSecond, method) {
-  if (perSecond === null || perSecond === undefined) return "–";
+/** A number with three digits and the prefix of its size: "62.3 M". */
+export function prefixed(number) {
   const units = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]];
-  const [unit, size] = units.findLast(([, size]) => perSecond >= size) ?? units[0];
-  return `${(perSecond / size).toPrecision(3)} ${unit && `${unit} `}${unitsOf(method)}/s`;
+  const [unit, size] = units.findLast(([, size]) => number >= size) ?? units[0];
+  return `${(number / size).toPrecision(3)}${unit && ` ${unit}`}`;
 }
+
+/** Work per second, by a method. */
+export const speed = (perSecond, method) =>
+  (perSecond === null || perSecond === undefined ? "–" : `${prefixed(perSecond)} ${unitsOf(method)}/s`);
 
 /** The same of who may count by both methods, which can't be added up. */
 export function speeds(by) {
@@ -110,7 +113,7 @@ export const partText = (job) => `crosses ${job.crosses}${job.parts ? ` of ${gro
 
 /** What the number of a job is. */
 export const countTitle = (job) =>
-  job.state === "done" ? "Solutions" : job.provisional ? "Provisional number of solutions" : "Counted so far";
+  job.state === "done" ? "Counted: solutions" : job.provisional ? "Provisional number of solutions" : "Counted so far";
 
 /** How a finished count lies to the published one: words and a class. */
 export function agreement(job) {
@@ -267,6 +270,7 @@ function troubles({ store_error: error, refuses }) {
 /** Calls `show` with each summary; connects again for ever when the connection is lost. */
 export function follow(show) {
   const line = $("connection");
+  const isThere = isAwaited ? () => {} : reveal("summary");
   let source, timer, version;
   const lost = () => {
     source?.close();
@@ -295,12 +299,29 @@ export function follow(show) {
       alert.hidden = !troubles(summary.coordinator);
       say(alert, troubles(summary.coordinator));
       show(summary);
+      isThere("summary");
     });
     watch();
   };
   addEventListener("pagehide", () => { source?.close(); clearTimeout(timer); });
   addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
   connect();
+}
+
+/** Milliseconds after which a page is shown, whatever of it is there. */
+const LATEST_MS = 2_000;
+let isAwaited = false;
+
+/** Shows the page when all of this has been there once; what is returned is told what is. */
+export function reveal(...awaited) {
+  isAwaited = true;
+  const left = new Set(awaited);
+  const show = () => document.querySelector("main").classList.remove("waits");
+  setTimeout(show, LATEST_MS);
+  return (what) => {
+    left.delete(what);
+    if (left.size === 0) show();
+  };
 }
 
 /** Calls `load` again and again, `seconds` apart, one call at a time, and only while somebody looks. */

@@ -6,6 +6,7 @@
 mod address;
 mod checking;
 mod course;
+mod date;
 mod decision;
 mod fraction;
 mod id;
@@ -22,6 +23,7 @@ mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
 pub use course::{Course, MOST_OF_COURSE, PartGroup};
+pub use date::date;
 pub use decision::Decision;
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, JobId, LeaseId, WorkerId};

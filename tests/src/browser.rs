@@ -109,6 +109,16 @@ impl Browser {
         self.post("/execute/sync", &script).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
+    /// Runs a script in the page.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn run(&self, script: &str) {
+        let script = json!({ "script": script, "args": [] });
+        self.post("/execute/sync", &script).unwrap_or_else(|error| panic!("a script: {error}"));
+    }
+
     /// The text that is seen of an element; empty if there is no such element.
     #[track_caller]
     #[must_use]
@@ -166,6 +176,15 @@ impl Browser {
         self.tools("Emulation.setEmulatedMedia", media);
         let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.tools("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// From now on, pages are told that whoever looks wants nothing to move.
+    ///
+    /// # Panics
+    /// If that can't be.
+    pub fn still(&self) {
+        let feature = json!({ "name": "prefers-reduced-motion", "value": "reduce" });
+        self.tools("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
     /// Keeps a picture of the whole page, whatever its length.

@@ -88,7 +88,8 @@ fn requests() -> Vec<(String, String)> {
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
     });
-    let pages = ["/", "/workers", "/decisions", "/login", "/jobs/{job}", "/jobs/{job}/crosses/{cross}"];
+    let pages =
+        ["/", "/workers", "/board", "/decisions", "/login", "/jobs/{job}", "/jobs/{job}/crosses/{cross}"];
     described.chain(pages.map(|path| ("GET".to_owned(), path.to_owned()))).collect()
 }
 

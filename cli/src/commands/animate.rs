@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use console::{Term, style};
 use queens_boards::Queen;
-use queens_boards::animation::{self, Frame, Frames, Timing};
+use queens_boards::animation::{self, Frame, Frames, MOST_FRAMES, Timing};
 use queens_boards::picture::{Look, Scale, is_dark};
 use queens_process::{cancel_on_signal, is_screen, say, stdout};
 use tokio_util::sync::CancellationToken;
@@ -21,9 +21,6 @@ use crate::present::file::Target;
 use crate::present::gif::gif;
 use crate::present::raster;
 use crate::usage::WrongUsage;
-
-/// The most pictures of an animation: all of n = 8, or half an hour at the usual pace.
-const MOST_FRAMES: usize = 20_000;
 
 /// Pictures that tell how large a GIF of all will be.
 const SAMPLE: usize = 100;

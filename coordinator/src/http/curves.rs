@@ -57,18 +57,52 @@ struct MeanView {
     mean: f64,
 }
 
-/// All levels of a job.
-pub(super) fn levels(levels: &[Vec<Point>; N_LEVELS]) -> Vec<LevelView> {
-    let level = |(level, points): (&Level, &Vec<Point>)| {
-        let sample = |(point, mean): (&Point, MeanView)| SampleView {
-            at_ms: mean.at_ms,
-            measured_seconds: mean.measured_seconds,
-            nodes_per_second: mean.mean,
-            fraction: f64::from(point.billionths) / 1e9,
-        };
-        LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
+/// The levels of a job, or the one with steps of this length. O(points).
+pub(super) fn levels(levels: &[Vec<Point>; N_LEVELS], step_seconds: Option<u64>) -> Vec<LevelView> {
+    let all = LEVELS.iter().zip(levels);
+    let meant = all.filter(|(level, _)| step_seconds.is_none_or(|asked| asked == level.step_seconds));
+    meant.map(|(level, points)| every(level, points)).collect()
+}
+
+fn every(level: &Level, points: &[Point]) -> LevelView {
+    let sample = |(point, mean): (&Point, MeanView)| SampleView {
+        at_ms: mean.at_ms,
+        measured_seconds: mean.measured_seconds,
+        nodes_per_second: mean.mean,
+        fraction: f64::from(point.billionths) / 1e9,
     };
-    LEVELS.iter().zip(levels).map(level).collect()
+    LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
+}
+
+/// The finest level that goes back to where the longest begins, in at most about `most` samples: neighbours are put
+/// together, as many as that takes. `None` if there is nothing to draw a curve of. O(points).
+pub(super) fn whole(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelView> {
+    let begins = |point: &Point| point.at_ms().saturating_sub(point.measured_ms);
+    let ends = levels.iter().filter_map(|points| Some((begins(points.first()?), points.last()?.at_ms())));
+    let (first, last) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
+    let is_whole = |(level, points): &(&Level, &Vec<Point>)| {
+        let late = points.first().map(|point| begins(point) - first);
+        // What a step began with may be measured in another.
+        points.len() > 1
+            && late.is_some_and(|late| late <= (2000 * level.step_seconds).max((last - first) / 50))
+    };
+    let (level, points) = LEVELS.iter().zip(levels).find(is_whole)?;
+    let n_together = u64::try_from(points.len().div_ceil(most.max(1))).unwrap_or(u64::MAX);
+    if n_together < 2 {
+        return Some(every(level, points));
+    }
+    let together = points.chunk_by(|one, other| one.number / n_together == other.number / n_together);
+    let samples = together.filter_map(|points| {
+        let last = points.last()?;
+        let measured_ms: u64 = points.iter().map(|point| point.measured_ms).sum();
+        Some(SampleView {
+            at_ms: last.at_ms(),
+            measured_seconds: measured_ms as f64 / 1000.0,
+            nodes_per_second: mean(points)?,
+            fraction: f64::from(last.billionths) / 1e9,
+        })
+    });
+    Some(LevelView { step_seconds: level.step_seconds * n_together, samples: samples.collect() })
 }
 
 /// All levels of the fleet. O of its points, which have a bound: 60,000.
@@ -135,9 +169,45 @@ mod tests {
         let points: Vec<Point> = before.chain([point(9, 100), point(10, 200)]).collect();
         let mut all: [Vec<Point>; N_LEVELS] = Default::default();
         all[0] = points;
-        let [fine, ..] = &levels(&all)[..] else { panic!("levels") };
+        let [fine, ..] = &levels(&all, None)[..] else { panic!("levels") };
         let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.nodes_per_second).collect();
         assert_eq!(rates, [500.0, 500.0, 500.0, 500.0, 500.0, 600.0, 100.0, 150.0]);
         assert_eq!(fine.samples.iter().map(|sample| sample.at_ms).max(), Some(10_500));
+        let [only] = &levels(&all, Some(600))[..] else { panic!("a level") };
+        assert_eq!((only.step_seconds, only.samples.len()), (600, 0));
+    }
+
+    /// Points of a level, each measured for all of its step.
+    fn points(level: usize, numbers: std::ops::Range<u64>) -> Vec<Point> {
+        let measured_ms = LEVELS[level].step_seconds * 1000;
+        let at = |number| Point {
+            level,
+            measured_ms,
+            nodes: number * measured_ms / 1000,
+            end_ms: 0,
+            ..point(number, 0)
+        };
+        numbers.map(at).collect()
+    }
+
+    #[test]
+    fn the_whole_run_is_seen_in_few_samples() {
+        let mut all: [Vec<Point>; N_LEVELS] = Default::default();
+        assert!(whole(&all, 300).is_none());
+        // Five minutes of an hour: the steps of ten seconds have all of it.
+        (all[0], all[1], all[2]) = (points(0, 3300..3600), points(1, 1..361), points(2, 1..61));
+        let run = whole(&all, 400).expect("a curve");
+        assert_eq!((run.step_seconds, run.samples.len()), (10, 360));
+        let run = whole(&all, 100).expect("a curve");
+        assert_eq!(run.step_seconds, 40);
+        assert!((80..=100).contains(&run.samples.len()), "{}", run.samples.len());
+        // Nothing of it is lost, and what is together is measured together.
+        let measured: f64 = run.samples.iter().map(|sample| sample.measured_seconds).sum();
+        assert!((measured - 3600.0).abs() < 1e-6, "{measured}");
+        assert!((run.samples[1].nodes_per_second - 5.5).abs() < 1e-9, "{:?}", run.samples[1]);
+        // A minute: the finest.
+        (all[0], all[1], all[2]) = (points(0, 100..160), Vec::new(), Vec::new());
+        assert_eq!(whole(&all, 300).map(|run| run.step_seconds), Some(1));
+        assert!(whole(&all, 0).is_some_and(|run| run.samples.len() <= 2));
     }
 }

@@ -25,8 +25,8 @@ mod tests {
     use utoipa::{Modify, OpenApi};
 
     use super::super::{
-        cells, crosses, explain, health, histories, job_list, jobs, log_in, metrics, news, worker_list,
-        workers,
+        board, cells, crosses, explain, health, histories, job_list, jobs, log_in, metrics, news, spread,
+        worker_list, workers,
     };
     use crate::access::COOKIE;
 
@@ -70,6 +70,7 @@ mod tests {
             jobs::set_priority,
             jobs::verify_more,
             cells::cells,
+            spread::draw_count,
             crosses::list_crosses,
             explain::explain,
             explain::draw,
@@ -77,6 +78,7 @@ mod tests {
             log_in::log_out,
             log_in::me,
             worker_list::list_workers,
+            board::search,
             workers::drain,
             workers::block,
             workers::unblock,

@@ -1,14 +1,14 @@
 //! How jobs were counted, and the fleet.
 
 use axum::Json;
-use axum::extract::{Path, State};
-use serde::Serialize;
+use axum::extract::{Path, Query, State};
+use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::{Answer, Queried};
 use super::app::{App, find, job_id};
-use super::curves::{FleetLevelView, LevelView, fleet_levels, levels};
+use super::curves::{FleetLevelView, LevelView, fleet_levels, levels, whole};
 #[cfg(test)]
-use super::refusal::described::NoSuchJob;
+use super::refusal::described::{NoSuchJob, Senseless};
 use crate::store::history::Subject;
 
 /// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,
@@ -19,18 +19,38 @@ pub(super) struct History {
     levels: Vec<LevelView>,
 }
 
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct HistoryQuery {
+    /// Only the level with steps of so many seconds.
+    step_seconds: Option<u64>,
+    /// Only the finest level that goes back to where the job was begun, in at most about so many samples: neighbouring
+    /// steps are put together.
+    most: Option<usize>,
+}
+
 /// How a job was counted, also before the coordinator was started.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/history",
-    params(("job" = String, Path, description = "The job's number.")),
-    responses((status = 200, description = "The answer.", body = History), NoSuchJob),
+    params(("job" = String, Path, description = "The job's number."), HistoryQuery),
+    responses((status = 200, description = "The answer.", body = History), Senseless, NoSuchJob),
 ))]
-pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<History> {
+pub(super) async fn history(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    query: Queried<HistoryQuery>,
+) -> Answer<History> {
+    let Query(HistoryQuery { step_seconds, most }) = query?;
     let job = job_id(&id)?;
     find(&app.handle.snapshot(), job)?;
     let points = app.handle.curves().lock().levels(Subject::Job(job));
-    Ok(Json(History { levels: levels(&points) }))
+    let levels = match most {
+        Some(most) => whole(&points, most).into_iter().collect(),
+        None => levels(&points, step_seconds),
+    };
+    Ok(Json(History { levels }))
 }
 
 /// How all jobs together were counted, and by how many workers: the same times as a job's. Of times at which nothing was

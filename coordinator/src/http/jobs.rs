@@ -219,8 +219,10 @@ fn priority(priority: i32) -> Result<Priority, RequestRefusal> {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Contributions {
     contributions: Vec<Contribution>,
-    /// How many there are.
+    /// How many there are; no more than 10,000 are told.
     total: usize,
+    /// Core-seconds of all that are told, whether listed or not.
+    core_seconds: f64,
 }
 
 /// Who has counted a job, those with the most work first.
@@ -239,8 +241,10 @@ pub(super) async fn contributions(
     let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
     let contributions = app.handle.contributions(job).await;
     let contributions = contributions.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
+    let core_seconds = contributions.iter().map(|one| one.time.as_secs_f64()).sum();
     let all = Contribution::all(&contributions);
-    Ok(Json(Contributions { total: all.len(), contributions: page.of(all.into_iter()).collect() }))
+    let total = all.len();
+    Ok(Json(Contributions { contributions: page.of(all.into_iter()).collect(), total, core_seconds }))
 }
 
 /// What was decided about spans of a job of which there were different counts, in the order of the spans.

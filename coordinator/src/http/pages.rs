@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use queens_boards::picture::{self, Scale};
 
 use super::app::{App, find, job_id};
 use super::missing;
@@ -17,6 +18,10 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/", file(HTML, include_str!("../../web/jobs.html"))),
         ("GET", "/workers", file(HTML, include_str!("../../web/workers.html"))),
         ("GET", "/workers/{name}", get(worker)),
+        ("GET", "/board", file(HTML, include_str!("../../web/board.html"))),
+        ("GET", "/assets/board.js", file(SCRIPT, include_str!("../../web/board.js"))),
+        // A queen, for the page of a search; as she is on all drawings.
+        ("GET", "/assets/crown.svg", get(crown)),
         ("GET", "/jobs/{job}", get(job)),
         ("GET", "/jobs/{job}/crosses/{cross}", get(cross)),
         ("GET", "/decisions", file(HTML, include_str!("../../web/decisions.html"))),
@@ -27,6 +32,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/assets/jobs.js", file(SCRIPT, include_str!("../../web/jobs.js"))),
         ("GET", "/assets/job.js", file(SCRIPT, include_str!("../../web/job.js"))),
         ("GET", "/assets/heat.js", file(SCRIPT, include_str!("../../web/heat.js"))),
+        ("GET", "/assets/picture.js", file(SCRIPT, include_str!("../../web/picture.js"))),
         ("GET", "/assets/chart.js", file(SCRIPT, include_str!("../../web/chart.js"))),
         ("GET", "/assets/workers.js", file(SCRIPT, include_str!("../../web/workers.js"))),
         ("GET", "/assets/worker.js", file(SCRIPT, include_str!("../../web/worker.js"))),
@@ -51,6 +57,10 @@ fn file<S: Clone + Send + Sync + 'static>(
     content: &'static str,
 ) -> MethodRouter<S> {
     get(async move || ([(CONTENT_TYPE, content_type)], content))
+}
+
+async fn crown() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "image/svg+xml")], picture::queen(Scale { tile: 100 }))
 }
 
 /// The page of a job, if there is one.

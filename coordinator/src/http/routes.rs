@@ -4,8 +4,8 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::app::App;
 use super::{
-    cells, crosses, document, explain, health, histories, job_list, jobs, log_in, metrics, news, pages,
-    worker_list, workers,
+    board, cells, crosses, document, explain, health, histories, job_list, jobs, log_in, metrics, news, pages,
+    spread, worker_list, workers,
 };
 
 /// Each method and path.
@@ -24,9 +24,11 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
         ("GET", "/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
         ("GET", "/api/v1/jobs/{job}/cells", get(cells::cells)),
+        ("GET", "/api/v1/jobs/{job}/count.svg", get(spread::draw_count)),
         ("GET", "/api/v1/jobs/{job}/crosses", get(crosses::list_crosses)),
         ("GET", "/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),
         ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(explain::draw)),
+        ("GET", "/api/v1/board/{n}", get(board::search)),
         ("GET", "/api/v1/events", get(news::events)),
         ("GET", "/api/v1/history", get(histories::fleet_history)),
         ("POST", "/api/v1/jobs/{job}/pause", post(jobs::pause)),
