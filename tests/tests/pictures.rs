@@ -148,8 +148,9 @@ fn squares_have_names_in_the_colours_of_a_theme() {
         }
         let svg = fs::read_to_string(temp.path().join("b.svg")).expect("drawn");
         let document = Document::parse(&svg).expect("XML");
-        let moved = document.descendants().find_map(|node| node.attribute("transform")).expect("a board");
-        let origin = moved.trim_start_matches("translate(").trim_end_matches(')').split_once(' ');
+        let mut moved = document.descendants().filter_map(|node| node.attribute("transform"));
+        let moved = moved.find_map(|transform| transform.strip_prefix("translate(")?.strip_suffix(')'));
+        let origin = moved.and_then(|origin| origin.split_once(' '));
         let (left, top): (u32, u32) =
             origin.map(|(x, y)| (x.parse().expect("x"), y.parse().expect("y"))).expect("two numbers");
         let pixels = Pixels::of_png(&temp.path().join("b.png"));
