@@ -107,7 +107,7 @@ function buttons() {
   say($("play"), isPlaying ? "Pause" : "Play");
   $("play").disabled = isReady && isOver();
   $("step").disabled = !isReady || isOver();
-  $("again").disabled = !isReady || at === 0;
+  $("again").disabled = !isReady || (at === 0 && !isPlaying);
 }
 
 function play(now) {

@@ -122,7 +122,7 @@ repeat(5, async () => {
     h("td", { "data-label": "Worker" }, one.worker), h("td", { "data-label": "Kernel" }, one.kernel),
     h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": unitsTitle() }, grouped(one.nodes)),
     h("td", { "data-label": "Core-hours" }, coreHours(one.core_seconds)), h("td", { "data-label": "Share" }, percent(one.share)))));
-  say($("core-hours"), coreSeconds < 36 ? `${coreSeconds.toFixed(2)} core-seconds` : `${coreHours(coreSeconds)} core-hours`);
+  say($("core-hours"), coreSeconds < 36 ? `${Number(coreSeconds.toPrecision(2))} core-seconds` : `${coreHours(coreSeconds)} core-hours`);
   say($("counters"), `${grouped(total)} ${total === 1 ? "worker" : "workers"}`);
   isThere("counters");
   $("contributions-more").hidden = total === contributions.length;

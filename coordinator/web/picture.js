@@ -20,7 +20,7 @@ export function makePicture(id) {
     $("picture-none").hidden = hasParts;
     say($("picture-none"), job.state === "done" ? "So small a board has no parts to show." : "It is drawn when the plan is made.");
     const isDone = job.state === "done";
-    say($("picture-said"), isDone ? "" : "What is counted so far: it says how much that is.");
+    say($("picture-said"), isDone ? "" : "It says how much is counted so far.");
     if (!hasParts || document.hidden || (state === job.state && Date.now() < due)) return;
     state = job.state;
     due = isDone ? Infinity : Date.now() + ANEW_MS;

@@ -92,6 +92,7 @@ impl Site {
         self.browser.go("/assets/queen.svg");
         self.browser.go(path);
         self.browser.wait_until(&format!("the page '{name}'"), complete);
+        self.browser.wait_until("it to be seen", "document.querySelector('main.waits') === null");
     }
 }
 
@@ -144,7 +145,10 @@ const SHIFT: &str = "new Promise((done) => { let sum = 0; \
 const BYTES: &str = "[...new Map([...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')] \
     .map((one) => [one.name.split('?')[0], one.decodedBodySize])).values()].reduce((sum, bytes) => sum + bytes, 0)";
 
-const PAINT: &str = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null";
+/// When something was seen first; null where the browser does not say, as of a window that it did not draw then.
+const PAINT: &str = "new Promise((done) => { \
+    const seen = (list) => list.getEntriesByName('first-contentful-paint').forEach(({ startTime }) => done(startTime)); \
+    new PerformanceObserver(seen).observe({ type: 'paint', buffered: true }); setTimeout(() => done(null), 2000); })";
 
 #[test]
 fn the_pages_are_small_and_there_at_once() {
@@ -162,9 +166,7 @@ fn the_pages_are_small_and_there_at_once() {
             if shift > MOST_SHIFT {
                 found.push(format!("{name} moves by {shift:.3} at {width} pixels"));
             }
-            site.browser
-                .wait_until(&format!("something to be seen of '{name}'"), &format!("{PAINT} !== null"));
-            paints.push(site.browser.eval(PAINT).as_f64().expect("a number"));
+            paints.extend(site.browser.eval(PAINT).as_f64());
             let bytes = site.browser.eval(BYTES).as_u64().expect("a number");
             assert!(bytes > 1000, "load {load} of {name} has {bytes} bytes");
             if bytes > MOST_BYTES {
@@ -172,15 +174,16 @@ fn the_pages_are_small_and_there_at_once() {
             }
         }
         let first = paints.iter().copied().fold(f64::INFINITY, f64::min);
+        // Infinite if none of the loads was seen.
         if first > LATEST_PAINT_MS {
             found.push(format!("of {name} nothing is seen for {first:.0} ms"));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    assert_eq!(
-        json!(site.browser.complaints().iter().filter(|line| !line.contains("404")).collect::<Vec<_>>()),
-        json!([])
-    );
+    // The page that is not there is answered so, and what the browser suggests is no error.
+    let is_error = |line: &String| !line.contains("404") && !line.contains("[DOM]");
+    let complaints: Vec<String> = site.browser.complaints().into_iter().filter(is_error).collect();
+    assert_eq!(json!(complaints), json!([]));
 }
 
 #[test]
@@ -238,6 +241,7 @@ fn a_search_is_seen_step_by_step() {
     // By the keyboard: pause, a step, from the beginning.
     browser.go("/board?n=8");
     browser.wait_until("some squares", "Number(document.querySelector('#tried').innerText) > 2");
+    browser.wait_until("a way back", "!document.querySelector('#again').disabled");
     browser.keys("#play", "\u{e007}");
     browser.wait_for("#play", "Play");
     let before = number(&browser, "#tried").as_f64().expect("a number");

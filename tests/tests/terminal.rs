@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use queens_tests::cluster::Coordinator;
 use queens_tests::disk::SmallDisk;
+use queens_tests::guarded::Behind;
 use queens_tests::process::{clean, wait_until};
 use queens_tests::{binary, skipped};
 use tempfile::TempDir;
@@ -51,6 +52,17 @@ impl Terminal {
         self.tmux(&["send-keys", line, "Enter"]);
     }
 
+    /// Types these characters, as they are.
+    #[track_caller]
+    fn write(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", "--", text]);
+    }
+
+    #[track_caller]
+    fn resize(&self, columns: u16, rows: u16) {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
     #[track_caller]
     fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
@@ -59,13 +71,19 @@ impl Terminal {
     /// Waits until this is on the screen; returns the screen.
     #[track_caller]
     fn wait_for(&self, text: &str) -> String {
+        self.wait_until(text, true)
+    }
+
+    /// Waits until this is on the screen, or no more; returns the screen.
+    #[track_caller]
+    fn wait_until(&self, text: &str, is_there: bool) -> String {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let screen = self.screen();
-            if screen.contains(text) {
+            if screen.contains(text) == is_there {
                 return screen;
             }
-            assert!(Instant::now() < deadline, "no {text:?}:\n{screen}");
+            assert!(Instant::now() < deadline, "{text:?}, expected {is_there}:\n{screen}");
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -74,7 +92,7 @@ impl Terminal {
     #[track_caller]
     fn wait_for_shell(&self) {
         // What is typed while a program still ends may be read by that.
-        wait_until("the usual screen", || (!self.screen().contains("events ─")).then_some(()));
+        self.wait_until("events ─", false);
         self.enter("stty -a | grep -o ' .\\?icanon'; echo sh''ell");
         let screen = self.wait_for("shell");
         assert!(screen.contains(" icanon"), "the terminal is not as it was:\n{screen}");
@@ -125,7 +143,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.press("?");
     terminal.wait_for("Any key closes this.");
     terminal.press("x");
-    terminal.tmux(&["resize-window", "-x", "120", "-y", "40"]);
+    terminal.resize(120, 40);
     wait_until("the whole new width", || {
         terminal.screen().lines().any(|line| line.trim_end().chars().count() == 120).then_some(())
     });
@@ -140,6 +158,8 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
         (is_back && screen.contains("all named alpha were blocked") && screen.contains("coordinator started"))
             .then_some(())
     });
+    // As it was: tmux leaves something of a program's screen behind if that ends in a larger window than it began in.
+    terminal.resize(80, 24);
     terminal.press("q");
     terminal.wait_for_shell();
     // Killed by a signal, it gives the terminal back as well.
@@ -149,6 +169,104 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
     terminal.wait_for_shell();
     coordinator.stop();
+}
+
+#[test]
+fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("'queens top', as there is no tmux to make a terminal");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _worker = coordinator.worker("alpha");
+    coordinator.wait_for_workers(1);
+    let job = coordinator.submit(22);
+    terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
+    terminal.wait_for("running");
+    // What is wrong is said before anybody is asked.
+    terminal.press("s");
+    terminal.wait_for("submit a job");
+    terminal.write("33");
+    terminal.press("Enter");
+    terminal.wait_for("'33'");
+    terminal.press("C-u");
+    terminal.write("8");
+    terminal.press("Enter");
+    terminal.wait_for("job 2 is submitted");
+    assert_eq!(coordinator.status("2")["n"], 8);
+    // The job that runs is selected, though there is another.
+    terminal.press("u");
+    terminal.wait_for("priority of job 1");
+    terminal.press("C-u");
+    terminal.write("-5");
+    terminal.press("Enter");
+    terminal.wait_for("job 1 has priority -5");
+    assert_eq!(coordinator.status(&job)["priority"], -5);
+    terminal.press("/");
+    terminal.write("search 22");
+    terminal.wait_for("jobs: 1 of 2 with 'search 22'");
+    terminal.press("Enter");
+    terminal.press("Escape");
+    wait_until("all jobs", || (!terminal.screen().contains(" of 2 with")).then_some(()));
+    // One job on the whole screen, in any size.
+    terminal.press("Enter");
+    terminal.wait_for("who counted");
+    terminal.wait_for("events of job 1");
+    for text in ["alpha", "crosses: ", " done █, ", "speed of job 1 over", "100.0 %"] {
+        terminal.wait_for(text);
+    }
+    for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
+        terminal.resize(columns, rows);
+        wait_until("the new size", || {
+            let screen = terminal.screen();
+            (screen.lines().count() <= usize::from(rows) && screen.contains("job 1")).then_some(())
+        });
+    }
+    terminal.press("Escape");
+    terminal.wait_for("RECORDED");
+    terminal.press("c");
+    terminal.wait_for("Give up job 1 for good?");
+    terminal.press("n");
+    terminal.press("c");
+    terminal.wait_for("Give up job 1 for good?");
+    terminal.press("y");
+    terminal.wait_for("job 1 is given up");
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    // What is refused is told: somebody else was faster.
+    let job = coordinator.submit(21);
+    terminal.wait_for("running");
+    terminal.press("p");
+    terminal.wait_for(&format!("Pause job {job}?"));
+    assert!(coordinator.queens(["cancel", &job]).status.success());
+    terminal.press("y");
+    terminal.wait_for(&format!("job {job} is cancelled and stays so"));
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    // Back where nothing is open, Esc does not end it.
+    terminal.press("Escape");
+    terminal.press("q");
+    terminal.wait_for_shell();
+    coordinator.stop();
+}
+
+#[test]
+fn top_tells_a_viewer_that_only_operators_decide() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 100, 24) else {
+        return skipped("'queens top' for a viewer, as there is no tmux to make a terminal");
+    };
+    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let (top, url) = (binary("queens"), behind.coordinator().url());
+    let token = behind.token("viewer");
+    terminal.enter(&format!("NO_COLOR=1 QUEENS_TOKEN={token} {} top --coordinator {url}", top.display()));
+    let screen = terminal.wait_for("you: viewer");
+    assert!(screen.contains("filter") && !screen.contains("submit  "), "{screen}");
+    terminal.press("s");
+    terminal.wait_for("you were invited as a viewer: only operators can change something");
+    // Without colours, what is emphasised still is.
+    let styled = terminal.tmux(&["capture-pane", "-p", "-e"]);
+    assert!(styled.contains("\u{1b}[1;7m") && !styled.contains("[38;5;"), "{styled:?}");
+    terminal.press("q");
+    terminal.wait_for_shell();
 }
 
 #[test]

@@ -143,6 +143,21 @@ impl<const N: usize> Titled<'_, N> {
             .row_highlight_style(highlight);
         let mut state = TableState::new().with_selected(self.selected);
         frame.render_stateful_widget(table, area, &mut state);
+        self.leave_bar_as_it_is(frame, area, &widths, spacing);
+    }
+
+    /// The bar of the selected entry is not reversed: what is full would look empty.
+    fn leave_bar_as_it_is(&self, frame: &mut Frame<'_>, area: Rect, widths: &[usize; N], spacing: usize) {
+        let Some(selected) = self.selected.filter(|at| *at < self.entries.len()) else { return };
+        let is_bar = |at: &usize| matches!(self.entries[selected].contents[*at], Content::Bar(_));
+        for at in (0..N).filter(is_bar) {
+            let before = taken(&widths[..at], spacing) + spacing;
+            let [x, y, width] = [before, selected + 2, widths[at].saturating_sub(PERCENTAGE + 1)]
+                .map(|n| u16::try_from(n).unwrap_or(u16::MAX));
+            let bar = Rect { x: area.x.saturating_add(x), y: area.y.saturating_add(y), width, height: 1 };
+            let shown = bar.intersection(area);
+            frame.buffer_mut().set_style(shown, Style::new().remove_modifier(Modifier::REVERSED));
+        }
     }
 
     /// The width of each column; 0 of those without room or without anything in them. Bars get half of what is left when
@@ -171,9 +186,10 @@ impl<const N: usize> Titled<'_, N> {
         drop_from(EXTRA, &mut widths);
         by_rank.into_iter().filter(is_bar).for_each(|at| widths[at] = least[at]);
         drop_from(1, &mut widths);
-        let bars = by_rank.into_iter().filter(is_bar);
+        let bars = || by_rank.into_iter().filter(is_bar);
+        let others = by_rank.into_iter().filter(|at| !is_bar(at));
         let half = width.saturating_sub(taken(&widths, spacing)) / 2;
-        for (at, most) in bars.map(|at| (at, half)).chain(by_rank.map(|at| (at, width))) {
+        for (at, most) in bars().map(|at| (at, half)).chain(others.chain(bars()).map(|at| (at, width))) {
             if widths[at] > 0 {
                 let spare = width.saturating_sub(taken(&widths, spacing)).min(most);
                 widths[at] += spare.min(natural[at] - widths[at]);

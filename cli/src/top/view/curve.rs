@@ -12,6 +12,9 @@ use super::title::seconds;
 use crate::present::work::speed;
 use crate::top::cluster::JobNews;
 
+/// The height of the highest bar, in steps.
+const HIGHEST: u64 = 1000;
+
 /// The curve of a job, as wide as there is room: as measured by the coordinator, over all the time it was measured. O(cells).
 pub(super) fn draw(
     frame: &mut Frame<'_>,
@@ -24,11 +27,17 @@ pub(super) fn draw(
     let title = fit(&format!(" {} ", title(job, method, course)), area.width.into());
     let block = Block::new().borders(Borders::TOP).title(title);
     let rates = course.flatten().map_or(&[][..], |course| &course.rates);
+    let highest = course.flatten().map_or(0.0, most);
     let bars = stretched(rates, area.width.into()).map(|rate| match rate {
-        Some(rate) => SparklineBar::from(whole(rate)),
+        Some(rate) => SparklineBar::from(height(rate, highest)),
         None => SparklineBar::from(None),
     });
-    let curve = Sparkline::default().data(bars).style(palette.curve()).absent_value_symbol(" ").block(block);
+    let curve = Sparkline::default()
+        .data(bars)
+        .max(HIGHEST)
+        .style(palette.curve())
+        .absent_value_symbol(" ")
+        .block(block);
     frame.render_widget(curve, area);
 }
 
@@ -38,9 +47,8 @@ fn title(job: JobId, method: Method, course: Option<Option<&Course>>) -> String 
         Some(None) => format!("speed of job {job}: not told by a coordinator of an older version"),
         Some(Some(course)) if course.rates.is_empty() => format!("speed of job {job}: not measured yet"),
         Some(Some(course)) => {
-            let most = course.rates.iter().flatten().map(|rate| rate.get()).fold(0.0, f64::max);
             let now = course.now.map(|now| format!("now {}, ", speed(method, now.get()))).unwrap_or_default();
-            let most = speed(method, most);
+            let most = speed(method, most(course));
             format!("speed of job {job} over {}: {now}at most {most}", seconds(course.span))
         }
     }
@@ -52,13 +60,15 @@ fn stretched(rates: &[Option<Speed>], width: usize) -> impl Iterator<Item = Opti
     (0..n).map(move |at| rates[at * rates.len() / width])
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a speed is not negative; a cast saturates"
-)]
-fn whole(speed: Speed) -> u64 {
-    speed.get().round() as u64
+/// The highest of the rates.
+fn most(course: &Course) -> f64 {
+    course.rates.iter().flatten().map(|rate| rate.get()).fold(0.0, f64::max)
+}
+
+/// The height of a bar if this is the highest rate: whatever a coordinator tells, no more than [`HIGHEST`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of HIGHEST")]
+fn height(rate: Speed, highest: f64) -> u64 {
+    if highest > 0.0 { (rate.get() / highest * HIGHEST as f64).round() as u64 } else { 0 }
 }
 
 #[cfg(test)]
@@ -73,5 +83,8 @@ mod tests {
         assert_eq!(all(2), [Some(1.0), None]);
         assert_eq!(all(0), []);
         assert_eq!(stretched(&[], 5).count(), 0);
+        assert_eq!((height(1.into(), 3.0), height(3.into(), 3.0), height(0.into(), 0.0)), (333, 1000, 0));
+        let fastest = Speed::try_from(f64::MAX).expect("a speed");
+        assert_eq!(height(fastest, f64::MAX), HIGHEST);
     }
 }

@@ -158,7 +158,7 @@ fn draw_bar(frame: &mut Frame<'_>, area: Rect, job: &JobStatus) {
 fn draw_contributions(frame: &mut Frame<'_>, area: Rect, page: &Page) {
     let counters = page.counters.as_ref();
     let contributions: &[Contribution] = counters.map_or(&[], |counters| &counters.contributions);
-    let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;
+    let all = contributions.iter().map(|it| it.nodes as f64).sum::<f64>().max(1.0);
     let room = Titled::<6>::room(area);
     let first = page.scrolled.min(contributions.len().saturating_sub(room));
     let entry = |it: &Contribution| Entry {
