@@ -278,7 +278,7 @@ pub fn tile(dark: bool, look: Look, scale: Scale) -> String {
 /// Draws a queen alone, on nothing.
 #[must_use]
 pub fn queen(scale: Scale) -> String {
-    let mut svg = open((scale.tile, scale.tile), Some(scale));
+    let mut svg = open((scale.tile, scale.tile), Some(scale), &Theme::WOOD);
     svg.push_str(r##"<use href="#queen"/></svg>"##);
     svg.push('\n');
     svg
