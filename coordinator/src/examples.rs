@@ -16,7 +16,7 @@ pub(crate) const EXAMPLES: [Examples; 12] = [
         [
             ("queens-coordinator backup monday.db", "of the usual directory"),
             ("queens-coordinator backup monday.db --data-dir jobs", "of another"),
-            ("queens-coordinator backup a.db && queens-coordinator check a.db", "and prove it"),
+            ("queens-coordinator backup a && queens-coordinator check a", "and prove it"),
         ],
     ),
     (
@@ -48,7 +48,7 @@ pub(crate) const EXAMPLES: [Examples; 12] = [
         [
             ("queens-coordinator sign SHA256SUMS", "makes SHA256SUMS.sig"),
             ("queens-coordinator sign SHA256SUMS --data-dir releases", "by another key"),
-            ("sha256sum *.gz > SUMS && queens-coordinator sign SUMS", "from the beginning"),
+            ("sha256sum *.gz > SUMS && queens-coordinator sign SUMS", "all of it"),
         ],
     ),
     (
@@ -72,7 +72,7 @@ pub(crate) const EXAMPLES: [Examples; 12] = [
         [
             ("queens-coordinator invitations", "of the usual directory"),
             ("queens-coordinator invitations --data-dir jobs", "of another"),
-            ("queens-coordinator invitations --store postgres://queens@db/queens", "a database"),
+            ("queens-coordinator invitations --store postgres://queens@db/queens", "there"),
         ],
     ),
     (

@@ -167,9 +167,9 @@ fn walk(command: &Command, path: &str, paths: &mut Vec<String>) {
 /// What is wrong with an example of a command: the program is not called, refuses it, or does something else.
 fn fault<P: Program>(path: &str, line: &str) -> Option<String> {
     let name = P::command().get_name().to_owned();
-    // Up to a pipe, a redirection or the end of a command.
-    let words = words(line).into_iter().take_while(|word| !["|", ">", "&&"].contains(&word.as_str()));
-    let words: Vec<String> = words.skip_while(|word| *word != name).collect();
+    let words = words(line).into_iter().skip_while(|word| *word != name);
+    // Up to a pipe, a redirection or the next command.
+    let words: Vec<String> = words.take_while(|word| !["|", ">", "&&"].contains(&word.as_str())).collect();
     if words.is_empty() || !words.join(" ").starts_with(format!("{name} {path}").trim_end()) {
         return Some(format!("an example of '{path}' that does not call it: {line}"));
     }
