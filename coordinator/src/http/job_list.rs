@@ -1,6 +1,6 @@
 //! The list of jobs: which are meant, in what order, and a part of them.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use axum::Json;
 use axum::extract::{Query, State};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Page, Queried};
 use super::app::App;
+use super::live::served;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::Senseless;
@@ -156,14 +157,6 @@ fn compare(order: JobOrder, a: &JobStatus, b: &JobStatus) -> Ordering {
         JobOrder::Workers => b.n_workers.cmp(&a.n_workers),
         JobOrder::Priority => b.priority.cmp(&a.priority),
     }
-}
-
-/// Sorts jobs that are not over in the order in which they are served, then the others, the latest first.
-pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
-    let over = job.state.is_over();
-    let (urgency, age) =
-        if over { (Reverse(0), u64::MAX - job.id.0) } else { (Reverse(job.priority.get()), job.id.0) };
-    (over, urgency, age)
 }
 
 /// Sorts troubles first, then what is going on, and what is over last.
