@@ -258,15 +258,10 @@ mod tests {
 
     #[test]
     fn ten_thousand_jobs_are_sorted_in_no_time() {
-        let jobs: Vec<_> = (1..=10_000)
-            .map(|id| {
-                job(
-                    id,
-                    8 + (id as u32 * 7) % 20,
-                    Method::ALL[id as usize % 2],
-                    JobState::ALL[id as usize % 9],
-                )
-            })
+        let kinds = Method::ALL.into_iter().cycle().zip(JobState::ALL.into_iter().cycle());
+        let jobs: Vec<_> = (1..=10_000_u32)
+            .zip(kinds)
+            .map(|(id, (method, state))| job(id.into(), 8 + (id * 7) % 20, method, state))
             .collect();
         for sort in [JobOrder::Served, JobOrder::State, JobOrder::Fraction, JobOrder::Speed] {
             let query = JobQuery { sort, search: Some("2 search".to_owned()), ..JobQuery::default() };
