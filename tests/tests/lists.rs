@@ -140,7 +140,8 @@ fn keep(browser: &Browser, name: &str) {
     for width in WIDTHS {
         for dark in [false, true] {
             browser.look(Viewport { width, dark });
-            let wide = "[...document.querySelectorAll('section')].filter((one) => one.scrollWidth > one.clientWidth + 1).length";
+            let wide = "[...document.querySelectorAll('section')].filter((one) => \
+                        one.scrollWidth > one.clientWidth + 1).length";
             assert_eq!(browser.eval(wide), 0, "{name} at {width}: a part is wider than its place");
             browser.screenshot(&format!("{name}-{width}-{}", if dark { "dark" } else { "light" }));
         }
@@ -211,7 +212,7 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     browser.click("dialog button[value=yes]");
     browser.wait_for("#said", "block is done");
     browser.wait_for("#all", "blocked");
-    browser.wait_for("#blocked", "gets no work");
+    browser.wait_for("#blocked", "no worker that has it gets work");
     browser.click("button[aria-label='Unblock anna']");
     browser.wait_until("no block", "document.querySelector('#blocked').hidden");
     for width in WIDTHS {
@@ -234,11 +235,14 @@ fn lists_are_searched_and_sorted_on_their_pages() {
         "the order of service",
         "location.search === '' && document.querySelector('#jobs a').innerText === 'job 3'",
     );
-    _ = browser.eval("(document.querySelector('#state').value = 'done', document.querySelector('#state').dispatchEvent(new Event('change')))");
+    browser.keys("#state", "done");
     browser.wait_for("#found", "2 jobs found");
     browser.wait_until("the address", "location.search === '?state=done'");
     browser.go("/");
-    browser.wait_until("curves", "document.querySelector('#workers-chart .curve') && document.querySelector('#search-chart .curve') && true");
+    browser.wait_until(
+        "curves",
+        "document.querySelectorAll(':is(#workers-chart, #search-chart) .curve').length >= 2",
+    );
     keep(&browser, "list-of-jobs");
     browser.go("/nowhere");
     assert!(browser.text("main").contains("No such page"));

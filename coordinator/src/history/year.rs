@@ -12,7 +12,7 @@ use crate::journal::Journal;
 use crate::store::history::{LEVELS, Level, Point};
 use crate::store::sqlite::{HISTORY, SqliteStore};
 
-/// What a month of running may take.
+/// What a year of running may take.
 const MOST_BYTES: u64 = 10_000_000;
 
 const MINUTE: u64 = 60;
@@ -42,7 +42,8 @@ impl World {
         Self { historian, snapshots, journal: Journal::default(), now: BEGINNING, nodes: 0, next_job: 1000 }
     }
 
-    /// Four long jobs, one of them by halves, and one that lasts a second are counted, 10^13 nodes a second each, while workers come and go.
+    /// Four long jobs, one of them by halves, and one that lasts a second are counted, 10^13 nodes a second each, while
+    /// workers come and go.
     fn count_for_a_second(&mut self) {
         let short = self.next_job;
         self.next_job += 1;

@@ -1,6 +1,6 @@
 //! The list of jobs: which are meant, in what order, and a part of them.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use axum::Json;
 use axum::extract::{Query, State};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Page, Queried};
 use super::app::App;
+use super::live::served;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::Senseless;
@@ -158,14 +159,6 @@ fn compare(order: JobOrder, a: &JobStatus, b: &JobStatus) -> Ordering {
     }
 }
 
-/// Sorts jobs that are not over in the order in which they are served, then the others, the latest first.
-pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
-    let over = job.state.is_over();
-    let (urgency, age) =
-        if over { (Reverse(0), u64::MAX - job.id.0) } else { (Reverse(job.priority.get()), job.id.0) };
-    (over, urgency, age)
-}
-
 /// Sorts troubles first, then what is going on, and what is over last.
 const fn standing(state: JobState) -> u8 {
     match state {
@@ -265,15 +258,10 @@ mod tests {
 
     #[test]
     fn ten_thousand_jobs_are_sorted_in_no_time() {
-        let jobs: Vec<_> = (1..=10_000)
-            .map(|id| {
-                job(
-                    id,
-                    8 + (id as u32 * 7) % 20,
-                    Method::ALL[id as usize % 2],
-                    JobState::ALL[id as usize % 9],
-                )
-            })
+        let kinds = Method::ALL.into_iter().cycle().zip(JobState::ALL.into_iter().cycle());
+        let jobs: Vec<_> = (1..=10_000_u32)
+            .zip(kinds)
+            .map(|(id, (method, state))| job(id.into(), 8 + (id * 7) % 20, method, state))
             .collect();
         for sort in [JobOrder::Served, JobOrder::State, JobOrder::Fraction, JobOrder::Speed] {
             let query = JobQuery { sort, search: Some("2 search".to_owned()), ..JobQuery::default() };

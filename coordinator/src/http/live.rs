@@ -1,5 +1,6 @@
 //! What everybody who looks is told twice a second: a summary, whose size has a bound, made once for all.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use super::followers::{Follower, Followers};
-use super::job_list::served;
 use super::view::Job;
 use crate::handle::Handle;
 use crate::history::{SharedCurves, Speeds};
@@ -97,6 +97,14 @@ impl Live {
         });
         json.into()
     }
+}
+
+/// Sorts jobs that are not over in the order in which they are served, then the others, the latest first.
+pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
+    let over = job.state.is_over();
+    let (urgency, age) =
+        if over { (Reverse(0), u64::MAX - job.id.0) } else { (Reverse(job.priority.get()), job.id.0) };
+    (over, urgency, age)
 }
 
 /// What is sent twice a second.
