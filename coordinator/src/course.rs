@@ -6,9 +6,9 @@ use queens_ledger::CrossStatus;
 use queens_messages::{Course, Fraction, JobStatus, PartGroup, Speed};
 use queens_solver::Choice;
 
-use crate::history::{SharedCurves, mean};
+use crate::history::{SharedCurves, begins, mean, whole};
 use crate::snapshot::Details;
-use crate::store::history::{LEVELS, Level, N_LEVELS, Point};
+use crate::store::history::{N_LEVELS, Point, Subject};
 
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
 const SMOOTH_MS: u64 = 5000;
@@ -18,7 +18,7 @@ const SMOOTH_MS: u64 = 5000;
 pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: usize) -> Course {
     let (levels, speeds) = {
         let curves = curves.lock();
-        (curves.levels(job.id), curves.speeds(job.id, at_ms))
+        (curves.levels(Subject::Job(job.id)), curves.speeds(job.id, at_ms))
     };
     let (span, rates) = curve(&levels, most).unwrap_or_default();
     Course { span, rates, now: speeds.now.and_then(speed), groups: Vec::new() }
@@ -49,13 +49,10 @@ pub(crate) fn groups(job: &JobStatus, details: &Details, most: usize) -> Vec<Par
     counted.chunks(n_together).map(group).collect()
 }
 
-/// The time that is known of, and the rate in even parts of it, from the finest level that reaches back to its beginning.
+/// The time that is known of, and the rate in even parts of it.
 fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<Option<Speed>>)> {
-    let begin = levels.iter().flatten().map(begins).min()?;
-    let reaches_back = |(level, points): &(&Level, &Vec<Point>)| {
-        points.first().is_some_and(|first| begins(first) <= begin.saturating_add(level.step_seconds * 1000))
-    };
-    let (level, points) = LEVELS.iter().zip(levels).find(reaches_back)?;
+    let (level, points) = whole(levels)?;
+    let begin = points.first().map(begins)?;
     let span_ms = points.last()?.at_ms().saturating_sub(begin).max(1);
     let finest_ms = (level.step_seconds * 1000).max(SMOOTH_MS);
     let n = usize::try_from(span_ms / finest_ms).unwrap_or(usize::MAX).clamp(1, most.max(1));
@@ -73,10 +70,6 @@ fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<
     Some((Duration::from_millis(span_ms), rates))
 }
 
-fn begins(point: &Point) -> u64 {
-    point.at_ms().saturating_sub(point.measured_ms)
-}
-
 fn speed(nodes_per_second: f64) -> Option<Speed> {
     Speed::try_from(nodes_per_second).ok()
 }
@@ -86,12 +79,13 @@ mod tests {
     use queens_messages::JobId;
 
     use super::*;
+    use crate::store::history::LEVELS;
 
     /// One that was measured all of its step.
     fn point(level: usize, number: u64, nodes_per_second: u64) -> Point {
         let step_ms = LEVELS[level].step_seconds * 1000;
         let nodes = nodes_per_second * LEVELS[level].step_seconds;
-        Point { job: JobId(1), level, number, end_ms: step_ms, measured_ms: step_ms, nodes, billionths: 0 }
+        Point { subject: Subject::Job(JobId(1)), level, number, end_ms: step_ms, measured_ms: step_ms, nodes, billionths: 0 }
     }
 
     #[track_caller]

@@ -4,6 +4,7 @@
 //! if there is anything new, it has that stored; a crash costs what is newer.
 
 mod curves;
+mod whole;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::store::Archive;
 use crate::store::history::{Change, History, NotKept, Past, Subject};
 
 pub(crate) use self::curves::{Curves, Speeds, mean};
+pub(crate) use self::whole::{begins, whole};
 
 /// For how long what is new may wait to be stored.
 const INTERVAL: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::history::{Curves, mean};
+use crate::history::{Curves, begins, mean, whole};
 use crate::store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
@@ -74,19 +74,10 @@ fn every(level: &Level, points: &[Point]) -> LevelView {
     LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
 }
 
-/// The finest level that goes back to where the longest begins, in at most about `most` samples: neighbours are put
-/// together, as many as that takes. `None` if there is nothing to draw a curve of. O(points).
-pub(super) fn whole(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelView> {
-    let begins = |point: &Point| point.at_ms().saturating_sub(point.measured_ms);
-    let ends = levels.iter().filter_map(|points| Some((begins(points.first()?), points.last()?.at_ms())));
-    let (first, last) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
-    let is_whole = |(level, points): &(&Level, &Vec<Point>)| {
-        let late = points.first().map(|point| begins(point) - first);
-        // What a step began with may be measured in another.
-        points.len() > 1
-            && late.is_some_and(|late| late <= (2000 * level.step_seconds).max((last - first) / 50))
-    };
-    let (level, points) = LEVELS.iter().zip(levels).find(is_whole)?;
+/// A whole curve in at most about `most` samples: neighbours are put together, as many as that takes. `None` if there is
+/// nothing to draw a curve of. O(points).
+pub(super) fn run(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelView> {
+    let (level, points) = whole(levels).filter(|(_, points)| points.len() > 1)?;
     let n_together = u64::try_from(points.len().div_ceil(most.max(1))).unwrap_or(u64::MAX);
     if n_together < 2 {
         return Some(every(level, points));
@@ -141,8 +132,7 @@ fn means(points: &[Point]) -> impl Iterator<Item = (&Point, MeanView)> {
 
 /// Whether there is a step between the two, or more, in which nothing was measured.
 fn is_gap(before: &Point, point: &Point) -> bool {
-    let begins = point.at_ms().saturating_sub(point.measured_ms);
-    begins.saturating_sub(before.at_ms()) > LEVELS[point.level].step_seconds * 1000
+    begins(point).saturating_sub(before.at_ms()) > LEVELS[point.level].step_seconds * 1000
 }
 
 #[cfg(test)]
@@ -193,21 +183,21 @@ mod tests {
     #[test]
     fn the_whole_run_is_seen_in_few_samples() {
         let mut all: [Vec<Point>; N_LEVELS] = Default::default();
-        assert!(whole(&all, 300).is_none());
+        assert!(run(&all, 300).is_none());
         // Five minutes of an hour: the steps of ten seconds have all of it.
         (all[0], all[1], all[2]) = (points(0, 3300..3600), points(1, 1..361), points(2, 1..61));
-        let run = whole(&all, 400).expect("a curve");
-        assert_eq!((run.step_seconds, run.samples.len()), (10, 360));
-        let run = whole(&all, 100).expect("a curve");
-        assert_eq!(run.step_seconds, 40);
-        assert!((80..=100).contains(&run.samples.len()), "{}", run.samples.len());
+        let curve = run(&all, 400).expect("a curve");
+        assert_eq!((curve.step_seconds, curve.samples.len()), (10, 360));
+        let curve = run(&all, 100).expect("a curve");
+        assert_eq!(curve.step_seconds, 40);
+        assert!((80..=100).contains(&curve.samples.len()), "{}", curve.samples.len());
         // Nothing of it is lost, and what is together is measured together.
-        let measured: f64 = run.samples.iter().map(|sample| sample.measured_seconds).sum();
+        let measured: f64 = curve.samples.iter().map(|sample| sample.measured_seconds).sum();
         assert!((measured - 3600.0).abs() < 1e-6, "{measured}");
-        assert!((run.samples[1].nodes_per_second - 5.5).abs() < 1e-9, "{:?}", run.samples[1]);
+        assert!((curve.samples[1].nodes_per_second - 5.5).abs() < 1e-9, "{:?}", curve.samples[1]);
         // A minute: the finest.
         (all[0], all[1], all[2]) = (points(0, 100..160), Vec::new(), Vec::new());
-        assert_eq!(whole(&all, 300).map(|run| run.step_seconds), Some(1));
-        assert!(whole(&all, 0).is_some_and(|run| run.samples.len() <= 2));
+        assert_eq!(run(&all, 300).map(|curve| curve.step_seconds), Some(1));
+        assert!(run(&all, 0).is_some_and(|curve| curve.samples.len() <= 2));
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Queried};
 use super::app::{App, find, job_id};
-use super::curves::{FleetLevelView, LevelView, fleet_levels, levels, whole};
+use super::curves::{FleetLevelView, LevelView, fleet_levels, levels, run};
 #[cfg(test)]
 use super::refusal::described::{NoSuchJob, Senseless};
 use crate::store::history::Subject;
@@ -47,7 +47,7 @@ pub(super) async fn history(
     find(&app.handle.snapshot(), job)?;
     let points = app.handle.curves().lock().levels(Subject::Job(job));
     let levels = match most {
-        Some(most) => whole(&points, most).into_iter().collect(),
+        Some(most) => run(&points, most).into_iter().collect(),
         None => levels(&points, step_seconds),
     };
     Ok(Json(History { levels }))
