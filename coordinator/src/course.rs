@@ -6,15 +6,22 @@ use queens_ledger::CrossStatus;
 use queens_messages::{Course, Fraction, JobStatus, PartGroup, Speed};
 use queens_solver::Choice;
 
+<<<<<<< HEAD
 use crate::history::{SharedCurves, begins, mean, whole};
+=======
+use crate::history::SharedCurves;
+>>>>>>> top
 use crate::snapshot::Details;
 use crate::store::history::{N_LEVELS, Point, Subject};
 
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
 const SMOOTH_MS: u64 = 5000;
 
-/// The rates of a job in at most so many even parts of the time it was measured. O(points of one level), of which there
-/// are at most 11,000.
+/// The shortest time of which a rate says something.
+const SHORTEST_MS: u64 = 500;
+
+/// The rates of a job in at most so many even parts of the time it was measured. O(points of one level + parts), of which
+/// there are at most 11,000.
 pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: usize) -> Course {
     let (levels, speeds) = {
         let curves = curves.lock();
@@ -57,17 +64,38 @@ fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<
     let finest_ms = (level.step_seconds * 1000).max(SMOOTH_MS);
     let n = usize::try_from(span_ms / finest_ms).unwrap_or(usize::MAX).clamp(1, most.max(1));
     let step_ms = span_ms.div_ceil(n as u64);
-    let mut rates = vec![None; n];
-    // A point belongs to where most of it lies.
-    let place =
-        |point: &Point| (point.at_ms() - point.measured_ms.min(point.at_ms() - begin) / 2 - begin) / step_ms;
-    for together in points.chunk_by(|one, next| place(one) == place(next)) {
-        let at = together.first().map_or(0, place);
-        if let Some(rate) = usize::try_from(at).ok().and_then(|at| rates.get_mut(at)) {
-            *rate = mean(together).and_then(speed);
+    let mut sums = vec![Sum::default(); n];
+    for point in points {
+        let (from, to) = (begins(point).max(begin), point.at_ms());
+        if from >= to {
+            continue;
+        }
+        let first = usize::try_from((from - begin) / step_ms).unwrap_or(n);
+        for (sum, at) in sums.iter_mut().zip(0..).skip(first) {
+            let starts = begin + at * step_ms;
+            if starts >= to {
+                break;
+            }
+            let shared_ms = to.min(starts + step_ms).saturating_sub(from.max(starts));
+            sum.nodes += point.nodes as f64 * shared_ms as f64 / (to - from) as f64;
+            sum.measured_ms += shared_ms;
         }
     }
-    Some((Duration::from_millis(span_ms), rates))
+    Some((Duration::from_millis(span_ms), sums.into_iter().map(Sum::rate).collect()))
+}
+
+/// What was counted in one of even parts of the time. A point that lies in several counts in each as far as it does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    nodes: f64,
+    measured_ms: u64,
+}
+
+impl Sum {
+    fn rate(self) -> Option<Speed> {
+        let rate = self.nodes * 1000.0 / self.measured_ms as f64;
+        if self.measured_ms >= SHORTEST_MS { speed(rate) } else { None }
+    }
 }
 
 fn speed(nodes_per_second: f64) -> Option<Speed> {
@@ -111,6 +139,15 @@ mod tests {
         let with_gap: Vec<Point> =
             fine.iter().copied().filter(|point| !(1005..1010).contains(&point.number)).collect();
         check(&with_gap, 10, 20, &[Some(0.0), None, Some(100.0), Some(100.0)]);
+        // Parts that are no multiple of a step have no gaps, and no work twice.
+        let coarse: Vec<Point> = (0..7).map(|number| point(1, 1000 + number, 60)).collect();
+        check(&coarse, 3, 70, &[Some(60.0), Some(60.0), Some(60.0)]);
+        check(
+            &[point(1, 1000, 30), point(1, 1001, 60), point(1, 1002, 60)],
+            2,
+            30,
+            &[Some(40.0), Some(60.0)],
+        );
         // What is older than the fine level keeps.
         let coarse: Vec<Point> =
             [point(1, 98, 40), point(1, 99, 60), point(1, 100, 0), point(1, 101, 100)].into();

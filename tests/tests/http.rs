@@ -196,6 +196,9 @@ fn answers_are_as_the_document_says() {
         ("jobs?limit=1&offset=1", "Jobs"),
         ("jobs/2", "Job"),
         ("jobs/2/history", "History"),
+        ("jobs/2/history?most=300", "History"),
+        ("jobs/2/history?step_seconds=60", "History"),
+        ("board/6?from=3&limit=4", "Search"),
         ("jobs/2/cells", "Cells"),
         ("jobs/2/contributions", "Contributions"),
         ("jobs/2/crosses?limit=3", "Crosses"),
@@ -225,6 +228,9 @@ fn answers_are_as_the_document_says() {
         ["counted", "prefix"].iter().filter_map(|part| explained[part].as_array()).map(Vec::len).sum();
     assert_eq!(board.body.matches("href=\"#queen\"").count(), n_queens);
     refused(&site.get("/api/v1/jobs/2/crosses/99999"), 404);
+    for board in ["13", "0", "x", "6?from=-1"] {
+        refused(&site.get(&format!("/api/v1/board/{board}")), 400);
+    }
     refused(&site.get("/api/v1/jobs/2/crosses/7?subproblem=99999999"), 404);
     for (path, methods) in document["paths"].as_object().expect("paths") {
         let path = path.replace("{job}", "1").replace("{cross}", "0");

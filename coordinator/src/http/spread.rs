@@ -5,6 +5,7 @@
 //! Either way the cells add up to what is counted so far.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -21,6 +22,10 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob};
 use crate::journal::unix_ms;
+
+/// How often the parts are looked at until they are as new as the job.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
 /// A picture of what is counted so far: by search, solutions by the columns of their queens on the two lines of the cross;
 /// by halves, by the parts of the map. It says what share of the work is recorded.
@@ -39,16 +44,24 @@ pub(super) async fn draw_count(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let PlannedJob { job, details } = planned_job(&app, &id).await?;
-    let spread = Spread::of(&job, &details.plan, &details.crosses);
-    if job.state == JobState::Done && !spread.is_complete {
-        return Err(RequestRefusal::unavailable(
-            "what is known of the parts is older than the job: ask again",
-        ));
-    }
+    let (job, spread) = up_to_date(&app, &id).await?;
     let now_ms = job.finished_ms.filter(|_| spread.is_complete).unwrap_or_else(unix_ms);
     let name = format!("inline; filename=\"queens-{}-job-{}.svg\"", job.n, job.id);
     Ok(([(CONTENT_TYPE, "image/svg+xml".to_owned()), (CONTENT_DISPOSITION, name)], spread.svg(&job, now_ms)))
+}
+
+/// A job and its spread. What is known of the parts may be a second older than the job: when that is done, it is waited
+/// for what is known then, but not long.
+async fn up_to_date(app: &App, id: &str) -> Result<(JobStatus, Spread), RequestRefusal> {
+    for _ in 0..TRIES {
+        let PlannedJob { job, details } = planned_job(app, id).await?;
+        let spread = Spread::of(&job, &details.plan, &details.crosses);
+        if spread.is_complete || job.state != JobState::Done {
+            return Ok((job, spread));
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+    }
+    Err(RequestRefusal::unavailable("what is known of the parts is older than the job: ask again"))
 }
 
 /// What is recorded of a job, cell by cell.

@@ -23,8 +23,8 @@ const COLUMNS: [Column; 12] = [
     number("WORKERS", 6),
     number("SOLUTIONS", 5),
     word("COUNTED FOR", 10),
-    text("ENDS", 11, 20),
-    text("NOTE", 9, 24),
+    text("ENDS", 9, 20),
+    text("NOTE", 11, 24),
 ];
 
 /// O(jobs there is room for).
