@@ -6,11 +6,7 @@ use queens_ledger::CrossStatus;
 use queens_messages::{Course, Fraction, JobStatus, PartGroup, Speed};
 use queens_solver::Choice;
 
-<<<<<<< HEAD
-use crate::history::{SharedCurves, begins, mean, whole};
-=======
-use crate::history::SharedCurves;
->>>>>>> top
+use crate::history::{SharedCurves, begins, whole};
 use crate::snapshot::Details;
 use crate::store::history::{N_LEVELS, Point, Subject};
 
@@ -113,7 +109,15 @@ mod tests {
     fn point(level: usize, number: u64, nodes_per_second: u64) -> Point {
         let step_ms = LEVELS[level].step_seconds * 1000;
         let nodes = nodes_per_second * LEVELS[level].step_seconds;
-        Point { subject: Subject::Job(JobId(1)), level, number, end_ms: step_ms, measured_ms: step_ms, nodes, billionths: 0 }
+        Point {
+            subject: Subject::Job(JobId(1)),
+            level,
+            number,
+            end_ms: step_ms,
+            measured_ms: step_ms,
+            nodes,
+            billionths: 0,
+        }
     }
 
     #[track_caller]

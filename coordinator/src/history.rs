@@ -4,9 +4,9 @@
 //! if there is anything new, it has that stored; a crash costs what is newer.
 
 mod curves;
-mod whole;
 #[cfg(test)]
 mod tests;
+mod whole;
 #[cfg(test)]
 mod year;
 

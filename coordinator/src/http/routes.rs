@@ -4,8 +4,8 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::app::App;
 use super::{
-    board, cells, crosses, document, explain, health, histories, job_list, jobs, log_in, metrics, news, pages,
-    spread, worker_list, workers,
+    board, cells, crosses, document, explain, health, histories, job_list, jobs, log_in, metrics, news,
+    pages, spread, worker_list, workers,
 };
 
 /// Each method and path.

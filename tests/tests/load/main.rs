@@ -9,8 +9,8 @@
 //! reports each store takes is measured in turns (`stores`).
 
 mod many;
-mod storm;
 mod stores;
+mod storm;
 mod tls;
 mod worker;
 

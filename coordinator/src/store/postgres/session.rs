@@ -105,7 +105,14 @@ impl Session {
         };
         let (statements, changes) = (RefCell::default(), RefCell::default());
         let backend = Backend { pid, since };
-        Ok(Self { client, patience: patience.into(), backend, statements, changes, waiting: RefCell::default() })
+        Ok(Self {
+            client,
+            patience: patience.into(),
+            backend,
+            statements,
+            changes,
+            waiting: RefCell::default(),
+        })
     }
 
     /// Has the server say that something is written before a standby has it.
@@ -204,7 +211,8 @@ impl Session {
         if let Some(statement) = self.statements.borrow().get(sql) {
             return Ok(statement.clone());
         }
-        let statement = within(self.patience.get(), async { Ok(self.client.prepare(&translated(sql)).await?) })?;
+        let statement =
+            within(self.patience.get(), async { Ok(self.client.prepare(&translated(sql)).await?) })?;
         self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
