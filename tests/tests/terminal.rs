@@ -336,9 +336,8 @@ fn tables_and_the_first_help_fit_the_terminal() {
     assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
     let resize = |width: &str| {
         terminal.tmux(&["resize-window", "-x", width, "-y", "24"]);
-        wait_until("the new width", || {
-            (terminal.tmux(&["display", "-p", "#{pane_width}"]).trim() == width).then_some(())
-        });
+        // The window tells the programs in it a moment later.
+        wait_until("the new width", || shown("stty size").contains(&format!(" {width}")).then_some(()));
     };
     resize("60");
     let jobs = shown("queens jobs");
