@@ -231,17 +231,17 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     terminal.press("y");
     terminal.wait_for("job 1 is given up");
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    // Where nothing is open, Esc does not end it.
+    terminal.press("Escape");
     // What is refused is told: somebody else was faster.
     let job = coordinator.submit(21);
-    terminal.wait_for("running");
+    terminal.wait_for("21 search running");
     terminal.press("p");
     terminal.wait_for(&format!("Pause job {job}?"));
     assert!(coordinator.queens(["cancel", &job]).status.success());
     terminal.press("y");
     terminal.wait_for(&format!("job {job} is cancelled and stays so"));
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
-    // Back where nothing is open, Esc does not end it.
-    terminal.press("Escape");
     terminal.press("q");
     terminal.wait_for_shell();
     coordinator.stop();
