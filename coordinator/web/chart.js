@@ -35,7 +35,7 @@ export const throughput = (method) =>
   ({ what: "throughput", unit: `${unitsOf(method)} a second`, mark: prefixed, say: (value) => speed(value, method) });
 
 /** A level of a history as a curve, of what is described as `throughput` is; whether there is enough of it for one. */
-export function drawChart(svg, level, { what, unit, mark, say }) {
+export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
   const samples = level?.samples ?? [];
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -48,7 +48,9 @@ export function drawChart(svg, level, { what, unit, mark, say }) {
   const latest = samples.at(-1), lastText = latest.nodes_per_second === 0 ? "0" : mark(latest.nodes_per_second);
   const top = 38, bottom = 22, right = 10 + wide(lastText);
   const limit = ceiling(Math.max(most.nodes_per_second, 1));
-  const marks = [0, 0.5, 1].map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
+  // Half a worker is none.
+  const shares = isWhole && limit % 2 ? [0, 1] : [0, 0.5, 1];
+  const marks = shares.map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
   const left = 10 + Math.max(...marks.map(([, text]) => wide(text)));
   const runs = runsOf(level);
   const from = runs[0][0].at, to = latest.at_ms;

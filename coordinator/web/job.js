@@ -1,4 +1,4 @@
-import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, stateText, subproblems, timeLeft } from "./page.js";
+import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, stateText, subproblems, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeHeat } from "./heat.js";
 import { makePicture } from "./picture.js";
@@ -45,7 +45,7 @@ function show(job) {
   say($("agrees"), words);
   $("agrees").className = look;
   const seconds = job.started_ms === null || job.finished_ms === null ? job.seconds : (job.finished_ms - job.started_ms) / 1000;
-  say($("took"), duration(seconds));
+  say($("took"), took(seconds));
   say($("mean"), job.seconds > 0 ? speed(Number(job.nodes) / job.seconds, job.method) : "–");
   say($("subproblems"), grouped(job.subproblems));
   say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);

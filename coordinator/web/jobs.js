@@ -1,4 +1,4 @@
-import { $, agreement, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft } from "./page.js";
+import { $, agreement, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
@@ -44,7 +44,7 @@ function makeRow(id) {
     bar.value = job.fraction;
     say(now, speed(job.nodes_per_second, job.method));
     say(hour, job.nodes_per_second_hour === null ? "" : `${speed(job.nodes_per_second_hour, job.method)} last hour`);
-    say(left, job.state === "done" ? `took ${duration(job.seconds)}` : timeLeft(job));
+    say(left, job.state === "done" ? `took ${took(job.seconds)}` : timeLeft(job));
     say(workers, String(job.workers));
     say(priority, String(job.priority));
     actions.show(job);
@@ -78,7 +78,7 @@ function redraw() {
   const level = levels.find((level) => level.step_seconds === Number($("range").value));
   const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, nodes_per_second: mean })) };
   const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
-  drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", mark: number, say: (value) => `${number(value)} workers` });
+  drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
   // A method that nobody counts by has no picture; the search's place says so, if nothing was counted at all.
   const has = (of) => Boolean(level?.[of].length);
   $("halves-part").hidden = !has("halves");

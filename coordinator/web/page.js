@@ -72,6 +72,9 @@ export function duration(seconds) {
   return next ? `${first} ${Math.floor((whole % size) / next[1])} ${next[0]}` : first;
 }
 
+/** How long something took that is done. */
+export const took = (seconds) => (seconds < 0.1 ? "under 0.1 s" : duration(seconds));
+
 /** A range of seconds, with no more digits than are known: "45 to 60 min". */
 export function range(low, high) {
   const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];

@@ -34,7 +34,7 @@ function makeWorker(id) {
   const element = h("section", { "aria-label": `Worker ${id}` }, h("h2", {}, "Worker ", h("code", {}, id)),
     h("dl", { className: "facts" }, ...facts, h("div", { className: "wide" }, h("dt", {}, "Counting"), h("dd", {}, counting, " ", rest))), failure);
   const show = (worker) => {
-    const by = (method) => (worker.speed_by === null ? "not measured yet" : speed(worker.speed_by[method], method));
+    const by = (method) => (worker.speed_by === null ? "not measured yet" : speed(worker.speed_by[method] || null, method));
     const words = {
       "State": stateOf(worker), "Last heard": heardOf(worker), "Threads": String(worker.threads), "Kernel": worker.kernel,
       "Leases held": grouped(worker.leases), "Spans recorded": grouped(worker.recorded), "Build": worker.build,

@@ -29,13 +29,14 @@ const MOST_SHIFT: f64 = 0.1;
 const N_LOADS: usize = 3;
 
 /// Each page: its name, its path, and what is true when it is complete.
-const PAGES: [(&str, &str, &str); 9] = [
+const PAGES: [(&str, &str, &str); 10] = [
     (
         "jobs",
         "/",
         "document.querySelector('#job-2') !== null && document.querySelector('#events li') !== null",
     ),
     ("workers", "/workers", "document.querySelector('#workers')?.innerText.includes('anna')"),
+    ("one-worker", "/workers/anna", "document.querySelector('#all section') !== null"),
     (
         "job-running",
         "/jobs/2",
@@ -45,7 +46,7 @@ const PAGES: [(&str, &str, &str); 9] = [
     (
         "job-done",
         "/jobs/1",
-        "document.querySelector('#count').innerText === '73,712' && document.querySelector('#heat button') !== null \
+        "document.querySelector('#count').innerText === '14,772,512' && document.querySelector('#heat button') !== null \
          && document.querySelector('#picture').naturalWidth > 0 && document.querySelector('#contributions td') !== null \
          && document.querySelector('#agrees').innerText !== ''",
     ),
@@ -71,7 +72,7 @@ impl Site {
         let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
         let address = coordinator.http();
         let worker = coordinator.worker("anna");
-        let done = coordinator.submit(13);
+        let done = coordinator.submit(16);
         wait_until("the first count", || {
             let job = http::get(&address, &format!("/api/v1/jobs/{done}")).json();
             (job["state"] == "done" && job["fundamental"].is_string()).then_some(())
@@ -280,7 +281,7 @@ fn the_count_is_a_picture_to_download() {
     assert_eq!((done.status, done.header("content-type")), (200, Some("image/svg+xml")));
     let partial = http::get(&site.address, "/api/v1/jobs/2/count.svg");
     for (svg, texts) in [
-        (&done, ["13 queens: 73,712 solutions", "All is counted ("]),
+        (&done, ["16 queens: 14,772,512 solutions", "All is counted ("]),
         (&partial, ["solutions, a partial count", "PARTIAL: "]),
     ] {
         let document = roxmltree::Document::parse(&svg.body).expect("XML");
@@ -290,7 +291,7 @@ fn the_count_is_a_picture_to_download() {
     // What is done does not change.
     assert_eq!(http::get(&site.address, "/api/v1/jobs/1/count.svg").body, done.body);
     assert_eq!(http::get(&site.address, "/api/v1/jobs/99/count.svg").status, 404);
-    site.go(PAGES[3]);
+    site.go(PAGES.into_iter().find(|page| page.0 == "job-done").expect("a page"));
     let link = "document.querySelector('#picture-link')";
     assert_eq!(
         site.browser.eval(&format!("[{link}.getAttribute('href'), {link}.hasAttribute('download')]")),

@@ -7,7 +7,7 @@ use crate::present::table::{Column, Table};
 
 /// Contributions, for people.
 pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
-    let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;
+    let all = contributions.iter().map(|it| it.nodes as f64).sum::<f64>().max(1.0);
     let mut table = Table::new([
         Column::name("WORKER"),
         Column::text("KERNEL").goes(2),
