@@ -1,6 +1,6 @@
 // The page of a name: all workers that have it.
 
-import { $, follow, get, grouped, h, pathPart, percent, repeat, say, showEvents, spans, speed, subproblems } from "./page.js";
+import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, showEvents, spans, speed, subproblems } from "./page.js";
 import { countingOf, heardOf, isTroubled, stateOf, workerActions } from "./fleet.js";
 import { makeRows } from "./list.js";
 
@@ -19,6 +19,8 @@ say($("title"), name);
 
 /** Jobs that workers of the name count now; nothing before it is known. */
 let jobs = null;
+
+const isThere = reveal("workers", "jobs", "events");
 
 /** One of them: its facts. */
 function makeWorker(id) {
@@ -67,6 +69,7 @@ const load = repeat(1, async () => {
   const before = jobs?.join();
   jobs = [...new Set(workers.map((worker) => worker.counting?.job).filter(Boolean))];
   if (jobs.join() !== before) loadJobs();
+  isThere("workers");
 });
 
 // Of jobs that it does not count now, the pages of those tell.
@@ -81,12 +84,14 @@ const loadJobs = repeat(5, async () => {
     found.push(h("li", {}, link, ": ", text.join("; ") || "nothing of it is recorded yet"));
   }
   $("jobs").replaceChildren(...(found.length ? found : [h("li", { className: "quiet" }, "It counts no job now.")]));
+  isThere("jobs");
 });
 
 repeat(2, async () => {
   const { events } = await get(`events?${query("worker")}&limit=100`);
   $("events-none").hidden = events.length > 0;
   showEvents($("events"), events);
+  isThere("events");
 });
 
 follow(() => {});
