@@ -335,9 +335,11 @@ fn who_was_known_is_known_while_the_database_is_away() {
     postgres.sql("away", "UPDATE queens.invitation SET revoked = 1 WHERE number = 3").expect("writes");
     wait_until("the end of it", || (ask("GET", "/api/v1/jobs", &by_hand).status == 401).then_some(()));
     assert_eq!(ask("POST", "/api/v1/jobs", &operator).status, 201);
-    let recorded =
-        postgres.sql("away", "SELECT who, what FROM queens.audit WHERE refusal = 0").expect("reads");
-    assert_eq!(recorded, "invitation 2|submit n = 8 by search, priority 0");
+    // An answer does not wait for it for long.
+    wait_until("the decision", || {
+        let recorded = postgres.sql("away", "SELECT who, what FROM queens.audit WHERE refusal = 0");
+        (recorded.expect("reads") == "invitation 2|submit n = 8 by search, priority 0").then_some(())
+    });
 }
 
 /// Invitations, names and decisions go where the jobs go, as they are.

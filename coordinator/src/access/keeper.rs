@@ -19,6 +19,9 @@ use crate::journal::unix_ms;
 /// What may wait for the thread.
 const QUEUE: usize = 1024;
 
+/// Decisions that are kept while they can't be recorded: the latest.
+const MOST_UNRECORDED: usize = 1000;
+
 /// How long an answer may wait for its decision to be recorded.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -79,7 +82,14 @@ impl Keeper {
     /// If it can't be started, or the book can't be used.
     pub(super) fn start(book: Book, place: Option<Place>) -> Result<Self, StartFailure> {
         let known = Known::default();
-        let mut keeping = Keeping { version: None, book, place, known: known.clone(), troubled: false };
+        let mut keeping = Keeping {
+            version: None,
+            book,
+            place,
+            known: known.clone(),
+            troubled: false,
+            unrecorded: Vec::new(),
+        };
         match keeping.catch_up() {
             Err(error @ BookError::Away { .. }) => keeping.in_trouble(&error),
             caught_up => caught_up?,
@@ -173,6 +183,8 @@ struct Keeping {
     known: Known,
     /// Whether the book could not be read, which is said once.
     troubled: bool,
+    /// Decisions that could not be recorded, and are with the next command.
+    unrecorded: Vec<Decision>,
 }
 
 /// Where decisions are told.
@@ -220,7 +232,7 @@ impl Keeping {
             commands.drain(..).for_each(|command| waiting.add(command));
             self.bind(waiting.wanted, waiting.wanting);
             for (is_refusal, decisions) in [(false, waiting.decisions), (true, waiting.refusals)] {
-                self.note(&decisions, is_refusal);
+                self.note(decisions, is_refusal);
             }
             for done in waiting.deciding {
                 _ = done.send(());
@@ -257,17 +269,23 @@ impl Keeping {
         }
     }
 
-    fn note(&mut self, decisions: &[Decision], is_refusal: bool) {
+    fn note(&mut self, mut decisions: Vec<Decision>, is_refusal: bool) {
+        if !is_refusal && !self.unrecorded.is_empty() {
+            decisions = std::mem::take(&mut self.unrecorded).into_iter().chain(decisions).collect();
+        }
         if decisions.is_empty() {
             return;
         }
         // A connection that was lost is noticed when it is used, and then another is made. Better twice than never.
-        let noted = match self.book.note(decisions, is_refusal) {
-            Err(BookError::Away { .. }) => self.book.note(decisions, is_refusal),
+        let noted = match self.book.note(&decisions, is_refusal) {
+            Err(BookError::Away { .. }) => self.book.note(&decisions, is_refusal),
             noted => noted,
         };
-        if let Err(error) = noted {
-            warn!(%error, n_decisions = decisions.len(), "decisions can't be recorded");
+        let Err(error) = noted else { return };
+        warn!(%error, n_decisions = decisions.len(), "decisions can't be recorded");
+        if !is_refusal && matches!(error, BookError::Away { .. }) {
+            decisions.drain(..decisions.len().saturating_sub(MOST_UNRECORDED));
+            self.unrecorded = decisions;
         }
     }
 
