@@ -236,36 +236,81 @@ fn what_engines_set_is_what_programs_know() {
     assert!(n_variables > 20, "{n_variables}");
 }
 
-#[test]
-fn the_chart_makes_the_same() {
+/// What the chart makes with these settings, by title; nothing, with a line, without helm.
+fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
     if !is_installed("helm") {
-        return skipped("the Helm chart, without helm");
+        skipped("the Helm chart, without helm");
+        return None;
     }
     let mut helm = clean(Command::new("helm"));
     helm.args(["template", "queens"]).arg(Path::new(DEPLOY).join("helm/queens"));
-    helm.args(["--set", "monitoring.enabled=true"]);
+    helm.args(["--set", settings]);
     let rendered = run(helm);
     assert!(rendered.status.success(), "{rendered:?}");
-    let by_title = |objects: Vec<Value>| objects.into_iter().map(|object| (title(&object), object));
-    let mut chart: BTreeMap<_, _> = by_title(documents(&rendered.stdout)).collect();
-    let mut plain: BTreeMap<_, _> = by_title(objects()).collect();
+    let objects = by_title(documents(&rendered.stdout));
+    assert!(objects.values().all(|object| wrong(object).is_none()), "{objects:?}");
+    Some(objects)
+}
+
+fn by_title(objects: Vec<Value>) -> BTreeMap<String, Value> {
+    objects.into_iter().map(|object| (title(&object), object)).collect()
+}
+
+#[test]
+fn the_chart_makes_the_same() {
+    let Some(mut made) = chart("monitoring.enabled=true") else { return };
+    let mut plain = by_title(objects());
     // Helm itself makes the namespace.
     assert!(plain.remove("Namespace queens").is_some());
     // It is the one that says how many workers there are.
     let autoscaling = plain.remove("HorizontalPodAutoscaler worker").expect("a manifest");
-    assert_eq!(chart.keys().collect::<Vec<_>>(), plain.keys().collect::<Vec<_>>());
+    assert_eq!(made.keys().collect::<Vec<_>>(), plain.keys().collect::<Vec<_>>());
     for (title, object) in &plain {
-        assert_eq!(chart.remove(title).as_ref(), Some(object), "{title}");
+        assert_eq!(made.remove(title).as_ref(), Some(object), "{title}");
     }
-    let mut helm = clean(Command::new("helm"));
-    helm.args(["template", "queens"]).arg(Path::new(DEPLOY).join("helm/queens"));
-    helm.args(["--set", "autoscaling.enabled=true,network.enabled=false,worker.makePriorityClass=false"]);
-    let rendered = run(helm);
-    assert!(rendered.status.success(), "{rendered:?}");
-    let chart: BTreeMap<_, _> = by_title(documents(&rendered.stdout)).collect();
-    assert_eq!(chart.get("HorizontalPodAutoscaler worker"), Some(&autoscaling));
-    assert!(chart.values().all(|object| wrong(object).is_none()), "{chart:?}");
+    let settings = "autoscaling.enabled=true,network.enabled=false,worker.makePriorityClass=false";
+    let Some(made) = chart(settings) else { return };
+    assert_eq!(made.get("HorizontalPodAutoscaler worker"), Some(&autoscaling));
     let absent = ["NetworkPolicy", "PriorityClass", "ServiceMonitor"];
-    assert!(!chart.keys().any(|title| absent.iter().any(|kind| title.starts_with(kind))), "{chart:?}");
-    assert_eq!(chart["Deployment worker"]["spec"].get("replicas"), None);
+    assert!(!made.keys().any(|title| absent.iter().any(|kind| title.starts_with(kind))), "{made:?}");
+    assert_eq!(made["Deployment worker"]["spec"].get("replicas"), None);
+}
+
+/// With a database there are two coordinators, with names that workers know, and nothing is kept on a volume.
+#[test]
+fn the_chart_makes_two_coordinators_that_share_a_database() {
+    let url = "postgres://queens@db:6432/queens";
+    let settings =
+        format!("coordinator.store.url={url},coordinator.store.port=6432,coordinator.store.ca=true");
+    let Some(made) = chart(&settings) else { return };
+    let coordinators = &made["StatefulSet coordinator"]["spec"];
+    assert_eq!(coordinators["replicas"], 2);
+    assert_eq!(coordinators.get("volumeClaimTemplates"), None);
+    let pod = &coordinators["template"]["spec"];
+    let container = &pod["containers"][0];
+    let told = |variable: &str| {
+        let variables = container["env"].as_array().expect("variables");
+        variables.iter().find(|one| one["name"] == variable).map(|one| text(one, "/value").to_owned())
+    };
+    assert_eq!(told("QUEENS_STORE").as_deref(), Some(url));
+    let (secret, ca) = (told("QUEENS_STORE_PASSWORD_FILE"), told("QUEENS_STORE_CA"));
+    assert_eq!((secret.as_deref(), ca.as_deref()), (Some("/store/password"), Some("/store/ca.pem")));
+    let mounted = container["volumeMounts"].as_array().expect("volumes");
+    let volumes = pod["volumes"].as_array().expect("volumes");
+    let names = |all: &[Value]| all.iter().map(|one| text(one, "/name").to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(names(mounted), names(volumes));
+
+    // Its own name, for which the service of this name has to be there, is one of those that workers are given.
+    let url = told("QUEENS_URL").expect("a URL");
+    let service = text(coordinators, "/serviceName");
+    assert!(url.contains(&format!("$(POD).{service}:")), "{url}");
+    assert_eq!(made[&format!("Service {service}")]["spec"]["clusterIP"], "None");
+    let workers = made["Deployment worker"].to_string();
+    let both: Vec<_> = (0..2).map(|number| url.replace("$(POD)", &format!("coordinator-{number}"))).collect();
+    assert!(workers.contains(&both.join(",")), "{workers}");
+
+    // The one that stands by is not to hold up an update.
+    assert_eq!(text(container, "/readinessProbe/httpGet/path"), "/healthz");
+    let rules = made["NetworkPolicy coordinator"]["spec"]["egress"].to_string();
+    assert!(rules.contains("6432") && rules.contains("53"), "{rules}");
 }
