@@ -11,8 +11,8 @@ use prost::Message;
 use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use tonic::Status;
-use tonic::codec::{Codec as TonicCodec, DecodeBuf, Decoder};
-use tonic_prost::{ProstCodec, ProstDecoder};
+use tonic::codec::{BufferSettings, Codec as TonicCodec, DecodeBuf, Decoder};
+use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 
 use crate::convert::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};
 use crate::pb;
@@ -23,6 +23,13 @@ pub const LARGEST_OF_WORKER: usize = 16 << 20;
 
 /// The largest report, in bytes.
 const LARGEST_REPORT: usize = 2 << 20;
+
+/// What each direction of a session takes as long as nothing larger is sent, in bytes: there are many sessions, and their
+/// messages are short.
+const BUFFER: usize = 1 << 10;
+
+/// What is encoded at once if more waits, in bytes.
+const AT_ONCE: usize = 32 << 10;
 
 /// Where the parts of a worker's message are that there can be many of, by the numbers of their fields; how many there
 /// may be, and what they are called.
@@ -49,16 +56,20 @@ where
 {
     type Encode = T;
     type Decode = U;
-    type Encoder = <ProstCodec<T, U> as TonicCodec>::Encoder;
+    type Encoder = ProstEncoder<T>;
     type Decoder = Counting<U>;
 
     fn encoder(&mut self) -> Self::Encoder {
-        ProstCodec::<T, U>::default().encoder()
+        ProstCodec::<T, U>::raw_encoder(buffers())
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        Counting(ProstDecoder::default())
+        Counting(ProstDecoder::new(buffers()))
     }
+}
+
+fn buffers() -> BufferSettings {
+    BufferSettings::new(BUFFER, AT_ONCE)
 }
 
 /// Decodes what has no more parts than it may have.
@@ -78,6 +89,10 @@ impl<U: Message + Default + 'static> Decoder for Counting<U> {
             count_parts(bytes.chunk())?;
         }
         self.0.decode(bytes)
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        self.0.buffer_settings()
     }
 }
 

@@ -192,12 +192,17 @@ fn alone(full: bool) -> Option<MutexGuard<'static, ()>> {
 
 /// The same command on the first core, and this process on the second.
 fn on_cores_apart(command: &Command) -> Command {
-    let us = std::process::id().to_string();
-    let moved = Command::new("taskset").args(["-apc", "1", &us]).output().expect("there is taskset");
-    assert!(moved.status.success(), "{moved:?}");
+    move_to("1");
     let mut pinned = Command::new("taskset");
     pinned.args(["-c", "0"]).arg(command.get_program()).args(command.get_args());
     pinned
+}
+
+/// Moves this process, and what it starts from now on, to some of the cores.
+fn move_to(cores: &str) {
+    let us = std::process::id().to_string();
+    let moved = Command::new("taskset").args(["-apc", cores, &us]).output().expect("there is taskset");
+    assert!(moved.status.success(), "{moved:?}");
 }
 
 /// What was measured.

@@ -127,19 +127,22 @@ async fn begin(n_workers: u64, url: &str, window: &Window) -> JoinSet<(Worker, I
     all
 }
 
-/// Reports as often as it is told, at its own place in each interval, until all is measured. Returns since when that
-/// was.
+/// Reports as often as it is told, at its own place in each interval, and when a lease ends, until all is measured.
+/// Returns since when that was.
 async fn work(mut worker: Worker, place: f64, mut window: Window) -> (Worker, Instant) {
     let never = Instant::now() + Duration::from_secs(86_400);
     let mut reported = Instant::now();
     let mut next = reported + Duration::from_secs(1);
     loop {
         let (start, end) = window.borrow_and_update().unwrap_or((never, never));
+        let due = worker.ends_in().map_or(next, |ends_in| next.min(reported + ends_in));
         tokio::select! {
-            () = sleep_until(next) => {
-                worker.report(reported.elapsed()).await.expect("the session goes on");
-                reported = next;
-                next += worker.interval.unwrap_or(Duration::from_secs(1));
+            () = sleep_until(due) => {
+                worker.report(due - reported).await.expect("the session goes on");
+                reported = due;
+                if due == next {
+                    next += worker.interval.unwrap_or(Duration::from_secs(1));
+                }
             }
             message = worker.next() => {
                 let before = worker.interval;

@@ -201,19 +201,30 @@ impl Worker {
         self.pending.is_empty() && !self.leases.is_empty()
     }
 
+    /// How long it will count what is left of the lease in hand, if it has one thread and a lease.
+    pub(crate) fn ends_in(&self) -> Option<Duration> {
+        let lease = self.leases.front()?;
+        let n_left: u64 = lease.spans.iter().map(|leased| leased.span.n_subproblems()).sum();
+        Some(Duration::from_millis(n_left * 1000 / SUBPROBLEMS_PER_SECOND))
+    }
+
     /// Reports what was counted in a period.
     pub(crate) async fn report(&mut self, period: Duration) -> Result<(), Lost> {
         let (mut deltas, mut finished) = (Vec::new(), Vec::new());
         let mut goes_on = Vec::new();
         for _ in 0..self.n_threads {
-            let mut n_left = SUBPROBLEMS_PER_SECOND * period.as_secs();
+            let period_ms = u64::try_from(period.as_millis()).expect("a short time");
+            let mut n_left = SUBPROBLEMS_PER_SECOND * period_ms / 1000;
             let mut in_hand = self.leases.pop_front();
-            while let Some(lease) = in_hand.as_mut().filter(|_| n_left > 0) {
+            while let Some(lease) = in_hand.as_mut() {
                 let Some(part) = lease.spans.first().copied() else {
                     finished.push(lease.id);
                     in_hand = self.leases.pop_front();
                     continue;
                 };
+                if n_left == 0 {
+                    break;
+                }
                 let (counted, rest) = part.span.split_at(part.span.from() + n_left);
                 match rest {
                     Some(rest) => lease.spans[0].span = rest,
@@ -223,7 +234,7 @@ impl Worker {
                 n_left -= span.n_subproblems();
                 deltas.push(delta(lease.job, lease.id, span));
             }
-            self.starved.extend((n_left > 0).then(Instant::now));
+            self.starved.extend((n_left > 0 || in_hand.is_none()).then(Instant::now));
             goes_on.extend(in_hand);
         }
         goes_on.into_iter().rev().for_each(|lease| self.leases.push_front(lease));
