@@ -1,7 +1,7 @@
 //! Keys that sign certificates.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -64,6 +64,9 @@ pub enum KeyError {
         /// What may be done with it.
         mode: u32,
     },
+    /// The directory has another key already.
+    #[error("'{}' is another key, with which certificates were signed: nothing is changed", .0.display())]
+    Another(PathBuf),
 }
 
 impl Key {
@@ -93,21 +96,48 @@ impl Key {
         }
     }
 
-    /// The key in a file, if there is one. Whatever is no file of the owner's alone is refused before it is opened.
+    /// Makes the key in a file that of a data directory, which is made if need be: several coordinators sign with one
+    /// key. The file may be a link and readable by a group, as secrets are that an engine brings along.
+    ///
+    /// # Errors
+    /// If the file holds no key or everybody may use it, or if the directory has another key, which stays.
+    pub fn adopt(dir: &Path, file: &Path) -> Result<Self, KeyError> {
+        let unusable =
+            |error: io::Error| KeyError::Unusable { path: file.to_owned(), reason: error.to_string() };
+        let key = Self::of_file(file, &file.metadata().map_err(unusable)?, 0o007)?;
+        let path = dir.join(FILE);
+        let written = fs::create_dir_all(dir).and_then(|()| key.write(dir, &path));
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let own = Self::of_directory(dir)?;
+                if own.0 == key.0 { Ok(own) } else { Err(KeyError::Another(path)) }
+            }
+            Err(error) => Err(KeyError::Unusable { path, reason: error.to_string() }),
+            Ok(()) => Ok(key),
+        }
+    }
+
+    /// The key in a directory's file, if there is one. Whatever is no file of the owner's alone is refused before it is
+    /// opened.
     fn read(path: &Path) -> Result<Option<Self>, KeyError> {
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(KeyError::Unusable { path: path.to_owned(), reason: error.to_string() }),
+            Ok(found) => Self::of_file(path, &found, 0o077).map(Some),
+        }
+    }
+
+    /// The key in what was found at a path, if nobody may do with it what `nobody` says.
+    fn of_file(path: &Path, found: &Metadata, nobody: u32) -> Result<Self, KeyError> {
         let unusable =
             |error: io::Error| KeyError::Unusable { path: path.to_owned(), reason: error.to_string() };
-        let found = match path.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(unusable)?,
-        };
         if !found.is_file() {
             return Err(KeyError::NoFile(path.to_owned()));
         }
         #[cfg(unix)]
         {
-            let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
-            if mode & 0o077 != 0 {
+            let mode = std::os::unix::fs::MetadataExt::mode(found) & 0o777;
+            if mode & nobody != 0 {
                 return Err(KeyError::Open { path: path.to_owned(), mode });
             }
         }
@@ -116,7 +146,7 @@ impl Key {
         let text = str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n'));
         let seed: Option<[u8; 32]> = text.and_then(from_hex);
         let seed = seed.ok_or_else(|| KeyError::Damaged(path.to_owned()))?;
-        Ok(Some(Self(SigningKey::from_bytes(&seed))))
+        Ok(Self(SigningKey::from_bytes(&seed)))
     }
 
     /// A new key, which is kept nowhere.
@@ -286,6 +316,33 @@ mod tests {
             set_mode(path, 0o600);
         });
         assert!(said.contains("holds no key"), "{said}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn several_directories_have_the_key_of_one() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let [one, other] = ["one", "other"].map(|name| dir.path().join(name));
+        fs::create_dir(&one).expect("a directory");
+        let key = Key::of_directory(&one).expect("made");
+        // As an engine brings it along.
+        let (file, link) = (one.join(FILE), dir.path().join("link"));
+        set_mode(&file, 0o440);
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        for _ in 0..2 {
+            assert_eq!(Key::adopt(&other, &link).expect("adopted").public(), key.public());
+            assert_eq!(Key::of_directory(&other).expect("its own").public(), key.public());
+        }
+        set_mode(&file, 0o444);
+        assert!(matches!(Key::adopt(&other, &link), Err(KeyError::Open { .. })));
+        assert!(matches!(Key::adopt(&other, &dir.path().join("nothing")), Err(KeyError::Unusable { .. })));
+        assert!(matches!(Key::adopt(&other, dir.path()), Err(KeyError::NoFile(_))));
+        let another = dir.path().join("another");
+        fs::create_dir(&another).expect("a directory");
+        let own = Key::of_directory(&another).expect("made");
+        set_mode(&file, 0o600);
+        assert!(matches!(Key::adopt(&another, &file), Err(KeyError::Another(_))));
+        assert_eq!(Key::of_directory(&another).expect("it stays").public(), own.public());
     }
 
     #[test]

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use queens_ledger::store::draw::Draw;
 use queens_ledger::store::{StoreError, Write};
-use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
+use queens_ledger::{Batch, Comparison, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
 use queens_messages::{EventKind, Report, ToWorker, WorkerId};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -135,16 +136,18 @@ impl EventLoop {
     }
 
     pub(crate) async fn run(mut self) {
-        if let Err(damage) = self.go_on().await {
+        let ended = self.go_on().await;
+        self.planners.stop_all();
+        let Err(damage) = ended else {
+            self.turns.stop();
+            return self.publish(true);
+        };
+        // If another leads, nothing is wrong with what is stored.
+        if !matches!(damage, StoreError::Fenced(_)) {
             self.journal.add(EventKind::Store, None, damage.to_string());
             self.say_store_error(Some(&damage));
             self.publisher.amend(|snapshot| snapshot.damage = Some(damage.to_string()));
-            self.planners.stop_all();
-            return;
         }
-        self.planners.stop_all();
-        self.turns.stop();
-        self.publish(true);
     }
 
     /// Serves until it is to stop, or the store is found to be damaged.
@@ -318,33 +321,30 @@ impl EventLoop {
                 answer(&durable);
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
-            for comparison in &comparisons {
-                match self.store.find(comparison.job, comparison.second.span) {
-                    Ok(recorded) => {
-                        let fate = Fate::of_repeated(comparison.second.count, recorded.as_ref());
-                        self.counters.add_spans(fate, 1);
-                        self.core.compared(comparison, recorded);
-                    }
-                    Err(error) if error.may_heal() => {
-                        error!(%error, span = %comparison.second.span, "cannot compare a repeated span");
-                    }
-                    Err(damage) => return Err(damage),
-                }
-            }
-            for draw in &draws {
-                match self.store.draw(draw) {
-                    Ok(drawn) => self.core.drawn(draw, drawn),
-                    Err(error) if error.may_heal() => {
-                        error!(%error, job = %draw.job, "cannot look for what is to be counted again");
-                    }
-                    Err(damage) => return Err(damage),
-                }
+            match self.look_up(&comparisons, &draws) {
+                Err(error) if error.may_heal() => error!(%error, "cannot look up what was counted before"),
+                looked_up => looked_up?,
             }
             if comparisons.is_empty() && draws.is_empty() {
                 self.take_notes();
                 return Ok(());
             }
         }
+    }
+
+    /// Looks up what was counted before. A store that can't be reached is asked once: each answer may be long in coming.
+    fn look_up(&mut self, comparisons: &[Comparison], draws: &[Draw]) -> Result<(), StoreError> {
+        for comparison in comparisons {
+            let recorded = self.store.find(comparison.job, comparison.second.span)?;
+            let fate = Fate::of_repeated(comparison.second.count, recorded.as_ref());
+            self.counters.add_spans(fate, 1);
+            self.core.compared(comparison, recorded);
+        }
+        for draw in draws {
+            let drawn = self.store.draw(draw)?;
+            self.core.drawn(draw, drawn);
+        }
+        Ok(())
     }
 
     /// Forgets the sessions that are closed, and tells people what has happened.

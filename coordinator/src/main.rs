@@ -65,6 +65,9 @@ enum Command {
 
         #[command(flatten)]
         data: DataArgs,
+
+        #[command(flatten)]
+        elsewhere: Elsewhere,
     },
 
     /// Prove from the records alone what each job has counted: that every row is what was written, that the plans are
@@ -104,6 +107,10 @@ enum Command {
         #[arg(long)]
         new: bool,
 
+        /// Take the key in FILE, another directory's signing.key: coordinators of one database sign alike
+        #[arg(long, value_name = "FILE", conflicts_with = "new")]
+        from: Option<PathBuf>,
+
         #[command(flatten)]
         data: DataArgs,
     },
@@ -136,6 +143,9 @@ enum Command {
 
         #[command(flatten)]
         data: DataArgs,
+
+        #[command(flatten)]
+        elsewhere: Elsewhere,
     },
 
     /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
@@ -191,6 +201,23 @@ struct DataArgs {
     data_dir: PathBuf,
 }
 
+/// What names a database to a command that knows directories alone: it must not take what lies in one for the jobs.
+#[derive(Debug, clap::Args)]
+struct Elsewhere {
+    #[arg(long, env = "QUEENS_STORE", value_name = "URL", hide = true)]
+    store: Option<String>,
+}
+
+impl Elsewhere {
+    fn refuse(&self, instead: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.store.is_none(),
+            "jobs are in a database, as --store or QUEENS_STORE says, and not in a directory: {instead}"
+        );
+        Ok(())
+    }
+}
+
 fn main() -> ExitCode {
     let args = match arguments_of_service::<Args>() {
         Ok(args) => args,
@@ -217,12 +244,18 @@ fn start(args: &Args) -> anyhow::Result<()> {
             print(CONFIG_OK)
         }
         None => serve(&args.serve),
-        Some(Command::Backup { file, data }) => make_backup(data, file),
+        Some(Command::Backup { file, data, elsewhere }) => {
+            elsewhere.refuse("'pg_dump --schema=queens' copies them")?;
+            make_backup(data, file)
+        }
         Some(Command::Check { path, data, store }) => check(&store.audit(&data.data_dir, path.as_deref())?),
         Some(Command::Move(args)) => move_jobs(args),
-        Some(Command::Key { pem, new, data }) => show_key(&data.data_dir, *pem, *new),
+        Some(Command::Key { pem, new, from, data }) => show_key(&data.data_dir, *pem, *new, from.as_deref()),
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
-        Some(Command::Export { job, file, data }) => export_job(data, *job, file),
+        Some(Command::Export { job, file, data, elsewhere }) => {
+            elsewhere.refuse("'queens export' asks the coordinator")?;
+            export_job(data, *job, file)
+        }
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
         Some(Command::Invite(inviting)) => invite(&inviting.invite, inviting.book.open()?),
         Some(Command::Invitations(book)) => invitations(book.open()?),

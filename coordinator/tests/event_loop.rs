@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ struct Disk {
     is_full: Arc<AtomicBool>,
     is_damaged: Arc<AtomicBool>,
     comparing_fails: Arc<AtomicBool>,
+    /// It can't be reached when it is asked for a record, and how often it was.
+    is_away: Arc<AtomicBool>,
+    n_asked: Arc<AtomicU32>,
 }
 
 impl Disk {
@@ -69,6 +72,10 @@ impl Store for Disk {
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
+        self.n_asked.fetch_add(1, Ordering::SeqCst);
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed("it can't be reached".to_owned()));
+        }
         if self.comparing_fails.load(Ordering::SeqCst) {
             self.is_damaged.store(true, Ordering::SeqCst);
         }
@@ -272,6 +279,45 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let (worker, _) = connect(&handle, 1, vec![held]).await;
     worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
     once(&mut handle.snapshots(), |snapshot| snapshot.damage.is_some()).await;
+}
+
+/// A store that can't be reached may let each question wait: it is asked one, and nobody waits for the answers to all.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_away_is_not_asked_again_and_again() {
+    async fn another(worker: &mut Link<ToCoordinator, ToWorker>) -> Lease {
+        loop {
+            if let ToWorker::Lease(lease) = next(worker).await {
+                return lease;
+            }
+        }
+    }
+    let both = |leases: &[Lease; 2]| {
+        let deltas = leases.iter().flat_map(|lease| report(lease).1.deltas).collect();
+        ToCoordinator::Report(Report { sequence: 1, deltas, finished: Vec::new() })
+    };
+    let disk = Disk::default();
+    let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
+    let leases = [lease, another(&mut worker).await];
+    once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;
+    drop(worker);
+    once(&mut handle.snapshots(), |snapshot| snapshot.workers.is_empty()).await;
+    let (mut second, lease) = connect(&handle, 2, Vec::new()).await;
+    let again = [lease, another(&mut second).await];
+    assert_eq!(again.each_ref().map(|lease| &lease.spans), leases.each_ref().map(|lease| &lease.spans));
+    second.sender.send(both(&again)).await.expect("it listens");
+    acknowledged(&mut second).await;
+    disk.is_away.store(true, Ordering::SeqCst);
+    let held = leases.each_ref().map(|lease| Held {
+        lease: lease.id,
+        job: lease.job,
+        spans: lease.spans.iter().map(|leased| leased.span).collect(),
+    });
+    let (mut worker, _) = connect(&handle, 1, held.into()).await;
+    worker.sender.send(both(&leases)).await.expect("it listens");
+    acknowledged(&mut worker).await;
+    // It goes on.
+    handle.submit(Submission::new(leases[0].n, Method::Search)).await.expect("it runs").expect("accepted");
+    assert_eq!(disk.n_asked.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,6 +25,8 @@ pub(crate) struct Clock {
     stood: Duration,
     /// When the coordinator last began to do something.
     woke: Duration,
+    /// The ledger's time, which never goes back.
+    now: Duration,
     ticked: Duration,
     /// When time was last left out for coming late.
     left_out: Option<Duration>,
@@ -34,7 +36,7 @@ impl Clock {
     /// The ledger's time. It stays the same from one [`wake`](Self::wake) to the next: what is taken up together
     /// happens at once, and if the process is stopped in the middle, the next `wake` finds that it was.
     pub(crate) fn now(&self) -> Duration {
-        self.woke.saturating_sub(self.stood)
+        self.now
     }
 
     /// When the next tick is due.
@@ -50,6 +52,12 @@ impl Clock {
     /// The coordinator begins to do something. If it should have begun by `next_tick` and is late, because the process
     /// or its machine was stopped or a transaction took long, that time is left out. Returns how much, if so.
     pub(crate) fn wake(&mut self, time: Duration, next_tick: Option<Duration>) -> Option<Duration> {
+        let left_out = self.leave_out(time, next_tick);
+        self.now = self.now.max(self.woke.saturating_sub(self.stood));
+        left_out
+    }
+
+    fn leave_out(&mut self, time: Duration, next_tick: Option<Duration>) -> Option<Duration> {
         let due = next_tick.map(|next_tick| next_tick.max(self.woke));
         self.woke = time;
         let late = time.saturating_sub(due?);
@@ -104,6 +112,15 @@ mod tests {
         let mut clock = Clock::default();
         assert_eq!(clock.wake(seconds(1000), None), None);
         assert_eq!(clock.now(), seconds(1000));
+    }
+
+    #[test]
+    fn time_that_has_passed_is_not_taken_back() {
+        let mut clock = Clock::default();
+        for (time, expected) in [(10, 10), (9, 10), (11, 11)] {
+            clock.wake(seconds(time), None);
+            assert_eq!(clock.now(), seconds(expected), "told that it is {time}");
+        }
     }
 
     #[test]

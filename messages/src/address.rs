@@ -94,7 +94,11 @@ impl FromStr for CoordinatorUrl {
         let parts =
             after.map(|after| after.strip_suffix('/').unwrap_or(after)).and_then(|at| at.rsplit_once(':'));
         let fits = parts.is_some_and(|(host, port)| is_host(host) && is_port(port) && port != "0");
-        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidCoordinatorUrl(text.to_owned())) }
+        if fits {
+            return Ok(Self(text.to_owned()));
+        }
+        // What stands before an @ may be a password.
+        Err(InvalidCoordinatorUrl(text.rfind('@').map_or(text.to_owned(), |at| format!("…{}", &text[at..]))))
     }
 }
 

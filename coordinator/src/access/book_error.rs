@@ -52,7 +52,10 @@ pub enum BookError {
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
     /// Other people are invited where invitations are moved to.
-    #[error("there are invitations in the {0} already: what is moved needs a place of its own")]
+    #[error(
+        "there are invitations in the {0} already: what is moved needs a place of its own; remove what is there if a move \
+         has left it"
+    )]
     Occupied(String),
     /// There is no room.
     #[error("there are {MOST_INVITATIONS} invitations, and no more can be kept")]

@@ -12,12 +12,12 @@ use queens_process::{NewFile, print};
 /// More than any list of sums of a release has, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Prints the public key of a directory; makes the directory first, if that is said.
-pub(crate) fn show_key(dir: &Path, pem: bool, new: bool) -> anyhow::Result<()> {
+/// Prints the public key of a directory; makes the directory first, if that is said, or gives it the key in a file.
+pub(crate) fn show_key(dir: &Path, pem: bool, new: bool, from: Option<&Path>) -> anyhow::Result<()> {
     if new {
         make(dir).with_context(|| format!("cannot make a key in '{}'", dir.display()))?;
     }
-    let key = key(dir)?.public();
+    let key = from.map_or_else(|| key(dir), |file| Ok(Key::adopt(dir, file)?))?.public();
     let text = if pem { key.pem().trim_end().to_owned() } else { key.to_string() };
     print(&text).context("failed to write the answer")
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use queens_certificate::Key;
 use queens_coordinator::store::postgres::{Candidate, Tenure};
-use queens_coordinator::store::sqlite::SqliteStore;
+use queens_coordinator::store::sqlite::{DATABASE, SqliteStore};
 use queens_coordinator::store::{Archive, Whereabouts};
 use queens_coordinator::{Coordinator, Handle, Standing, StartError, grpc};
 use queens_ledger::store::StoreError;
@@ -30,6 +30,10 @@ const SHORT_FAREWELL: Duration = Duration::from_millis(500);
 
 /// A coordinator that has heard of no worker for so long, while some ask others, lets another lead.
 const UNHEARD: Duration = Duration::from_secs(5);
+
+/// The same for one that has heard of no worker since it leads. Whoever reaches the port of another can pretend to be a
+/// worker there: the lead goes to and fro no faster than that.
+const NEVER_HEARD: Duration = Duration::from_secs(30);
 
 /// For how long it does not try to lead again then.
 const REST: Duration = Duration::from_secs(6);
@@ -89,7 +93,12 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     let ports = runtime.block_on(ports)?;
     let stop = CancellationToken::new();
     runtime.block_on(async { cancel_on_signal(stop.clone()) }).context("failed to listen to signals")?;
-    let Some(server) = args.store.server()? else {
+    let server = args.store.server()?;
+    if server.is_some() && args.data_dir.join(DATABASE).exists() {
+        let data_dir = args.data_dir.display();
+        warn!(%data_dir, "there are jobs in the data directory as well: only those in the database are gone on with");
+    }
+    let Some(server) = server else {
         let store = SqliteStore::open(&args.data_dir)?.with_history();
         make_key(args);
         let coordinator = start(args, Box::new(store)).context("failed to go on with what is kept")?;
@@ -181,12 +190,11 @@ async fn serve_as_leader(
         end = tenure_ended(tenure, &handle) => Ok(end),
         () = coordinator.stopped() => match tenure {
             Some(tenure) if tenure.has_ended() => Ok(End::Superseded),
-            _ => {
-                let damage = handle.snapshot().damage.clone();
-                Err(damage.unwrap_or_else(|| "the ledger's thread has ended".to_owned()))
-            }
+            _ => Err("the ledger's thread has ended".to_owned()),
         },
     };
+    // The lead of one that goes on no more ends with its store.
+    let end = handle.snapshot().damage.clone().map_or(end, Err);
     let patience = match end {
         Ok(End::Superseded) => {
             warn!("this coordinator leads no more: nothing is acknowledged that is not recorded");
@@ -223,8 +231,13 @@ async fn serve_as_leader(
 /// Returns when the lead has ended, or should.
 async fn tenure_ended(tenure: Option<&Tenure>, handle: &Handle) -> End {
     let Some(tenure) = tenure else { return std::future::pending().await };
+    let began = Instant::now();
+    let is_unheard = || {
+        let unheard = handle.unheard();
+        unheard >= if unheard < began.elapsed() { UNHEARD } else { NEVER_HEARD }
+    };
     let unattended = async {
-        while !(tenure.is_knocked() && handle.unheard() >= UNHEARD) {
+        while !(tenure.is_knocked() && is_unheard()) {
             tokio::time::sleep(SHORT_FAREWELL).await;
         }
     };

@@ -10,7 +10,7 @@ use queens_ledger::store::StoreError;
 use queens_process::{complain, ready};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::ports::Ports;
 
@@ -24,6 +24,7 @@ pub(crate) const NOT_YET: &str = "who leads is not known yet";
 const UNREACHABLE: &str = "its database can't be reached";
 const ABOUT_TO_LEAD: &str = "it is about to lead";
 const NOBODY: &str = "nobody leads at the moment";
+const NAMESAKE: &str = "one with the same URL leads, or did seconds ago";
 
 /// Answers for a coordinator that stands by, as long as it lives.
 #[derive(Debug)]
@@ -91,10 +92,12 @@ pub(crate) fn wait_to_lead(
                 return Ok(Some((store, standing_by)));
             }
             Ok(Err(Some(leader))) if leader != *own => (Standing::Led(leader), None),
-            Ok(Err(_)) => (Standing::Unled(NOBODY), None),
+            Ok(Err(Some(_))) => (Standing::Unled(NAMESAKE), None),
+            Ok(Err(None)) => (Standing::Unled(NOBODY), None),
             Err(StoreError::Failed(reason)) => (Standing::Unled(UNREACHABLE), Some(reason)),
             Err(error) => return Err(error.into()),
         };
+        let is_away = why.is_some();
         let reason = why.unwrap_or_else(|| standing.to_string());
         let (standing_by, is_news) = match &mut standing_by {
             Some(standing_by) => {
@@ -103,7 +106,9 @@ pub(crate) fn wait_to_lead(
             }
             None => (standing_by.insert(StandingBy::start(ports, standing)?), true),
         };
-        if is_news {
+        if is_news && is_away {
+            warn!(reason, "waiting to lead");
+        } else if is_news {
             info!(reason, "waiting to lead");
         }
         if standing_by.standby.take_knock()

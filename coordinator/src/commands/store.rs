@@ -53,6 +53,10 @@ pub(crate) struct MoveArgs {
 impl StoreArgs {
     /// The server that jobs are kept on, if they are.
     pub(crate) fn server(&self) -> anyhow::Result<Option<Server>> {
+        anyhow::ensure!(
+            self.store.is_some() || self.reach.is_empty(),
+            "a password or an authority of a database is given, and no database: name it by --store or QUEENS_STORE"
+        );
         self.store.as_ref().map(|address| self.reach.server(address)).transpose()
     }
 
@@ -64,16 +68,22 @@ impl StoreArgs {
 
     /// Proves what the store says of its jobs; or what a path does, if one is given.
     pub(crate) fn audit(&self, data_dir: &Path, path: Option<&Path>) -> anyhow::Result<Vec<JobAudit>> {
-        Ok(match (path, self.server()?) {
-            (Some(file), _) if file.is_file() => audit_file(file)?,
-            (Some(dir), _) => audit(dir)?,
-            (None, Some(server)) => postgres::audit(&server)?,
-            (None, None) => audit(data_dir)?,
+        Ok(match path {
+            Some(file) if file.is_file() => audit_file(file)?,
+            Some(dir) => audit(dir)?,
+            None => match self.server()? {
+                Some(server) => postgres::audit(&server)?,
+                None => audit(data_dir)?,
+            },
         })
     }
 }
 
 impl ReachArgs {
+    fn is_empty(&self) -> bool {
+        self.store_password_file.is_none() && self.store_ca.is_none()
+    }
+
     fn server(&self, address: &str) -> anyhow::Result<Server> {
         let server = Server::new(address, self.store_password_file.as_deref(), self.store_ca.as_deref());
         server.context("the store can't be used")

@@ -28,8 +28,14 @@ pub enum MoveError {
     /// One of the two stores can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The last answer has not come.
+    #[error("it is not known whether all was moved: {0}. 'queens-coordinator check' of the new place tells")]
+    Unanswered(String),
     /// There is something in the other already.
-    #[error("there are jobs in the {0} already: what is moved needs a place of its own")]
+    #[error(
+        "there are jobs in the {0} already: what is moved needs a place of its own; remove what is there if a move has \
+         left it"
+    )]
     Occupied(Place),
     /// Who was invited can't be read or written, or others are invited there.
     #[error(transparent)]
@@ -83,7 +89,7 @@ impl Whereabouts {
 ///
 /// # Errors
 /// If a store can't be read or written, a row is not what was written, or there are jobs or invitations in the other;
-/// then nothing is written.
+/// then nothing is written. If the other gave no answer at the end, it may have written all.
 pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError> {
     let (source, target) = (from, to);
     let from = source.open(true)?;
@@ -126,6 +132,7 @@ pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError
         (Ok(()), _) => {}
         (Err(_), _) if is_occupied => return Err(MoveError::Occupied(to.place())),
         (Err(_), Some(reason)) => return Err(StoreError::Damaged { place: from.place(), reason }.into()),
+        (Err(StoreError::Failed(reason)), None) => return Err(MoveError::Unanswered(reason)),
         (Err(error), None) => return Err(error.into()),
     }
     if let Some((mut old, mut new)) = from.history().zip(to.history()) {

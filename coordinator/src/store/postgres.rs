@@ -10,6 +10,7 @@ mod lead;
 pub(crate) mod schema;
 mod server;
 pub(crate) mod session;
+mod single;
 mod store;
 mod tenure;
 mod views;

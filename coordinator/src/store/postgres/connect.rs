@@ -1,10 +1,13 @@
 //! Connecting with the server that takes writes, whichever of several it is.
 
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::error::Severity;
+use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::server::Server;
@@ -16,9 +19,28 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a server is waited for before the next is tried as well.
 const HEAD_START: Duration = Duration::from_secs(1);
 
+/// What a server has warned of on a connection, until somebody asks: the last warning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Warnings(Arc<Mutex<Option<String>>>);
+
+impl Warnings {
+    fn hear(&self, message: &AsyncMessage) {
+        if let AsyncMessage::Notice(notice) = message
+            && notice.parsed_severity() == Some(Severity::Warning)
+        {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(notice.message().to_owned());
+        }
+    }
+
+    /// The last one since somebody asked.
+    pub(super) fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// Tries the servers one after the other, from the one that was used last; one that is slow keeps no other from being
 /// tried. The first that takes writes is used.
-pub(super) async fn connect(server: Server) -> Result<Client, Fault> {
+pub(super) async fn connect(server: Server) -> Result<(Client, Warnings), Fault> {
     let mut trying = JoinSet::new();
     let mut left = server.in_turn();
     let mut faults = Vec::new();
@@ -29,9 +51,9 @@ pub(super) async fn connect(server: Server) -> Result<Client, Fault> {
         }
         match timeout(HEAD_START, trying.join_next()).await {
             Ok(None) => return Err(nobody(&server, faults)),
-            Ok(Some(Ok((place, Ok(client))))) => {
+            Ok(Some(Ok((place, Ok(connected))))) => {
                 server.remember(place);
-                return Ok(client);
+                return Ok(connected);
             }
             Ok(Some(Ok((place, Err(fault))))) => faults.push((place, fault)),
             Ok(Some(Err(ended))) => return Err(of_end(&ended)),
@@ -40,13 +62,20 @@ pub(super) async fn connect(server: Server) -> Result<Client, Fault> {
     }
 }
 
-async fn enter(config: &Config, server: &Server) -> Result<Client, Fault> {
+async fn enter(config: &Config, server: &Server) -> Result<(Client, Warnings), Fault> {
     let tls = MakeRustlsConnect::new((*server.tls).clone());
     let slow = || Fault::Lost(format!("it has not answered for {} s", PATIENCE.as_secs()));
-    let (client, connection) = timeout(PATIENCE, config.connect(tls)).await.map_err(|_| slow())??;
-    // It ends when the connection does, and whoever waits for an answer learns of it.
-    tokio::spawn(connection);
-    Ok(client)
+    let (client, mut connection) = timeout(PATIENCE, config.connect(tls)).await.map_err(|_| slow())??;
+    let warnings = Warnings::default();
+    let heard = warnings.clone();
+    // It ends when the connection does, and whoever waits for an answer learns of it. Warnings are heard before the answer
+    // that they come before.
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            heard.hear(&message);
+        }
+    });
+    Ok((client, warnings))
 }
 
 /// Why none of the servers can be used. Waiting is no use if one of them can be reached and does not want us.

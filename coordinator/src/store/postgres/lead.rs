@@ -2,7 +2,7 @@
 //!
 //! There is one row, `lease`. Whoever takes it makes its epoch higher, and holds it for [`TERM`] by the server's clock,
 //! which is the only one that counts; a thread of its own renews it. Every transaction that writes takes a share of the
-//! row and compares the epoch ([`Lead::hold`]). So a takeover waits until a transaction of the leader before has ended,
+//! row and compares the epoch (the function `hold`). So a takeover waits until a transaction of the leader before has ended,
 //! and no later one of it commits: however long it was stopped, and whatever its own clock says.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -22,6 +22,10 @@ use crate::store::sql::read::cell;
 
 /// For how long the lead is taken.
 pub(super) const TERM: Duration = Duration::from_secs(6);
+
+/// A term that ends later than in so long was begun by another clock: that of the server before it was set back, or of
+/// one that this server has taken the place of. It has ended.
+const LONGEST_TERM: Duration = Duration::from_secs(2 * TERM.as_secs());
 
 /// How often it is renewed.
 const RENEWED: Duration = Duration::from_secs(1);
@@ -57,10 +61,11 @@ impl Lead {
     pub(super) fn take(session: &Session, server: &Server, contact: &Contact) -> Result<Option<Self>, Fault> {
         let take = "UPDATE lease SET epoch = epoch + 1, holder = ?1, pages = ?2, \
                     expires = clock_timestamp() + ?3::bigint * interval '1 millisecond' \
-                    WHERE expires < clock_timestamp() RETURNING epoch";
+                    WHERE expires NOT BETWEEN clock_timestamp() \
+                    AND clock_timestamp() + ?4::bigint * interval '1 millisecond' RETURNING epoch";
         let pages = contact.pages.clone().map_or(Value::Null, Value::from);
         let asked = Instant::now();
-        let values = [contact.url.clone().into(), pages, millis(TERM)];
+        let values = [contact.url.clone().into(), pages, millis(TERM), millis(LONGEST_TERM)];
         let taken = || first(session, take, &values, |row| cell::<i64>(row, "epoch", &"lease"));
         let epoch = session.with_patience(TAKING, taken)?;
         let Some(epoch) = epoch else { return Ok(None) };
@@ -86,12 +91,6 @@ impl Lead {
         let thread = thread.map_err(|error| Fault::Lost(error.to_string()))?;
         Ok(Some(Self { epoch, tenure, stop: Some(stop), thread: Some(thread) }))
     }
-
-    /// Makes sure that the transaction that is open commits only while this is the lead. It is a change among others, so
-    /// that nothing waits for its answer: it fails, and the transaction with it, if somebody else leads.
-    pub(super) fn hold(&self, session: &Session) -> Result<(), Fault> {
-        session.change("SELECT queens.hold(?1)", &[self.epoch.into()])
-    }
 }
 
 impl Drop for Lead {
@@ -106,10 +105,14 @@ impl Drop for Lead {
 
 /// Who leads at the moment, if somebody does.
 pub(super) fn leader(session: &Session) -> Result<Option<Contact>, Fault> {
-    let sql = "SELECT holder, pages FROM lease WHERE expires >= clock_timestamp()";
-    first(session, sql, &[], |row| {
-        Ok(Contact { url: cell(row, "holder", &"lease")?, pages: cell(row, "pages", &"lease")? })
-    })
+    let sql = "SELECT holder, pages, (expires BETWEEN clock_timestamp() \
+               AND clock_timestamp() + ?1::bigint * interval '1 millisecond')::int AS leads FROM lease";
+    let found = first(session, sql, &[millis(LONGEST_TERM)], |row| {
+        let contact = Contact { url: cell(row, "holder", &"lease")?, pages: cell(row, "pages", &"lease")? };
+        Ok((contact, cell::<bool>(row, "leads", &"lease")?))
+    })?;
+    let (contact, leads) = found.ok_or_else(|| Fault::Damaged("its table 'lease' is empty".to_owned()))?;
+    Ok(leads.then_some(contact))
 }
 
 /// Tells the leader that workers have asked a coordinator that stands by.
@@ -135,7 +138,8 @@ fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<O
     };
     let renew = "UPDATE lease SET expires = clock_timestamp() + ?1::bigint * interval '1 millisecond' \
                  WHERE epoch = ?2 RETURNING (SELECT count(*) FROM knock \
-                 WHERE at > clock_timestamp() - ?3::bigint * interval '1 millisecond') AS knocked";
+                 WHERE at BETWEEN clock_timestamp() - ?3::bigint * interval '1 millisecond' \
+                 AND clock_timestamp()) AS knocked";
     let values = [millis(TERM), epoch.into(), millis(HEEDED)];
     first(session, renew, &values, |row| Ok(cell::<i64>(row, "knocked", &"knock")? > 0))
 }

@@ -31,6 +31,15 @@ pub(crate) fn make_once(
     version_table: &str,
     make: impl FnOnce(&Session) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
+    // Anything else takes not every name that a worker may have.
+    let encoding = "SELECT pg_encoding_to_char(encoding)::text AS encoding FROM pg_database WHERE datname = current_database()";
+    let encoding = first(session, encoding, &[], |row| cell::<String>(row, "encoding", &"pg_database"))?;
+    if let Some(other) = encoding.filter(|encoding| !["UTF8", "SQL_ASCII"].contains(&encoding.as_str())) {
+        return Err(Fault::Unfit(format!(
+            "its encoding is {other}, which has not all characters: make it by 'createdb --template=template0 \
+             --encoding=UTF8'"
+        )));
+    }
     session.carry_out(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
     if version_in(session, version_table)?.is_none() {
         let ours = "SELECT 1 FROM pg_namespace WHERE nspname = 'queens'";

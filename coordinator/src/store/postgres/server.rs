@@ -1,7 +1,8 @@
 //! Which PostgreSQL server, and how it is reached.
 
 use std::fmt::{self, Debug, Formatter};
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -22,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often, and how many times, the other end is asked for a sign of life when it has given none for that time.
 const PROBED: Duration = Duration::from_secs(1);
 const PROBES: u32 = 3;
+
+/// More bytes than the file with a password has.
+const LONGEST_PASSWORD: u64 = 4096;
 
 /// A database on a server: its address, and what is needed to get in.
 #[derive(Clone)]
@@ -74,13 +78,25 @@ impl Server {
     ) -> Result<Self, ServerError> {
         let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
         if !is_address {
-            return Err(ServerError::NoAddress(address.escape_debug().to_string()));
+            // What stands before the last @ may be a password.
+            let told = address.rfind('@').map_or(address.to_owned(), |at| format!("…{}", &address[at..]));
+            return Err(ServerError::NoAddress(told.escape_debug().to_string()));
         }
         let mut config = Config::from_str(address).map_err(|error| {
             // The address may hold a password, so that it is not repeated.
             let reason = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
-            ServerError::Wrong(format!("the address of the database is wrong: {reason}"))
+            let hint = if address.contains("sslmode=verify") {
+                "; sslmode=require looks at the server's certificate, name included"
+            } else {
+                ""
+            };
+            ServerError::Wrong(format!("the address of the database is wrong: {reason}{hint}"))
         })?;
+        if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(host) if host.contains('@'))) {
+            let wrong =
+                "the address of the database has more than one @: in a user's name or password write %40";
+            return Err(ServerError::Wrong(wrong.to_owned()));
+        }
         if config.get_hosts().is_empty() {
             return Err(ServerError::Wrong("the address of the database names no host".to_owned()));
         }
@@ -89,10 +105,15 @@ impl Server {
         }
         if let Some(path) = password {
             let wrong = |reason: String| ServerError::File { path: path.to_owned(), reason };
-            let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+            let mut text = String::new();
+            let read =
+                File::open(path).and_then(|file| file.take(LONGEST_PASSWORD).read_to_string(&mut text));
+            read.map_err(|error| wrong(error.to_string()))?;
             let mut lines = text.lines();
             match (lines.next(), lines.next()) {
-                (Some(line), None) if !line.is_empty() => config.password(line),
+                (Some(line), None) if !line.is_empty() && (text.len() as u64) < LONGEST_PASSWORD => {
+                    config.password(line)
+                }
                 _ => return Err(wrong("it should have one line, the password".to_owned())),
             };
         }

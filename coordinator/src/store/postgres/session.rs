@@ -19,8 +19,9 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 use tokio_stream::StreamExt;
 
-use super::connect::{connect, of_end};
+use super::connect::{Warnings, connect, of_end};
 use super::server::Server;
+use super::single::Single;
 use super::waiting::{Batch, Parameter, Waiting};
 use crate::store::sql::database::{Database, Row, Wants, first};
 use crate::store::sql::fault::Fault;
@@ -50,9 +51,26 @@ pub(super) struct Backend {
     since: i64,
 }
 
+/// Makes sure that whoever has an epoch leads until the transaction ends. It fails, and the transaction with it, if
+/// somebody else does.
+const HOLD: &str = "SELECT queens.hold(?1)";
+
+/// How far a transaction has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transaction {
+    /// There is none, or whoever carries out statements has made one.
+    None,
+    /// The server knows nothing of it: what is written waits here. The epoch of who has to lead.
+    Planned(i64),
+    /// The server has said that it has begun, and that who has to lead does.
+    Open,
+}
+
 /// A connection with what was prepared on it.
 pub(crate) struct Session {
     client: Client,
+    warnings: Warnings,
+    transaction: Cell<Transaction>,
     patience: Cell<Duration>,
     pub(super) backend: Backend,
     statements: RefCell<HashMap<String, Statement>>,
@@ -92,7 +110,8 @@ impl Session {
 
     fn open_for(server: &Server, patience: Duration) -> Result<Self, Fault> {
         let connecting = speaker()?.spawn(connect(server.clone()));
-        let client = within(patience, async { connecting.await.map_err(|ended| of_end(&ended))? })?;
+        let (client, warnings) =
+            within(patience, async { connecting.await.map_err(|ended| of_end(&ended))? })?;
         let answers = within(patience, async { Ok(client.simple_query(SETTINGS).await?) })?;
         let number = |name| {
             answers.iter().find_map(|answer| match answer {
@@ -107,6 +126,8 @@ impl Session {
         let backend = Backend { pid, since };
         Ok(Self {
             client,
+            warnings,
+            transaction: Transaction::None.into(),
             patience: patience.into(),
             backend,
             statements,
@@ -144,8 +165,59 @@ impl Session {
         }
     }
 
+    /// Writes in one transaction, which is durable when this returns, or has no effect: also if the server gives up a
+    /// statement in its middle. Fails if somebody leads who has another epoch. After an error, drop the session.
+    ///
+    /// What is written goes to the server as one statement if it can. Else the transaction begins there as soon as
+    /// something has to be asked or too much waits.
+    pub(super) fn transact<T>(
+        &self,
+        epoch: i64,
+        work: impl FnOnce(&Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.warnings.take();
+        self.transaction.set(Transaction::Planned(epoch));
+        let done = work(self)?;
+        if self.transaction.get() == Transaction::Planned(epoch) && self.changes.borrow().is_empty() {
+            self.transaction.set(Transaction::None);
+            let single = self.single(epoch)?;
+            self.send(&[single])?;
+        } else {
+            self.change("COMMIT", &[])?;
+            self.send_changes()?;
+            self.transaction.set(Transaction::None);
+        }
+        // Such as that nobody waits for the standby any more, or that there is no transaction: it may not be durable.
+        self.warnings
+            .take()
+            .map_or(Ok(done), |warning| Err(Fault::Lost(format!("the database warns: {warning}"))))
+    }
+
+    /// All that waits as one statement, which the server carries out or not.
+    fn single(&self, epoch: i64) -> Result<(Statement, Vec<Parameter>), Fault> {
+        let mut single = Single::default();
+        for batch in self.waiting.borrow_mut().take() {
+            for (sql, values) in self.statements_of(batch)? {
+                single.add(&sql, values);
+            }
+        }
+        let (sql, values) = single.finish(HOLD, vec![Parameter::One(epoch.into())]);
+        Ok((self.prepare(&sql)?, values))
+    }
+
+    /// Begins the transaction that is planned, if there is one. What follows is sent only when the server has done so: it
+    /// would carry that out by itself, whoever leads, if it had given up one of these.
+    fn begin(&self) -> Result<(), Fault> {
+        let Transaction::Planned(epoch) = self.transaction.get() else { return Ok(()) };
+        let hold = (self.prepare(HOLD)?, vec![Parameter::One(epoch.into())]);
+        self.send(&[(self.prepare("BEGIN")?, vec![]), hold])?;
+        self.transaction.set(Transaction::Open);
+        Ok(())
+    }
+
     /// Carries out statements without parameters.
     pub(crate) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
+        self.begin()?;
         self.send_changes()?;
         within(self.patience.get(), async { Ok(self.client.batch_execute(sql).await?) })
     }
@@ -153,14 +225,18 @@ impl Session {
     /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
     pub(super) fn send_changes(&self) -> Result<(), Fault> {
         self.line_up_rows()?;
-        let changes = self.changes.take();
-        if changes.is_empty() {
+        if self.changes.borrow().is_empty() {
             return Ok(());
         }
+        self.begin()?;
+        self.send(&self.changes.take())
+    }
+
+    fn send(&self, changes: &[(Statement, Vec<Parameter>)]) -> Result<(), Fault> {
         within(self.patience.get(), async {
             let mut answers: Vec<Pin<Box<_>>> = Vec::new();
             let mut done: Vec<Result<u64, Error>> = Vec::new();
-            for (statement, values) in &changes {
+            for (statement, values) in changes {
                 let mut answer = Box::pin(self.client.execute_raw(statement, values));
                 // The first look sends it, so that they go in their order.
                 match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
@@ -176,35 +252,41 @@ impl Session {
         })
     }
 
-    /// Makes changes of the rows that wait: a statement or two for each table.
+    /// Makes changes of the rows that wait.
     fn line_up_rows(&self) -> Result<(), Fault> {
         for batch in self.waiting.borrow_mut().take() {
-            let only_row = batch.only_row();
-            let Batch { table, rows, removed } = batch;
-            // Of one row, what it takes is known, and of more, arrays of that.
-            let one = self.prepare(table.put)?;
-            let types = one.params().to_vec();
-            let arrays = |n: usize| {
-                let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
-                (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
-            };
-            if !removed.is_empty() {
-                let (key, arrays) = (table.columns[..table.n_key].join(", "), arrays(table.n_key));
-                let sql =
-                    format!("DELETE FROM {} WHERE ({key}) IN (SELECT * FROM unnest({arrays}))", table.name);
+            for (sql, values) in self.statements_of(batch)? {
                 let statement = self.prepare(&sql)?;
-                self.changes.borrow_mut().push((statement, removed));
-            }
-            if let Some(row) = only_row {
-                self.changes.borrow_mut().push((one, row));
-            } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put.split_once(" VALUES ")) {
-                let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
-                let sql = format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len()));
-                let statement = self.prepare(&sql)?;
-                self.changes.borrow_mut().push((statement, rows));
+                self.changes.borrow_mut().push((statement, values));
             }
         }
         Ok(())
+    }
+
+    /// What writes rows of a table: a statement or two.
+    fn statements_of(&self, batch: Batch) -> Result<Vec<(String, Vec<Parameter>)>, Fault> {
+        let only_row = batch.only_row();
+        let Batch { table, rows, removed } = batch;
+        // Of one row, what it takes is known, and of more, arrays of that.
+        let types = self.prepare(table.put)?.params().to_vec();
+        let arrays = |n: usize| {
+            let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
+            (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
+        };
+        let mut statements = Vec::new();
+        if !removed.is_empty() {
+            let (key, arrays) = (table.columns[..table.n_key].join(", "), arrays(table.n_key));
+            let sql = format!("DELETE FROM {} WHERE ({key}) IN (SELECT * FROM unnest({arrays}))", table.name);
+            statements.push((sql, removed));
+        }
+        if let Some(row) = only_row {
+            statements.push((table.put.to_owned(), row));
+        } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put.split_once(" VALUES ")) {
+            let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
+            statements
+                .push((format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len())), rows));
+        }
+        Ok(statements)
     }
 
     fn prepare(&self, sql: &str) -> Result<Statement, Fault> {
@@ -225,6 +307,7 @@ impl Database for Session {
         parameters: &[Value],
         each: &mut dyn FnMut(&Row<'_>) -> Wants,
     ) -> Result<(), Fault> {
+        self.begin()?;
         self.send_changes()?;
         let statement = self.prepare(sql)?;
         let parameters: Vec<Parameter> = parameters.iter().cloned().map(Parameter::One).collect();

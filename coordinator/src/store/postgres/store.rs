@@ -97,13 +97,7 @@ impl PostgresStore {
         work: impl FnOnce(&Session, &mut Tables) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         self.with_session(|session, tables, lead| {
-            session.change("BEGIN", &[])?;
-            lead.hold(session)?;
-            let done = work(session, tables)?;
-            // Sent with all that waits, and of no effect if some of that fails.
-            session.change("COMMIT", &[])?;
-            session.send_changes()?;
-            Ok(done)
+            session.transact(lead.epoch, |session| work(session, tables))
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The store in PostgreSQL: it does what the store in memory does, and real coordinators count with it whatever is
 //! killed.
 
-#[path = "../../coordinator/tests/store/steps.rs"]
+mod failures;
+#[path = "../../../coordinator/tests/store/steps.rs"]
 mod steps;
 
 use std::path::Path;
@@ -152,7 +153,7 @@ fn counts_whatever_is_killed_and_moves() {
     let start = |listen: &str| Coordinator::start_command(with_store(listen, &data_dir, &address), &data_dir);
     let mut coordinator = start("127.0.0.1:0");
     let _worker = coordinator.worker("anna");
-    let job = coordinator.submit(15);
+    let job = coordinator.submit(16);
     let records = |postgres: &Postgres| {
         postgres
             .sql("counts", "SELECT count(*) FROM queens.record")
@@ -175,11 +176,11 @@ fn counts_whatever_is_killed_and_moves() {
     thread::sleep(Duration::from_millis(500));
     postgres.run();
     let waited = coordinator.queens(["watch", &job]);
-    assert!(waited.stdout.contains("2279184"), "{} {}", waited.stdout, waited.stderr);
+    assert!(waited.stdout.contains("14772512"), "{} {}", waited.stdout, waited.stderr);
     coordinator.stop();
 
     let proved = checked(&address);
-    assert!(proved.contains(": 2279184 solutions"), "{proved}");
+    assert!(proved.contains(": 14772512 solutions"), "{proved}");
     let moved = dir.path().join("moved");
     let to = moved.to_str().expect("UTF-8");
     let answer = queens_coordinator(&["move", "--from", &address, "--to", to]);
