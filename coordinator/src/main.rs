@@ -107,7 +107,7 @@ enum Command {
         #[arg(long)]
         new: bool,
 
-        /// Take the key in FILE, another directory's signing.key: coordinators of one database sign alike
+        /// Take the key in FILE, another directory's signing.key, so that coordinators of one database sign alike
         #[arg(long, value_name = "FILE", conflicts_with = "new")]
         from: Option<PathBuf>,
 

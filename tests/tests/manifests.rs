@@ -156,6 +156,7 @@ fn the_list_of_files_has_them_all() {
     let expected: BTreeSet<_> =
         manifests.keys().map(String::as_str).filter(|file| !OPTIONAL.contains(file)).collect();
     assert_eq!(listed.collect::<BTreeSet<_>>(), expected);
+    assert_eq!(text(&list, "/images/0/newTag"), env!("CARGO_PKG_VERSION"));
 }
 
 /// What selects has something to select, and a port's name stands for a port.
@@ -228,7 +229,8 @@ fn what_engines_set_is_what_programs_know() {
     for file in found {
         for name in variables(&fs::read_to_string(&file).expect("UTF-8")) {
             // What the files themselves are told.
-            let own = ["QUEENS_IMAGE", "QUEENS_WORKERS", "QUEENS_CPUS"].contains(&name.as_str());
+            let own =
+                ["QUEENS_IMAGE", "QUEENS_WORKERS", "QUEENS_CPUS", "QUEENS_MEMORY"].contains(&name.as_str());
             assert!(own || all.contains(&name), "{}: no program knows {name}", file.display());
             n_variables += 1;
         }
@@ -299,6 +301,16 @@ fn the_chart_makes_two_coordinators_that_share_a_database() {
     let volumes = pod["volumes"].as_array().expect("volumes");
     let names = |all: &[Value]| all.iter().map(|one| text(one, "/name").to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(names(mounted), names(volumes));
+
+    // A key for certificates is brought along before they start.
+    let brings = |made: &BTreeMap<String, Value>| {
+        made["StatefulSet coordinator"].pointer("/spec/template/spec/initContainers/0").cloned()
+    };
+    assert_eq!(brings(&made), None);
+    let signing = format!("coordinator.store.url={url},coordinator.store.signingKey=one");
+    let brought = chart(&signing).and_then(|made| brings(&made)).expect("it brings one");
+    assert_eq!(text(&brought, "/command/1"), "key");
+    assert_eq!(text(&brought, "/command/5"), "/signing/signing.key");
 
     // Its own name, for which the service of this name has to be there, is one of those that workers are given.
     let url = told("QUEENS_URL").expect("a URL");

@@ -47,7 +47,7 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
     let mut store = with_job(&through, 3000);
     store.commit(&records(1)).expect("leads, and has prepared what it says");
     thread::scope(|scope| {
-        proxy.delay_answers(Duration::from_secs(1));
+        proxy.delay_answers(Duration::from_secs(2));
         let committing = scope.spawn(|| store.commit(&records(3000)));
         let begun =
             "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%hold%'";
