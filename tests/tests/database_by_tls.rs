@@ -72,7 +72,7 @@ fn who_is_not_let_in_is_told_why() {
     let password = site.path("password");
     let who = "password authentication failed for user \"guarded\"";
     refused(&address, &ours, Some(&site.path("wrong")), who);
-    refused(&address, &ours, None, "password missing");
+    refused(&address, &ours, None, "--store-password-file names a file with it");
     refused(&address, &site.path("others/ca.pem"), Some(&password), "invalid peer certificate");
     let by_number = "certificate not valid for name \"127.0.0.1\"";
     refused(&site.address("127.0.0.1"), &ours, Some(&password), by_number);

@@ -100,6 +100,7 @@ impl ReachArgs {
 
 /// Moves all jobs from one store to another, and who was invited.
 pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
+    anyhow::ensure!(args.from != args.to, "'{}' is both where the jobs are and where they go", args.from);
     let (from, to) = (args.reach.whereabouts(&args.from)?, args.reach.whereabouts(&args.to)?);
     let Moved { n_jobs, n_records, n_invitations } = move_all(&from, &to)?;
     let jobs = if n_jobs == 1 { "job" } else { "jobs" };

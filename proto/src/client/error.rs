@@ -43,7 +43,7 @@ pub enum Problem {
     #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
     SpeaksHttp,
     /// Something is there that does not keep to HTTP/2, or hangs up.
-    #[error("what answers there is no coordinator, or one that is just ending: {0}")]
+    #[error("what answers there is no coordinator, or one that is just ending, or one that is reached by https: {0}")]
     SpeaksOtherwise(String),
     /// A server of gRPC has answered that does not know the call.
     #[error("it is no coordinator, or of an older version")]
@@ -63,7 +63,7 @@ pub enum Problem {
         leader: String,
     },
     /// Of several coordinators none could be asked: which, and why.
-    #[error("none of the coordinators leads: {0}")]
+    #[error("none of the coordinators that can be reached leads: {0}")]
     NoneLeads(String),
     /// The coordinator has answered what makes no sense.
     #[error("the coordinator sent nonsense: {0}")]

@@ -65,7 +65,13 @@ pub(super) async fn connect(server: Server) -> Result<(Client, Warnings), Fault>
 async fn enter(config: &Config, server: &Server) -> Result<(Client, Warnings), Fault> {
     let tls = MakeRustlsConnect::new((*server.tls).clone());
     let slow = || Fault::Lost(format!("it has not answered for {} s", PATIENCE.as_secs()));
-    let (client, mut connection) = timeout(PATIENCE, config.connect(tls)).await.map_err(|_| slow())??;
+    let connected = timeout(PATIENCE, config.connect(tls)).await.map_err(|_| slow())?;
+    let (client, mut connection) = connected.map_err(|error| match error.into() {
+        Fault::Refused(reason) if config.get_password().is_none() && reason.contains("password missing") => {
+            Fault::Refused("it asks for a password: --store-password-file names a file with it".to_owned())
+        }
+        fault => fault,
+    })?;
     let warnings = Warnings::default();
     let heard = warnings.clone();
     // It ends when the connection does, and whoever waits for an answer learns of it. Warnings are heard before the answer
