@@ -43,7 +43,9 @@ pub enum Problem {
     #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
     SpeaksHttp,
     /// Something is there that does not keep to HTTP/2, or hangs up.
-    #[error("what answers there is no coordinator, or one that is just ending, or one that is reached by https: {0}")]
+    #[error(
+        "what answers there is no coordinator, or one that is just ending, or one that is reached by https: {0}"
+    )]
     SpeaksOtherwise(String),
     /// A server of gRPC has answered that does not know the call.
     #[error("it is no coordinator, or of an older version")]
