@@ -33,7 +33,7 @@ const UNHEARD: Duration = Duration::from_secs(5);
 
 /// The same for one that has heard of no worker since it leads. Whoever reaches the port of another can pretend to be a
 /// worker there: the lead goes to and fro no faster than that.
-const NEVER_HEARD: Duration = Duration::from_secs(30);
+const NEVER_HEARD: Duration = Duration::from_secs(10);
 
 /// For how long it does not try to lead again then.
 const REST: Duration = Duration::from_secs(6);
