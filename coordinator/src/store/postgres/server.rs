@@ -269,7 +269,9 @@ mod tests {
     #[test]
     fn addresses_that_are_no_good_are_refused_without_their_passwords() {
         for (address, expected) in [
-            ("mysql://q@h/q", "'mysql://q@h/q' is not postgres://USER@HOST:PORT/DATABASE"),
+            ("mysql://h/q", "'mysql://h/q' is not postgres://USER@HOST:PORT/DATABASE"),
+            ("mysql://q:secret@h/q", "'…@h/q' is not postgres://USER@HOST:PORT/DATABASE"),
+            ("postgres://q:a@secret@h/q", "the address of the database has more than one @"),
             ("postgres://q:secret@/q", "the address of the database names no host"),
             ("postgres://q:secret@127.0.0.1", "the address of the database names no database"),
             ("postgres://q:secret@127.0.0.1/q?pool=1", "the address of the database is wrong: "),

@@ -32,6 +32,9 @@ use crate::store::sql::table::Table;
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
+/// Statements that are kept prepared. What a transaction writes as one has a shape for each set of tables.
+const PREPARED: usize = 256;
+
 /// Changes that are sent together.
 const TOGETHER: usize = 1000;
 
@@ -295,7 +298,12 @@ impl Session {
         }
         let statement =
             within(self.patience.get(), async { Ok(self.client.prepare(&translated(sql)).await?) })?;
-        self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
+        let mut statements = self.statements.borrow_mut();
+        if statements.len() >= PREPARED {
+            // The server lets go of them when nobody uses them any more.
+            statements.clear();
+        }
+        statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 }
