@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use queens_coordinator::store::postgres::{Candidate, Contact, Server};
 use queens_ledger::store::{Store, StoreError, Write};
-use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{Running, wait_until};
 use queens_tests::proxy::Proxy;
@@ -44,7 +44,10 @@ impl Pair {
         command.args(["--store", &address]);
         let coordinator = Coordinator::start_command(command, &data_dir);
         let job = coordinator.submit(n);
-        let workers = ["anna", "bert"].map(|name| coordinator.worker(name));
+        // Who knows several ways asks every second or two, and one that knows a single way after up to twelve seconds.
+        let url = coordinator.url();
+        let urls = format!("{url},{}", url.replace("127.0.0.1", "localhost"));
+        let workers = ["anna", "bert"].map(|name| worker(&urls, name));
         let pair = Self { primary, standby, address, coordinator, job, _workers: workers, _scratch: scratch };
         wait_until("records", || (pair.progress() > 0).then_some(()));
         Some(pair)
