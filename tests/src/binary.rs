@@ -2,12 +2,14 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The path of the workspace's binary `name`, in the profile of the running test. All are built first, once per process,
-/// so that no test ever runs an outdated one.
+/// The path of the workspace's binary `name`, in the profile of the running test. All are built first, so that no test
+/// ever runs an outdated one: once in a process, or once in a run of nextest, which starts a process for each test.
 ///
 /// # Panics
 /// If it can't be built.
@@ -25,18 +27,33 @@ pub fn binary(name: &str) -> PathBuf {
     // A test that needs it meanwhile waits. If a build fails, so does every test that waited for it.
     let mut built = BUILT.lock().expect("the build in another test has succeeded");
     if !*built {
-        // Cargo's lock on the target directory is free: it is not held while tests run.
-        let mut build = cargo();
-        // Of the whole workspace and with a test, so that crates have the features that 'cargo test --workspace' has
-        // compiled them with.
-        build.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--test", "what_was_skipped"]);
-        build.args(["--profile", profile]);
-        build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
-        let output = build.arg("--target-dir").arg(target_dir).output().expect("cargo can be run");
-        assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+        let run = env::var("NEXTEST_RUN_ID").unwrap_or_default();
+        let mut open = File::options();
+        open.create(true).truncate(false).read(true).write(true);
+        let mut last = open.open(target_dir.join("built-for-tests")).expect("a file in the target directory");
+        last.lock().expect("files can be locked");
+        let mut id = String::new();
+        last.read_to_string(&mut id).expect("the id of a run");
+        if run.is_empty() || id != run {
+            build(profile, target_dir);
+            last.set_len(0).and_then(|()| last.rewind()).expect("a file");
+            last.write_all(run.as_bytes()).expect("a file");
+        }
         *built = true;
     }
     profile_dir.join(name)
+}
+
+fn build(profile: &str, target_dir: &Path) {
+    // Cargo's lock on the target directory is free: it is not held while tests run.
+    let mut build = cargo();
+    // Of the whole workspace and with a test, so that crates have the features that 'cargo test --workspace' has
+    // compiled them with.
+    build.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--test", "what_was_skipped"]);
+    build.args(["--profile", profile]);
+    build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
+    let output = build.arg("--target-dir").arg(target_dir).output().expect("cargo can be run");
+    assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Whether it is a variable by which cargo tells a test about its own package.

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs};
 
+use crate::TempDir;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::process::{Running, is_installed, wait_until};
 

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use queens_solver::Kernel;
 use serde_json::Value;
 
-use crate::binary;
 use crate::process::{Ended, Running, clean, queens, run, wait_until};
 use crate::service::Service;
+use crate::{Port, binary};
 
 /// A running `queens-coordinator`.
 #[derive(Debug)]
@@ -17,17 +17,30 @@ pub struct Coordinator {
     service: Service,
     address: String,
     data_dir: PathBuf,
+    /// Drawn for it: first that of workers.
+    ports: Vec<Port>,
 }
 
 impl Coordinator {
-    /// Starts one on a data directory, on a free port.
+    /// Starts one on a data directory, on a port that stays its own when it is killed.
     ///
     /// # Panics
     /// If it does not say that it listens.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
-        Self::start_listening("127.0.0.1:0", data_dir)
+        Self::start_on(Port::draw(), data_dir)
+    }
+
+    /// Starts one on a port that was drawn.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start_on(port: Port, data_dir: &Path) -> Self {
+        let address = port.address();
+        Self::start_listening(&address, data_dir).keeping(vec![port])
     }
 
     /// Starts one that listens on this address.
@@ -50,7 +63,7 @@ impl Coordinator {
         // Beside the data directory: only the program puts things there.
         let mut service = Service::start(command, &data_dir.with_extension("log"));
         let address = service.logged("listening address=");
-        Self { service, address, data_dir: data_dir.to_owned() }
+        Self { service, address, data_dir: data_dir.to_owned(), ports: vec![] }
     }
 
     /// Starts one on a data directory that also serves by HTTP, on free ports.
@@ -60,9 +73,19 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn start_with_http(data_dir: &Path) -> Self {
-        let mut command = coordinator_command("127.0.0.1:0", data_dir);
-        command.args(["--http", "127.0.0.1:0"]);
-        Self::start_command(command, data_dir)
+        Self::start_with_http_on(vec![Port::draw(), Port::draw()], data_dir)
+    }
+
+    /// The same on ports that were drawn.
+    ///
+    /// # Panics
+    /// If it does not say that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start_with_http_on(ports: Vec<Port>, data_dir: &Path) -> Self {
+        let mut command = coordinator_command(&ports[0].address(), data_dir);
+        command.args(["--http", &ports[1].address()]);
+        Self::start_command(command, data_dir).keeping(ports)
     }
 
     /// Host and port where it serves by HTTP.
@@ -90,6 +113,18 @@ impl Coordinator {
         &self.address
     }
 
+    /// The ports that were drawn for it: that of workers, and that of pages if it has some.
+    #[must_use]
+    pub fn ports(&self) -> Vec<Port> {
+        self.ports.clone()
+    }
+
+    /// The same, which keeps these ports.
+    #[must_use]
+    pub fn keeping(self, ports: Vec<Port>) -> Self {
+        Self { ports, ..self }
+    }
+
     /// Its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
@@ -115,7 +150,7 @@ impl Coordinator {
     #[must_use]
     pub fn kill_and_restart_on(self, data_dir: &Path) -> Self {
         self.service.kill();
-        Self::start_listening(&self.address, data_dir)
+        Self::start_listening(&self.address, data_dir).keeping(self.ports)
     }
 
     /// Kills it with SIGKILL.

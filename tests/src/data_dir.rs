@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::TempDir;
 use rusqlite::{Connection, OpenFlags};
-use tempfile::TempDir;
 
 /// The database in a data directory.
 pub const DATABASE: &str = "queens.db";

@@ -5,18 +5,28 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cleanup::Undo;
+
 /// A mounted file system; unmounted when dropped.
 #[derive(Debug)]
-pub struct SmallDisk(PathBuf);
+pub struct SmallDisk {
+    dir: PathBuf,
+    _unmount: Undo,
+}
 
 impl SmallDisk {
     /// One of so many KiB over a directory; `None` if we may not mount it.
     #[must_use]
     pub fn over(dir: &Path, kib: u64) -> Option<Self> {
+        let unmount = Undo::by(|| {
+            let mut unmount = Command::new("umount");
+            unmount.arg(dir);
+            unmount
+        });
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "queens-tests"]).arg(dir);
         let mounted = mount.output().is_ok_and(|output| output.status.success());
-        mounted.then(|| Self(dir.to_owned()))
+        mounted.then(|| Self { dir: dir.to_owned(), _unmount: unmount })
     }
 
     /// Remounts it, so that nobody can write to it.
@@ -24,7 +34,7 @@ impl SmallDisk {
     /// # Panics
     /// If somebody does.
     pub fn make_read_only(&self) {
-        let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0).output();
+        let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.dir).output();
         assert!(mounted.is_ok_and(|output| output.status.success()));
     }
 
@@ -54,12 +64,6 @@ impl SmallDisk {
     }
 
     fn ballast(&self) -> PathBuf {
-        self.0.join("ballast")
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        _ = Command::new("umount").arg(&self.0).status();
+        self.dir.join("ballast")
     }
 }

@@ -3,15 +3,20 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fmt;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::Once;
 
+use rustix::process::geteuid;
 use serde_json::Value;
 
 use crate::binary::cargo;
-use crate::process::{Ended, clean, run, wait_until};
+use crate::cleanup::Undo;
+use crate::port::Port;
+use crate::process::{Ended, clean, is_installed, run, wait_until};
+use crate::{skipped, skipped_without_root};
+
+const NO_ENGINE: &str = "no Docker engine answers";
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -25,11 +30,21 @@ pub enum Compose {
 }
 
 impl Compose {
-    /// The ways that work here.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub fn installed() -> Result<Vec<Self>, &'static str> {
+    /// The ways that work here. If there is none, says that this is not tested.
+    #[must_use]
+    pub fn installed(what: &str) -> Vec<Self> {
+        match Self::find() {
+            Ok(installed) => return installed,
+            // Its socket is root's.
+            Err(NO_ENGINE) if is_installed("docker") && !geteuid().is_root() => {
+                skipped_without_root(&format!("{what}, as {NO_ENGINE}"));
+            }
+            Err(reason) => skipped(&format!("{what}, as {reason}")),
+        }
+        vec![]
+    }
+
+    fn find() -> Result<Vec<Self>, &'static str> {
         let works = |mut command: Command| {
             let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             silent.status().is_ok_and(|status| status.success())
@@ -37,7 +52,7 @@ impl Compose {
         let mut engine = Command::new("docker");
         engine.args(["version", "--format", "{{.Server.Version}}"]);
         if !works(engine) {
-            return Err("no Docker engine answers");
+            return Err(NO_ENGINE);
         }
         let can_be_called = |compose: &Self| {
             let mut command = compose.command();
@@ -46,7 +61,13 @@ impl Compose {
         };
         let installed: Vec<Self> =
             [Self::Plugin, Self::Standalone].into_iter().filter(can_be_called).collect();
-        if installed.is_empty() { Err("there is no Docker Compose") } else { Ok(installed) }
+        if installed.is_empty() {
+            return Err("there is no Docker Compose");
+        }
+        if !static_path("queens").exists() {
+            return Err("the programs for its image are made by 'cargo static'");
+        }
+        Ok(installed)
     }
 
     fn command(self) -> Command {
@@ -75,9 +96,11 @@ impl fmt::Display for Compose {
 pub struct Project {
     compose: Compose,
     name: String,
-    port: u16,
-    http_port: u16,
+    port: Port,
+    http_port: Port,
     file: &'static str,
+    // Removes the containers, then their image.
+    undo: Vec<Undo>,
 }
 
 impl Project {
@@ -98,9 +121,10 @@ impl Project {
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
         let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
-        let any = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-        let [port, http_port] = any.each_ref().map(|any| any.local_addr().expect("bound").port());
-        Self { compose, name, port, http_port, file }
+        let [port, http_port] = [(); 2].map(|()| Port::draw());
+        let mut project = Self { compose, name, port, http_port, file, undo: vec![] };
+        project.undo = vec![Undo::by(|| project.down()), Undo::by(|| project.remove_image())];
+        project
     }
 
     /// Its name, and that of its image.
@@ -112,13 +136,13 @@ impl Project {
     /// Its coordinator's port on this machine.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.port
+        self.port.number()
     }
 
     /// The port of its coordinator's pages on this machine.
     #[must_use]
     pub fn http_port(&self) -> u16 {
-        self.http_port
+        self.http_port.number()
     }
 
     /// Docker Compose with these arguments.
@@ -131,8 +155,8 @@ impl Project {
         command.env("QUEENS_BINARIES", "ready").env("QUEENS_IMAGE", &self.name);
         // The slowest, so that there is time for faults.
         command.env("QUEENS_KERNEL", "portable");
-        command.env("QUEENS_PORT", self.port.to_string());
-        command.env("QUEENS_HTTP_PORT", self.http_port.to_string()).current_dir(WORKSPACE);
+        command.env("QUEENS_PORT", self.port.number().to_string());
+        command.env("QUEENS_HTTP_PORT", self.http_port.number().to_string()).current_dir(WORKSPACE);
         command.args(["--file", self.file, "--project-name", &self.name]).args(args);
         command
     }
@@ -163,7 +187,7 @@ impl Project {
     pub fn ask(&self, args: &[&str]) -> Option<Value> {
         let mut command = clean(Command::new(static_binary("queens")));
         command.args(args).args(["--output", "json"]);
-        command.args(["--coordinator", &format!("http://127.0.0.1:{}", self.port)]);
+        command.args(["--coordinator", &format!("http://{}", self.port.address())]);
         let outcome = run(command);
         outcome.status.success().then(|| outcome.answer())
     }
@@ -188,23 +212,22 @@ impl Project {
 
     /// Removes all of that.
     pub fn remove(&self) {
-        for mut command in [
-            self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"]),
-            docker_command(["image", "rm", "--force", &self.name]),
-        ] {
+        for mut command in [self.down(), self.remove_image()] {
             // Whether it worked is seen by what remains.
             _ = command.stdin(Stdio::null()).output();
         }
     }
 
+    fn down(&self) -> Command {
+        self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"])
+    }
+
+    fn remove_image(&self) -> Command {
+        docker_command(["image", "rm", "--force", &self.name])
+    }
+
     fn label(&self) -> String {
         format!("label=com.docker.compose.project={}", self.name)
-    }
-}
-
-impl Drop for Project {
-    fn drop(&mut self) {
-        self.remove();
     }
 }
 
@@ -285,5 +308,9 @@ fn static_binary(name: &str) -> PathBuf {
         let output = build.output().expect("cargo can be run");
         assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
     });
+    static_path(name)
+}
+
+fn static_path(name: &str) -> PathBuf {
     Path::new(WORKSPACE).join("target/x86_64-unknown-linux-gnu/release").join(name)
 }

@@ -73,27 +73,43 @@ pub fn status(address: &str, method: &str, path: &str, headers: &[(&str, &str)],
 #[track_caller]
 #[must_use]
 pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    try_request(address, method, path, headers, body).expect("a head and a body")
+}
+
+/// The same; `None` if the connection is closed without an answer.
+///
+/// # Panics
+/// If what comes is no answer.
+#[track_caller]
+#[must_use]
+pub fn try_request(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Option<Answer> {
     let mut stream = send(address, method, path, headers, body);
     let mut text = String::new();
-    stream.read_to_string(&mut text).expect("an answer");
-    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+    stream.read_to_string(&mut text).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status");
     let header = |line: &str| {
         let (name, value) = line.split_once(": ").expect("a header");
         (name.to_ascii_lowercase(), value.to_owned())
     };
-    Answer {
+    Some(Answer {
         status: status.parse().expect("a number"),
         headers: lines.map(header).collect(),
         body: body.to_owned(),
-    }
+    })
 }
 
 #[track_caller]
 fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
     // Of this version, answers come in one piece and end with the connection.
     let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
     if headers.iter().all(|(name, _)| *name != "Host") {

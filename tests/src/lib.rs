@@ -2,10 +2,12 @@
 
 pub mod browser;
 pub mod chance;
+pub mod cleanup;
 pub mod cluster;
 pub mod data_dir;
 pub mod disk;
 pub mod docker;
+pub mod files;
 pub mod guarded;
 pub mod help;
 pub mod http;
@@ -17,7 +19,11 @@ pub mod service;
 pub mod standby;
 
 mod binary;
+mod port;
 mod skip;
+mod temp_dir;
 
 pub use self::binary::binary;
-pub use self::skip::{impossible, notes_of, say, skipped};
+pub use self::port::Port;
+pub use self::skip::{MISSING, NOT_ROOT, impossible, notes_of, say, skipped, skipped_without_root};
+pub use self::temp_dir::TempDir;

@@ -6,14 +6,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
-use crate::binary;
 use crate::process::{Running, clean, run, wait_until};
-use crate::skipped;
+use crate::{Port, TempDir, binary, skipped};
 
-/// Where Debian puts the programs.
-const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+/// Where Debian puts the programs, of each version in a directory of its own.
+const PROGRAMS: &str = "/usr/lib/postgresql";
 
 /// The superuser of every server.
 const USER: &str = "queens";
@@ -24,8 +21,10 @@ pub struct Postgres {
     // Dropped first: it is killed.
     running: Option<Running>,
     dir: TempDir,
-    port: u16,
-    user: (u32, u32),
+    port: Port,
+    programs: PathBuf,
+    /// The user and group that it runs as, if these tests are run by root.
+    owner: Option<(u32, u32)>,
 }
 
 impl Postgres {
@@ -45,18 +44,18 @@ impl Postgres {
     /// If it can't be started.
     #[must_use]
     pub fn start_guarded(settings: &str, rules: &str, keys: Option<&Path>) -> Option<Self> {
-        if !Path::new(PROGRAMS).is_dir() {
+        let Some(programs) = programs() else {
             skipped("a store in PostgreSQL, which is not installed");
             return None;
-        }
-        let mut server = Self::nowhere();
+        };
+        let mut server = Self::in_new_directory(programs);
         server.carry_out("initdb", &["-D", "data", "-A", "trust", "-U", USER, "-E", "UTF8"]);
         let mut settings = format!("unix_socket_directories = ''\n{settings}\n");
         if let Some(keys) = keys {
             for name in ["server.pem", "server.key"] {
                 let copy = server.path().join(name);
                 fs::copy(keys.join(name), &copy).expect("a file of the directory");
-                chown(&copy, Some(server.user.0), Some(server.user.1)).expect("root gives a file away");
+                server.give(&copy);
                 fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).expect("it is there");
             }
             settings += "ssl = on\nssl_cert_file = '../server.pem'\nssl_key_file = '../server.key'\n";
@@ -75,8 +74,8 @@ impl Postgres {
     /// If that fails.
     #[must_use]
     pub fn standby(&self, name: &str) -> Self {
-        let mut server = Self::nowhere();
-        let port = self.port.to_string();
+        let mut server = Self::in_new_directory(self.programs.clone());
+        let port = self.port.number().to_string();
         let from = ["-h", "127.0.0.1", "-p", &port, "-U", USER];
         let how = ["-D", "data", "-R", "-X", "stream", "-c", "fast"];
         server.carry_out("pg_basebackup", &[&from[..], &how[..]].concat());
@@ -85,23 +84,28 @@ impl Postgres {
         server
     }
 
-    /// A directory and a port for one.
-    fn nowhere() -> Self {
-        let user = user();
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        // It refuses to run as root.
-        chown(dir.path(), Some(user.0), Some(user.1)).expect("root gives a directory away");
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("its owner may be root");
-        let port =
-            std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
-        Self { running: None, dir, port, user }
+    /// A directory and an address for one.
+    fn in_new_directory(programs: PathBuf) -> Self {
+        let dir = TempDir::new().expect("a temporary directory");
+        let server = Self { running: None, dir, port: Port::draw(), programs, owner: owner() };
+        server.give(server.dir.path());
+        fs::set_permissions(server.dir.path(), fs::Permissions::from_mode(0o755)).expect("it is there");
+        server
+    }
+
+    /// Gives a file to the user whom the server runs as.
+    fn give(&self, path: &Path) {
+        if let Some((user, group)) = self.owner {
+            chown(path, Some(user), Some(group)).expect("root gives a file away");
+        }
     }
 
     /// Adds what is its own to its settings: the last that is said of one counts.
     fn set_up(&self, name: &str, settings: &str) {
         let file = self.path().join("data/postgresql.auto.conf");
         let before = fs::read_to_string(&file).expect("a file of settings");
-        let own = format!("listen_addresses = '127.0.0.1'\nport = {}\ncluster_name = '{name}'\n", self.port);
+        let port = self.port.number();
+        let own = format!("listen_addresses = '127.0.0.1'\nport = {port}\ncluster_name = '{name}'\n");
         fs::write(file, format!("{before}\n{own}{settings}")).expect("a file of settings");
     }
 
@@ -190,7 +194,7 @@ impl Postgres {
     /// Host and port.
     #[must_use]
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        self.port.address()
     }
 
     /// What psql answers.
@@ -202,7 +206,7 @@ impl Postgres {
     /// If it can't be run.
     pub fn sql(&self, database: &str, sql: &str) -> Result<String, String> {
         let mut psql = self.program("psql");
-        let port = self.port.to_string();
+        let port = self.port.number().to_string();
         psql.args([
             "-h",
             "127.0.0.1",
@@ -221,12 +225,6 @@ impl Postgres {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
-    /// Its port on loopback.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     /// Its directory.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -240,8 +238,11 @@ impl Postgres {
     }
 
     fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(Path::new(PROGRAMS).join(name));
-        command.current_dir(self.dir.path()).uid(self.user.0).gid(self.user.1).env("LC_ALL", "C");
+        let mut command = Command::new(self.programs.join(name));
+        command.current_dir(self.dir.path()).env("LC_ALL", "C");
+        if let Some((user, group)) = self.owner {
+            command.uid(user).gid(group);
+        }
         command
     }
 }
@@ -260,11 +261,25 @@ pub fn proved(address: &str) -> String {
     checked.stdout
 }
 
-/// The user and group that the package has made.
-fn user() -> (u32, u32) {
+/// The programs of the newest version that is installed.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(PROGRAMS).ok()?.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let version: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let programs = entry.path().join("bin");
+        programs.join("postgres").exists().then_some((version, programs))
+    });
+    versions.max().map(|(_, programs)| programs)
+}
+
+/// The user and group that the package has made, if these tests are run by root: the server refuses to run as root.
+fn owner() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
     let users = fs::read_to_string("/etc/passwd").expect("a list of users");
     let fields =
         users.lines().find_map(|line| line.strip_prefix("postgres:")).expect("the package has made it");
     let mut numbers = fields.split(':').skip(1).map(|number| number.parse().expect("a number"));
-    (numbers.next().expect("a user"), numbers.next().expect("a group"))
+    Some((numbers.next().expect("a user"), numbers.next().expect("a group")))
 }

@@ -2,17 +2,23 @@
 
 use std::ffi::OsStr;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
 
 use crate::binary;
+use crate::cleanup::{Leftover, Registered};
 
-/// How long to wait for something that must come: far longer than it takes.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How long to wait for something that must come: far longer than it takes, also where others keep all cores busy.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// How often to look whether it has come.
+const POLL: Duration = Duration::from_millis(10);
 
 /// `queens` with these arguments.
 #[must_use]
@@ -51,6 +57,8 @@ pub struct Ended {
     pub stderr: String,
     /// From its start to its end.
     pub elapsed: Duration,
+    /// Processor time that it has used, in hundredths of a second.
+    pub processor_time: Duration,
 }
 
 impl Ended {
@@ -91,11 +99,13 @@ pub fn run(mut command: Command) -> Ended {
     Running::start(&mut command).wait()
 }
 
-/// A running process; killed if nobody waits for it.
+/// A running process in a process group of its own. The group is killed when this is dropped, and when the test program
+/// is interrupted.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     started: Instant,
+    registered: Option<Registered>,
 }
 
 impl Running {
@@ -117,7 +127,12 @@ impl Running {
     #[track_caller]
     pub fn start_redirected(command: &mut Command) -> Self {
         let started = Instant::now();
-        Self { child: command.spawn().expect("the program can be started"), started }
+        let (child, registered) = Registered::make(|| {
+            let child = command.process_group(0).spawn().expect("the program can be started");
+            let group = Pid::from_child(&child);
+            (child, Leftover::Group(group))
+        });
+        Self { child, started, registered: Some(registered) }
     }
 
     /// Closes the reading end of its stdout.
@@ -141,7 +156,16 @@ impl Running {
     /// # Panics
     /// If the system doesn't know.
     pub fn is_running(&mut self) -> bool {
-        self.child.try_wait().expect("our child").is_none()
+        self.status().is_none()
+    }
+
+    /// How it ended. From then on, its id may be that of another process.
+    fn status(&mut self) -> Option<ExitStatus> {
+        let status = self.child.try_wait().expect("our child");
+        if status.is_some() {
+            self.registered = None;
+        }
+        status
     }
 
     /// Waits until it has handlers for SIGINT and SIGTERM.
@@ -188,7 +212,7 @@ impl Running {
     /// If it does not end in time.
     #[track_caller]
     pub fn wait_for_end(&mut self) -> ExitStatus {
-        wait_until("the end of a process", || self.child.try_wait().expect("our child"))
+        wait_until("the end of a process", || self.status())
     }
 
     /// Waits for its end.
@@ -200,21 +224,27 @@ impl Running {
         // Read meanwhile: a process that writes more than a pipe holds would wait for us for ever.
         let stdout = self.child.stdout.take().map(|pipe| thread::spawn(|| text(pipe)));
         let stderr = self.child.stderr.take().map(|pipe| thread::spawn(|| text(pipe)));
-        let status = self.wait_for_end();
+        // Before its status is taken: until then its times are there to read.
+        let end = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let id = Pid::from_child(&self.child);
+        wait_until("the end of a process", || waitid(WaitId::Pid(id), end).expect("our child"));
         let elapsed = self.started.elapsed();
+        let processor_time = processor_time(self.id());
+        let status = self.wait_for_end();
         let read = |reader: Option<thread::JoinHandle<String>>| {
             reader.map(|reader| reader.join().expect("the output is text")).unwrap_or_default()
         };
         let (stdout, stderr) = (read(stdout), read(stderr));
-        Ended { status, stdout, stderr, elapsed }
+        Ended { status, stdout, stderr, elapsed, processor_time }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended, which is just as well.
-        _ = self.child.kill();
-        _ = self.child.wait();
+        if self.is_running() {
+            _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            _ = self.child.wait();
+        }
     }
 }
 
@@ -224,7 +254,7 @@ fn text(mut pipe: impl Read) -> String {
     text
 }
 
-/// Processor time that a running process has used, in whole hundredths of a second.
+/// Processor time that a process has used whose end nobody has taken note of yet, in whole hundredths of a second.
 ///
 /// # Panics
 /// If it does not run.
@@ -258,6 +288,6 @@ pub fn wait_at_most<T>(limit: Duration, what: &str, mut poll: impl FnMut() -> Op
             return answer;
         }
         assert!(Instant::now() < deadline, "waited {limit:?} for {what}");
-        thread::sleep(limit / 10_000);
+        thread::sleep(POLL);
     }
 }

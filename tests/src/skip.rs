@@ -9,24 +9,45 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::process::parent_id;
 use std::path::PathBuf;
+use std::thread;
 
-/// Says that something is not tested, for want of what could be installed or allowed here.
+/// Begins the notes about what `.ci/tools` would install.
+pub const MISSING: &str = "skipped";
+
+/// Begins the notes about what only root may do. The name of the test follows.
+pub const NOT_ROOT: &str = "skipped, as it takes root";
+
+/// Says that something is not tested, for want of a program that could be installed here.
 ///
 /// # Panics
-/// If the environment says `QUEENS_SKIP=never`, or gives that variable another value.
+/// If the environment says `QUEENS_SKIP=never` or `QUEENS_SKIP=root`, or gives that variable another value.
 #[track_caller]
 pub fn skipped(what: &str) {
     match env::var_os("QUEENS_SKIP") {
-        None => note(&format!("skipped: {what}")),
-        Some(switch) if switch == "never" => panic!("QUEENS_SKIP=never, and can't be tested: {what}"),
-        Some(switch) => panic!("QUEENS_SKIP is {switch:?}: expected 'never', or no such variable"),
+        None => note(MISSING, what),
+        Some(switch) if switch == "never" || switch == "root" => {
+            panic!("QUEENS_SKIP is {switch:?}, and can't be tested: {what}")
+        }
+        Some(switch) => panic!("QUEENS_SKIP is {switch:?}: expected 'never', 'root', or no such variable"),
+    }
+}
+
+/// Says that something is not tested, for want of a right that root has: to mount, to make namespaces, to ask Docker.
+///
+/// # Panics
+/// If the environment says `QUEENS_SKIP=never`, or gives that variable a value other than `root`.
+#[track_caller]
+pub fn skipped_without_root(what: &str) {
+    match env::var_os("QUEENS_SKIP") {
+        Some(switch) if switch != "root" => skipped(what),
+        _ => note(NOT_ROOT, what),
     }
 }
 
 /// Says that something is not tested because this machine can't do it, whatever is installed. That is no failure
 /// anywhere.
 pub fn impossible(what: &str) {
-    note(&format!("not tested here: {what}"));
+    note("not tested here", what);
 }
 
 /// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
@@ -46,8 +67,11 @@ pub fn notes_of(process: u32) -> PathBuf {
     target_dir.join("skipped").join(process.to_string())
 }
 
-fn note(line: &str) {
-    say(line);
+fn note(why: &str, what: &str) {
+    // The harness names the thread after the test.
+    let current = thread::current();
+    let line = format!("{why}: {}: {what}", current.name().unwrap_or("?"));
+    say(&line);
     let path = notes_of(parent_id());
     fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("a directory for notes");
     let mut notes = File::options().create(true).append(true).open(path).expect("a file for notes");

@@ -22,14 +22,14 @@ const ROUND: i64 = 1000;
 const PAGE: i64 = 1000;
 
 impl Book {
-    /// Adds decisions of those who were let in, or refusals to let somebody in.
+    /// Adds decisions, and refusals to let somebody in, in this order. The flag marks refusals.
     ///
     /// # Errors
     /// If they can't be written.
-    pub fn note(&mut self, decisions: &[Decision], are_refusals: bool) -> Result<(), BookError> {
+    pub fn note(&mut self, entries: &[(bool, Decision)]) -> Result<(), BookError> {
         self.shelf.transact(|database| {
             let before = last_number(database)?;
-            decisions.iter().try_for_each(|it| add(database, it, are_refusals))?;
+            entries.iter().try_for_each(|(is_refusal, it)| add(database, it, *is_refusal))?;
             if before / ROUND != last_number(database)? / ROUND {
                 remove_oldest(database)?;
             }

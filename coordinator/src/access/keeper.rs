@@ -82,14 +82,7 @@ impl Keeper {
     /// If it can't be started, or the book can't be used.
     pub(super) fn start(book: Book, place: Option<Place>) -> Result<Self, StartFailure> {
         let known = Known::default();
-        let mut keeping = Keeping {
-            version: None,
-            book,
-            place,
-            known: known.clone(),
-            troubled: false,
-            unrecorded: Vec::new(),
-        };
+        let mut keeping = Keeping::new(book, place, known.clone());
         match keeping.catch_up() {
             Err(error @ BookError::Away { .. }) => keeping.in_trouble(&error),
             caught_up => caught_up?,
@@ -196,9 +189,9 @@ struct Waiting {
     /// Names to bind, and who waits for each.
     wanted: Vec<(u64, Name)>,
     wanting: Vec<oneshot::Sender<Result<(), NotBound>>>,
-    decisions: Vec<Decision>,
-    refusals: Vec<Decision>,
-    /// Who waits for decisions and refusals to be recorded.
+    /// Decisions and refusals, which the flag marks, as they came.
+    entries: Vec<(bool, Decision)>,
+    /// Who waits for these to be recorded.
     deciding: Vec<oneshot::Sender<()>>,
     looking: Vec<oneshot::Sender<bool>>,
     reading: Vec<(Option<u64>, bool, Told)>,
@@ -209,8 +202,7 @@ impl Waiting {
         match command {
             Command::Look { reply } => self.looking.push(reply),
             Command::Note { decision, is_refusal, reply } => {
-                let kind = if is_refusal { &mut self.refusals } else { &mut self.decisions };
-                kind.push(decision);
+                self.entries.push((is_refusal, decision));
                 self.deciding.extend(reply);
             }
             Command::Decisions { before, refusals, reply } => self.reading.push((before, refusals, reply)),
@@ -223,6 +215,10 @@ impl Waiting {
 }
 
 impl Keeping {
+    fn new(book: Book, place: Option<Place>, known: Known) -> Self {
+        Self { version: None, book, place, known, troubled: false, unrecorded: Vec::new() }
+    }
+
     /// Does what is asked for until nobody can ask any more. All that waits is written together: that takes one wait
     /// for the disk, not one for each.
     fn run(mut self, mut queue: mpsc::Receiver<Command>) {
@@ -231,9 +227,7 @@ impl Keeping {
             let mut waiting = Waiting::default();
             commands.drain(..).for_each(|command| waiting.add(command));
             self.bind(waiting.wanted, waiting.wanting);
-            for (is_refusal, decisions) in [(false, waiting.decisions), (true, waiting.refusals)] {
-                self.note(decisions, is_refusal);
-            }
+            self.note(waiting.entries);
             for done in waiting.deciding {
                 _ = done.send(());
             }
@@ -269,23 +263,25 @@ impl Keeping {
         }
     }
 
-    fn note(&mut self, mut decisions: Vec<Decision>, is_refusal: bool) {
-        if !is_refusal && !self.unrecorded.is_empty() {
-            decisions = std::mem::take(&mut self.unrecorded).into_iter().chain(decisions).collect();
-        }
-        if decisions.is_empty() {
+    /// Records entries in the order in which they came, behind those that could not be recorded before.
+    fn note(&mut self, new: Vec<(bool, Decision)>) {
+        if new.is_empty() && self.unrecorded.is_empty() {
             return;
         }
+        let before = std::mem::take(&mut self.unrecorded).into_iter().map(|decision| (false, decision));
+        let entries: Vec<_> = before.chain(new).collect();
         // A connection that was lost is noticed when it is used, and then another is made. Better twice than never.
-        let noted = match self.book.note(&decisions, is_refusal) {
-            Err(BookError::Away { .. }) => self.book.note(&decisions, is_refusal),
+        let noted = match self.book.note(&entries) {
+            Err(BookError::Away { .. }) => self.book.note(&entries),
             noted => noted,
         };
         let Err(error) = noted else { return };
-        warn!(%error, n_decisions = decisions.len(), "decisions can't be recorded");
-        if !is_refusal && matches!(error, BookError::Away { .. }) {
-            decisions.drain(..decisions.len().saturating_sub(MOST_UNRECORDED));
-            self.unrecorded = decisions;
+        warn!(%error, n_decisions = entries.len(), "decisions can't be recorded");
+        if matches!(error, BookError::Away { .. }) {
+            let decisions = entries.into_iter().filter(|(is_refusal, _)| !is_refusal);
+            self.unrecorded = decisions.map(|(_, decision)| decision).collect();
+            let n_too_many = self.unrecorded.len().saturating_sub(MOST_UNRECORDED);
+            self.unrecorded.drain(..n_too_many);
         }
     }
 
@@ -357,5 +353,27 @@ impl Keeping {
             .values()
             .filter(|guest| has_ended(&guest.invitation))
             .for_each(|guest| guest.ended.cancel());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::noting::decision;
+    use super::*;
+    use crate::store::whereabouts::Whereabouts;
+
+    #[test]
+    fn decisions_and_refusals_are_recorded_in_the_order_in_which_they_came() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let open = || Book::open(&Whereabouts::Directory(dir.path().to_owned())).expect("opens");
+        let (commands, queue) = mpsc::channel(QUEUE);
+        for (what, is_refusal) in [("a", true), ("b", false), ("c", true), ("d", false)] {
+            let decision = decision(String::new(), "", None, what);
+            commands.try_send(Command::Note { decision, is_refusal, reply: None }).expect("room");
+        }
+        drop(commands);
+        Keeping::new(open(), None, Known::default()).run(queue);
+        let recorded = open().decisions(None, true).expect("readable");
+        assert_eq!(recorded.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), ["d", "c", "b", "a"]);
     }
 }

@@ -1,0 +1,46 @@
+//! Ports for programs that can't choose a free one themselves, or that are started again on the same one.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+
+/// Another loopback address than the one that tests listen on. Who listens on a port here has drawn it.
+const DRAWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
+
+/// A port of 127.0.0.1 that no other test draws until this and its clones are dropped. The system gives it to nobody
+/// either: it is below those that it gives out.
+#[derive(Clone, Debug)]
+pub struct Port {
+    number: u16,
+    _drawn: Arc<TcpListener>,
+}
+
+impl Port {
+    /// Draws one that nobody listens on.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn draw() -> Self {
+        let drawn = (0..1000).find_map(|_| {
+            let random = getrandom::u32().expect("the system has random numbers");
+            let number = 10_000 + u16::try_from(random % 20_000).expect("below 20,000");
+            let drawn = TcpListener::bind((DRAWN, number)).ok()?;
+            // Another program may have it.
+            TcpListener::bind((Ipv4Addr::LOCALHOST, number)).ok()?;
+            Some(Self { number, _drawn: Arc::new(drawn) })
+        });
+        drawn.expect("a free port")
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.number)
+    }
+}

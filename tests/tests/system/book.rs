@@ -1,0 +1,141 @@
+//! The book of docs/: it has every page, mdBook builds it, and in what it builds every link leads somewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use queens_tests::process::{clean, is_installed, run};
+use queens_tests::{TempDir, binary, skipped};
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// All files below a directory that end so.
+fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
+    let mut found = vec![];
+    for entry in fs::read_dir(dir).expect("a directory can be read") {
+        let path = entry.expect("a directory can be read").path();
+        if path.is_dir() {
+            found.extend(files(&path, end));
+        } else if path.to_string_lossy().ends_with(end) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_page_is_in_the_book() {
+    let docs = Path::new(REPOSITORY).join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("there");
+    for page in files(&docs, ".md") {
+        let name = page.strip_prefix(&docs).expect("it is in there").display().to_string();
+        let n = summary.matches(&format!("]({name})")).count();
+        assert_eq!(n, usize::from(name != "SUMMARY.md"), "docs/SUMMARY.md has {name} {n} times");
+    }
+}
+
+/// The values of an attribute in HTML that a program wrote.
+fn values<'a>(html: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
+    let before = format!(" {attribute}=\"");
+    let rests: Vec<&str> = html.match_indices(&before).map(|(at, _)| &html[at + before.len()..]).collect();
+    rests.into_iter().filter_map(|rest| Some(rest.split_once('"')?.0))
+}
+
+/// What links lead nowhere in the files of a site; how many lead somewhere.
+fn dead_links(site: &Path, pages: &[PathBuf]) -> (Vec<String>, usize) {
+    let html: BTreeMap<&PathBuf, String> =
+        pages.iter().map(|page| (page, fs::read_to_string(page).expect("HTML"))).collect();
+    let names: BTreeMap<&PathBuf, BTreeSet<&str>> =
+        html.iter().map(|(page, text)| (*page, values(text, "id").collect())).collect();
+    let (mut dead, mut n_alive) = (vec![], 0);
+    for (page, text) in &html {
+        for target in values(text, "href").chain(values(text, "src")) {
+            if ["http:", "https:", "mailto:", "data:", "javascript:"]
+                .iter()
+                .any(|kind| target.starts_with(kind))
+            {
+                continue;
+            }
+            let (path, name) = target.split_once('#').unwrap_or((target, ""));
+            let file = if path.is_empty() { (*page).clone() } else { page.with_file_name("").join(path) };
+            let is_there = file.canonicalize().is_ok_and(|file| {
+                let known = names.get(&file).is_none_or(|names| name.is_empty() || names.contains(name));
+                known && file.starts_with(site)
+            });
+            if is_there {
+                n_alive += 1;
+            } else {
+                dead.push(format!("{}: {target}", page.strip_prefix(site).expect("of the site").display()));
+            }
+        }
+    }
+    (dead, n_alive)
+}
+
+#[test]
+fn links_of_the_book_lead_somewhere() {
+    if !is_installed("mdbook") {
+        return skipped("the book, as there is no 'mdbook': '.ci/mdbook DIR' gets it");
+    }
+    let mut build = clean(Command::new(Path::new(REPOSITORY).join(".ci/book")));
+    build.env("RUST_LOG", "warn");
+    let built = run(build);
+    assert!(built.status.success() && !built.stderr.contains("[WARN]"), "{built:?}");
+    let site = Path::new(REPOSITORY).join("target/book").canonicalize().expect("it is built");
+    // All pages in one, for printing, has the links of each as they stand there.
+    let mut pages = files(&site.join("docs"), ".html");
+    pages.retain(|page| !page.ends_with("print.html") && !page.ends_with("404.html"));
+    let n_listed = fs::read_to_string(Path::new(REPOSITORY).join("docs/SUMMARY.md"))
+        .expect("there")
+        .matches("](")
+        .count();
+    assert!(pages.len() >= n_listed, "{} pages of {n_listed}", pages.len());
+    let (dead, n_alive) = dead_links(&site, &pages);
+    assert!(dead.is_empty(), "{} links lead nowhere:\n{}", dead.len(), dead.join("\n"));
+    assert!(n_alive > 1000, "{n_alive} links were found");
+}
+
+#[test]
+fn dead_links_are_found() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let site = dir.path().canonicalize().expect("a directory");
+    let page = site.join("page.html");
+    fs::write(&page, r##"<p id="here"><a href="#here">a</a> <a href="#there">b</a> <img src="no.png"> <a href="page.html#here">c</a> <a href="https://x.example/">d</a> <a href="../">e</a>"##)
+        .expect("written");
+    let (dead, n_alive) = dead_links(&site, &[page]);
+    assert_eq!(
+        (dead, n_alive),
+        (vec!["page.html: #there".into(), "page.html: ../".into(), "page.html: no.png".into()], 2)
+    );
+}
+
+/// What programs drew, they would draw again. The picture of a page is another each time.
+#[test]
+fn pictures_are_what_the_programs_draw() {
+    if let Some(missing) = ["bash", "curl"].into_iter().find(|program| !is_installed(program)) {
+        return skipped(&format!("the pictures of documents, as there is no '{missing}'"));
+    }
+    let pictures = Path::new(REPOSITORY).join("docs/pictures");
+    let dir = TempDir::new().expect("a temporary directory");
+    let programs = binary("queens").parent().expect("programs lie in a directory").to_owned();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([programs].into_iter().chain(env::split_paths(&path))).expect("a path");
+    let mut make = clean(Command::new(pictures.join("make")));
+    make.arg("--drawn").arg(dir.path()).env("PATH", path).stdin(Stdio::null());
+    let made = run(make);
+    assert!(made.status.success(), "{made:?}");
+    let drawn = files(dir.path(), "");
+    assert!(drawn.len() > 4, "{drawn:?}");
+    for picture in drawn {
+        let name = picture.file_name().expect("a file has a name");
+        let kept = fs::read(pictures.join(name)).unwrap_or_default();
+        let is_same = fs::read(&picture).expect("drawn") == kept;
+        assert!(is_same, "docs/pictures/{} is not what is drawn: run docs/pictures/make", name.display());
+    }
+    for picture in files(&pictures, "") {
+        let size = fs::metadata(&picture).expect("there").len();
+        assert!(size <= 150_000, "{} has {size} bytes", picture.display());
+    }
+}

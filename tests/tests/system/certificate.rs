@@ -1,0 +1,316 @@
+//! Certificates: exported, checked, merged, proved, and read by a stranger's program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::{Ended, clean, is_installed, queens, run, wait_until};
+use queens_tests::{TempDir, binary, skipped};
+use serde_json::Value;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+fn temp() -> TempDir {
+    TempDir::new().expect("a temporary directory")
+}
+
+/// A directory in which `n` is counted.
+fn counted(n: u8) -> TempDir {
+    let dir = temp();
+    _ = run(queens(["count", &n.to_string(), "--output", "json", "--data-dir", path(dir.path())])).answer();
+    dir
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+fn coordinator(args: &[&str]) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args);
+    run(command)
+}
+
+/// Exports job 1 of a directory.
+fn export(dir: &Path, file: &Path) -> Ended {
+    coordinator(&["export", "1", path(file), "--data-dir", path(dir)])
+}
+
+fn check(file: &Path, args: &[&str]) -> Ended {
+    run(queens([&["check", path(file), "--output", "json"], args].concat()))
+}
+
+/// The certificate in the repository.
+fn of_16() -> PathBuf {
+    Path::new(REPOSITORY).join("docs/q16.certificate")
+}
+
+#[test]
+fn a_job_that_is_done_is_exported_and_checked() {
+    let (dir, out) = (counted(10), temp());
+    let file = out.path().join("q10");
+    let exported = export(dir.path(), &file);
+    assert!(exported.stdout.contains("records of job 1 are in"), "{exported:?}");
+    let key = coordinator(&["key", "--data-dir", path(dir.path())]).stdout.trim().to_owned();
+    let answer = check(&file, &["--key", &key, "--share", "100"]).answer();
+    assert_eq!((&answer["solutions"], &answer["fundamental"]), (&Value::from("724"), &Value::from("92")));
+    assert_eq!(answer["parts"][0]["signer"], key);
+    assert_eq!(answer["parts"][0]["is_known"], true);
+    assert_eq!(answer["sample"]["records"], answer["sample"]["recounted"]);
+    // Nothing is overwritten, and the private key is in none of the files.
+    let again = export(dir.path(), &file);
+    assert!(again.complaint(1).contains("is there already"), "{again:?}");
+    let private = fs::read(dir.path().join("signing.key")).expect("a key");
+    let bytes = fs::read(&file).expect("a certificate");
+    assert!(!bytes.windows(64).any(|window| window == &private[..64]));
+    assert_eq!(fs::read_dir(out.path()).expect("readable").count(), 1);
+    // Another key, or a file that is damaged.
+    let strange = check(&file, &["--key", &"11".repeat(32)]);
+    assert!(strange.complaint(1).contains("none of the keys"), "{strange:?}");
+    fs::write(&file, &bytes[..bytes.len() / 2]).expect("written");
+    assert!(check(&file, &[]).complaint(1).contains("ends here, too early"));
+}
+
+#[test]
+fn what_can_t_be_exported_or_checked_is_told() {
+    let (dir, out) = (counted(8), temp());
+    let file = out.path().join("q8");
+    let data = ["--data-dir", path(dir.path())];
+    let unknown = coordinator(&[&["export", "7", path(&file)][..], &data].concat());
+    assert!(unknown.complaint(1).contains("there is no job 7"), "{unknown:?}");
+    let nowhere = coordinator(&["export", "1", path(&file), "--data-dir", path(out.path())]);
+    assert!(nowhere.complaint(1).contains("there is no 'queens.db' in it"), "{nowhere:?}");
+    let nowhere = coordinator(&["key", "--data-dir", path(out.path())]);
+    assert!(nowhere.complaint(1).contains("there is no 'queens.db' in it"), "{nowhere:?}");
+    assert!(!file.exists() && fs::read_dir(out.path()).expect("readable").next().is_none());
+    assert!(check(&file, &[]).complaint(1).contains("failed to open"));
+    assert!(check(dir.path(), &[]).complaint(1).contains("failed to read"));
+    for (args, expected) in [
+        (["--seconds", "-1"], "a number of seconds"),
+        (["--share", "101"], "from 0 to 100"),
+        (["--share", "NaN"], "from 0 to 100"),
+        (["--key", "anna"], "64 hexadecimal digits"),
+        (["--prove", "1"], "a cross and a subproblem"),
+        (["--threads", "0"], "from 1 to 4096"),
+    ] {
+        assert!(check(&file, &args).complaint(2).contains(expected), "{args:?}");
+    }
+    let merged = run(queens(["merge", "a", "-o", "b"]));
+    assert!(merged.complaint(2).contains("2"), "{merged:?}");
+    // A job that is not done.
+    let coordinator = Coordinator::start(&out.path().join("data"));
+    let job = coordinator.submit(8);
+    wait_until("a plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
+    let early = coordinator.queens(["export", &job, path(&file)]);
+    assert!(early.complaint(1).contains("a certificate is made of a job that is done"), "{early:?}");
+    let unknown = coordinator.queens(["export", "9", path(&file)]);
+    assert!(unknown.complaint(1).contains("there is no job 9"), "{unknown:?}");
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
+    let scratch = temp();
+    let data_dir = scratch.path().join("data");
+    let cluster = Coordinator::start(&data_dir);
+    assert!(data_dir.join("signing.key").exists(), "a key is made with the directory");
+    let _worker = cluster.worker("anna");
+    let job = cluster.submit(11);
+    let watched = cluster.queens(["watch", &job]);
+    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    let far = scratch.path().join("far");
+    _ = cluster.queens(["export", &job, path(&far), "--output", "json"]).answer();
+    wait_until("a job that is exported", || (!cluster.status(&job)["exported_ms"].is_null()).then_some(()));
+    // From the directory, which is in use.
+    let near = scratch.path().join("near");
+    let exported = export(&data_dir, &near);
+    assert_eq!(exported.status.code(), Some(0), "{exported:?}");
+    let [far, near] = [far, near].map(|file| check(&file, &["--seconds", "0"]).answer());
+    assert_eq!(far["solutions"], "2680");
+    assert_eq!(far["parts"][0]["passes"], near["parts"][0]["passes"]);
+    assert_eq!(far["parts"][0]["signer"], near["parts"][0]["signer"]);
+    compare_with_python(&scratch.path().join("far"));
+}
+
+/// Counts a part of n = 11, or all of it, at a site of its own; returns its certificate.
+fn certified(site: &TempDir, args: &[&str]) -> PathBuf {
+    let data_dir = site.path().join("data");
+    let cluster = Coordinator::start(&data_dir);
+    let _workers = [cluster.worker("anna"), cluster.worker("bert")];
+    let submitted =
+        cluster.queens([&["submit", "11", "--method", "search", "--output", "json"], args].concat());
+    let job = submitted.answer()["job"].as_str().expect("a job's id").to_owned();
+    let watched = cluster.queens(["watch", &job]);
+    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    let file = site.path().join("certificate");
+    _ = cluster.queens(["export", &job, path(&file), "--output", "json"]).answer();
+    file
+}
+
+#[test]
+fn a_board_that_was_counted_twice_has_one_certificate() {
+    let site = temp();
+    let answer = check(&certified(&site, &["--second-pass"]), &["--share", "100"]).answer();
+    assert_eq!(
+        (&answer["solutions"], &answer["parts"][0]["agreement"]),
+        (&"2680".into(), &"each cross".into())
+    );
+    let passes = answer["parts"][0]["passes"].as_array().expect("passes");
+    assert_eq!(passes.len(), 2);
+    assert_ne!(passes[0]["nodes"], passes[1]["nodes"]);
+    compare_with_python(&site.path().join("certificate"));
+}
+
+#[test]
+fn what_was_counted_again_is_in_the_certificate() {
+    let site = temp();
+    let answer = check(&certified(&site, &["--recount", "100"]), &["--seconds", "0"]).answer();
+    let pass = &answer["parts"][0]["passes"][0];
+    assert_eq!((&pass["recount_ppm"], &pass["confirmed_records"]), (&1_000_000.into(), &pass["records"]));
+    assert_ne!(pass["seed"], "0".repeat(32));
+}
+
+#[test]
+fn sites_merge_what_each_has_counted() {
+    let sites = [temp(), temp(), temp()];
+    let all = certified(&sites[0], &[]);
+    let n_crosses = check(&all, &["--seconds", "0"]).answer()["crosses"].as_u64().expect("a number");
+    let (first, second) = ("0..100".to_owned(), format!("100..{n_crosses}"));
+    let first = certified(&sites[1], &["--crosses", &first]);
+    let second = certified(&sites[2], &["--crosses", &second]);
+    let part = check(&first, &["--share", "100"]).answer();
+    assert_eq!((&part["is_whole"], &part["crosses_until"]), (&false.into(), &100.into()));
+    let merge = |files: &[&Path], out: &Path| {
+        let files: Vec<&str> = files.iter().map(|file| path(file)).collect();
+        run(queens([&["merge", "-o", path(out), "--output", "json"], &files[..]].concat()))
+    };
+    let out = sites[0].path().join("merged");
+    let merged = merge(&[&second, &first], &out).answer();
+    assert_eq!(merged["signers"].as_array().map(Vec::len), Some(2), "{merged}");
+    let answer = check(&out, &["--share", "100"]).answer();
+    assert_eq!((&answer["solutions"], &answer["fundamental"]), (&"2680".into(), &"341".into()));
+    assert_eq!(answer["parts"][1]["crosses_from"], 100);
+    // Nothing is overwritten; gaps and overlaps are refused with their ranges.
+    assert!(merge(&[&second, &first], &out).complaint(1).contains("is there already"));
+    let other = sites[0].path().join("other");
+    let overlap = merge(&[&all, &first], &other);
+    assert!(overlap.complaint(1).contains("overlap: crosses"), "{overlap:?}");
+    let far = temp();
+    let third = certified(&far, &["--crosses", "101..103"]);
+    let gap = merge(&[&first, &third], &other);
+    assert!(gap.complaint(1).contains("a gap: crosses 100..101 are in no part"), "{gap:?}");
+    assert!(!other.exists());
+}
+
+/// Holds what the program in `docs` says against what `queens check` says.
+fn compare_with_python(file: &Path) {
+    if !is_installed("python3") {
+        return skipped("python3 is not installed");
+    }
+    let program = Path::new(REPOSITORY).join("docs/read_certificate.py");
+    let read = |file: &Path| {
+        let mut command = Command::new("python3");
+        command.arg(&program).arg(file);
+        run(command)
+    };
+    let said = read(file);
+    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    let answer = check(file, &["--seconds", "0"]).answer();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let mut lines = Vec::new();
+    for (number, pass) in (1..).zip(answer["parts"][0]["passes"].as_array().expect("passes")) {
+        let [solutions, nodes] = ["solutions", "nodes"].map(|field| text(&pass[field]));
+        let (method, version) = (text(&pass["method"]), &pass["decomposition"]);
+        lines.push(format!(
+            "pass {number} by {method} {version}: {} records, {solutions} solutions, {nodes} nodes",
+            pass["records"]
+        ));
+    }
+    lines.push(format!("signed by {}", text(&answer["parts"][0]["signer"])));
+    let [solutions, fundamental] = ["solutions", "fundamental"].map(|field| text(&answer[field]));
+    lines.push(format!("Q({}) = {solutions}, {fundamental} of them fundamental", answer["n"]));
+    assert_eq!(said.stdout.lines().collect::<Vec<_>>(), lines);
+    // It is no rubber stamp.
+    let scratch = temp();
+    let cut = scratch.path().join("cut");
+    let bytes = fs::read(file).expect("readable");
+    fs::write(&cut, &bytes[..bytes.len() - 100]).expect("written");
+    assert_ne!(read(&cut).status.code(), Some(0));
+}
+
+#[test]
+fn the_certificate_in_the_repository_holds() {
+    let answer = check(&of_16(), &["--share", "10", "--seed", "1"]).answer();
+    assert_eq!((&answer["solutions"], &answer["is_whole"]), (&Value::from("14772512"), &Value::from(true)));
+    assert_eq!(answer["is_published"], true);
+    let part = &answer["parts"][0];
+    assert_eq!((&part["agreement"], &part["crosses_by_one_name"]), (&"each cross".into(), &0.into()));
+    assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
+    // A share of anything has something, whatever is drawn.
+    for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {
+        let answer = check(&of_16(), &["--share", share]).answer();
+        assert_eq!(answer["sample"]["recounted"], n_recounted, "{share} %: {answer}");
+    }
+    compare_with_python(&of_16());
+}
+
+#[test]
+fn a_participant_proves_a_record_and_none_that_is_not_theirs() {
+    let scratch = temp();
+    let prove = |place: &str, file: &str| {
+        let proof = run(queens(["check", path(&of_16()), "--seconds", "0", "--prove", place]));
+        assert_eq!(proof.status.code(), Some(0), "{proof:?}");
+        let file = scratch.path().join(file);
+        fs::write(&file, &proof.stdout).expect("written");
+        (file, proof.stdout)
+    };
+    let ((file, text), (_, other)) = (prove("17:0", "one"), prove("18:0", "other"));
+    let answer = check(&file, &[]).answer();
+    assert_eq!((&answer["cross"], &answer["from"], &answer["pass"]), (&17.into(), &0.into(), &1.into()));
+    assert_eq!(answer["is_known"], false);
+    let key = answer["signer"].as_str().expect("a key").to_owned();
+    assert_eq!(check(&file, &["--key", &key]).answer()["is_known"], true);
+    // A proof has no records to be counted again, and none to be proved.
+    for option in [["--share", "100"], ["--prove", "17:0"]] {
+        let said = check(&file, &option);
+        assert!(said.complaint(2).contains(&format!("{} can't be used", option[0])), "{said:?}");
+    }
+    let nowhere = run(queens(["check", path(&of_16()), "--seconds", "0", "--prove", "17:1000000"]));
+    assert!(nowhere.complaint(1).contains("is in no record"), "{nowhere:?}");
+    let line = |text: &str, kind: &str, behind: usize| {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let place = lines.iter().position(|line| line.starts_with(kind)).expect("a line");
+        lines[place + behind].clone()
+    };
+    let replaced = |kind: &str, behind: usize, by: String| text.replace(&line(&text, kind, behind), &by);
+    let record = line(&text, "record", 0);
+    let fields: Vec<&str> = record.split('\t').collect();
+    let more = format!("{}\t{}1\t{}", fields[..5].join("\t"), fields[5], fields[6..].join("\t"));
+    let forged = [
+        ("another record", replaced("record", 0, line(&other, "record", 0)), "does not lead to the root"),
+        ("more solutions", replaced("record", 0, more), "does not lead to the root"),
+        ("another way", replaced("record", 1, line(&other, "record", 1)), "does not lead to the root"),
+        (
+            "another counter",
+            replaced("counter", 0, line(&text, "counter", 0) + "x"),
+            "does not lead to the root",
+        ),
+        (
+            "another cross, whole",
+            replaced("cross\t1", 0, line(&other, "cross\t1", 0)),
+            "does not lead to the root",
+        ),
+        ("another root", replaced("tree", 0, format!("tree\t1\t{}", "0".repeat(64))), "has not signed this"),
+        ("another board", replaced("board", 0, "board\t17".to_owned()), "has not signed this"),
+        ("cut", text[..text.len() - 80].to_owned(), ""),
+        ("something behind", format!("{text}x\n"), "follows a proof"),
+        ("too long", format!("{text}{}", "x".repeat(70_000)), "longer than any proof"),
+    ];
+    for (name, forged, expected) in forged {
+        assert_ne!(forged, text, "{name}");
+        fs::write(&file, forged).expect("written");
+        let said = check(&file, &[]);
+        assert!(said.complaint(1).contains(expected), "{name}: {said:?}");
+    }
+}

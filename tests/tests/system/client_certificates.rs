@@ -1,0 +1,116 @@
+//! Workers and operators that are known by the key of a TLS certificate of their own.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use queens_tests::guarded::{Guarded, certs};
+use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};
+use queens_tests::{TempDir, binary};
+
+fn start() -> (TempDir, Guarded) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start(&scratch.path().join("data"));
+    (scratch, guarded)
+}
+
+/// Shows the TLS certificate of this name, and the key of that name.
+fn show(command: &mut Command, guarded: &Guarded, certificate: &str, key: &str) {
+    command.args(["--coordinator", &guarded.url(), "--ca"]).arg(guarded.authority());
+    command.arg("--client-cert").arg(guarded.keys().join(format!("{certificate}.pem")));
+    command.arg("--client-key").arg(guarded.keys().join(format!("{key}.key")));
+}
+
+fn queens_as(guarded: &Guarded, name: &str, args: &[&str]) -> Ended {
+    let mut command = queens(args);
+    show(&mut command, guarded, name, name);
+    run(command)
+}
+
+fn worker_as(guarded: &Guarded, certificate: &str, name: &str) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--name", name, "--threads", "1", "--kernel", "portable"]);
+    show(&mut command, guarded, certificate, certificate);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Running::start_redirected(&mut command)
+}
+
+/// Makes a TLS certificate and invites whoever has it; what was printed.
+#[track_caller]
+fn invite(guarded: &Guarded, name: &str, args: &[&str]) -> Ended {
+    certs(guarded.keys(), &["--client", name]);
+    let certificate = guarded.keys().join(format!("{name}.pem"));
+    let certificate = certificate.to_str().expect("a path");
+    guarded.manage([&["invite", "--certificate", certificate], args].concat())
+}
+
+#[test]
+fn a_key_lets_in_as_a_token_does_and_to_nothing_else() {
+    let (_scratch, guarded) = start();
+    let line = invite(&guarded, "ann", &["--role", "operator", "--name", "ann"]).stdout;
+    assert!(line.contains("--client-cert") && !line.contains("QUEENS_TOKEN"), "{line}");
+    _ = invite(&guarded, "rack", &["--role", "worker"]);
+    let _running = worker_as(&guarded, "rack", "rack-1");
+    let answer = queens_as(&guarded, "ann", &["count", "12", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], "14200");
+    // What it lets in to is the invitation's, as are the names.
+    assert!(queens_as(&guarded, "rack", &["jobs"]).complaint(1).contains("worker"));
+    let mut other_name = worker_as(&guarded, "rack", "rack-2");
+    wait_until("the end of who uses another name", || (!other_name.is_running()).then_some(()));
+    let listed = guarded.manage(["invitations"]).stdout;
+    assert!(listed.contains("key sha256:") && listed.contains("'rack-1'"), "{listed}");
+    let audit = queens_as(&guarded, "ann", &["audit"]).stdout;
+    assert!(audit.contains("invitation 1 (ann)"), "{audit}");
+}
+
+#[test]
+fn whoever_is_not_invited_any_more_is_put_out() {
+    let (_scratch, guarded) = start();
+    _ = invite(&guarded, "ann", &["--role", "operator"]);
+    _ = invite(&guarded, "rack", &["--role", "worker"]);
+    let mut running = worker_as(&guarded, "rack", "rack");
+    wait_until("the worker", || {
+        let workers = queens_as(&guarded, "ann", &["workers", "--output", "json"]).answer();
+        workers.as_array().filter(|workers| workers.len() == 1).map(drop)
+    });
+    guarded.manage(["revoke", "2"]);
+    wait_until("the worker's end", || (!running.is_running()).then_some(()));
+    assert!(queens_as(&guarded, "rack", &["jobs"]).complaint(1).contains("revoked"));
+    assert!(queens_as(&guarded, "ann", &["jobs"]).status.success());
+    // The same key can be invited again, now as something else.
+    let certificate = guarded.keys().join("rack.pem");
+    guarded.manage([Path::new("invite"), "--role=viewer".as_ref(), "--certificate".as_ref(), &certificate]);
+    assert!(queens_as(&guarded, "rack", &["jobs"]).status.success());
+}
+
+#[test]
+fn another_key_lets_nobody_in_whoever_signed_it() {
+    let (_scratch, guarded) = start();
+    _ = invite(&guarded, "ann", &["--role", "operator"]);
+    // Of the same authority, and of the same name.
+    certs(guarded.keys(), &["--client", "eve"]);
+    let refused = queens_as(&guarded, "eve", &["jobs"]);
+    assert!(refused.complaint(1).contains("nobody is invited with the key sha256:"), "{refused:?}");
+    // The certificate of another is public, and its key is not.
+    let mut stolen = queens(["jobs"]);
+    show(&mut stolen, &guarded, "ann", "eve");
+    assert!(!run(stolen).status.success());
+    // Only TLS proves who has a key.
+    let mut plain = queens(["jobs", "--coordinator", "http://127.0.0.1:1", "--client-cert"]);
+    plain.arg(guarded.keys().join("ann.pem")).arg("--client-key").arg(guarded.keys().join("ann.key"));
+    assert!(run(plain).complaint(1).contains("over https only"));
+    // One without the other is a mistake, and is said to be.
+    let mut half = queens(["jobs", "--coordinator", &guarded.url(), "--client-cert"]);
+    half.arg(guarded.keys().join("ann.pem"));
+    assert!(run(half).complaint(2).contains("--client-key"));
+}
+
+#[test]
+fn names_of_files_stay_in_their_directory() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    for name in ["../evil", "a/b", "", ".hidden", "ca", "server", "ä", "a b"] {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.arg("certs").arg(scratch.path().join("keys")).args(["--client", name]);
+        assert!(run(command).complaint(2).contains("expected a name of letters"), "{name}");
+    }
+    assert!(!scratch.path().join("keys").exists());
+}

@@ -1,0 +1,225 @@
+//! Counting through a cluster: a coordinator and workers as processes of their own.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_solver::{BoardSize, published};
+use queens_tests::cluster::Coordinator;
+use queens_tests::data_dir::{records, share};
+use queens_tests::process::{Running, clean, queens, wait_at_most, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary};
+use serde_json::Value;
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 22;
+
+fn solutions(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").solutions.to_string()
+}
+
+fn fundamental(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").fundamental.to_string()
+}
+
+fn fraction(status: &Value) -> f64 {
+    status["fraction"].as_f64().expect("a number")
+}
+
+/// What is recorded in a data directory: records that are disjoint, and that add up to this total.
+#[track_caller]
+fn check_records(data_dir: &Path, expected: &[u8]) {
+    let jobs = audit(data_dir).expect("nothing contradicts");
+    let totals: Vec<String> = jobs.iter().map(|job| job.total.to_string()).collect();
+    assert_eq!(totals, expected.iter().map(|&n| solutions(n)).collect::<Vec<_>>());
+    assert!(jobs.iter().all(|job| job.is_complete()), "{jobs:?}");
+}
+
+#[test]
+fn every_board_up_to_16_is_counted_through_a_cluster() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    for n in 0..=16 {
+        let answer = coordinator.queens(["count", &n.to_string(), "--output", "json"]).answer();
+        assert_eq!(answer["solutions"], solutions(n).as_str(), "{answer}");
+        assert_eq!(answer["agrees"], true, "{answer}");
+    }
+    coordinator.stop();
+    check_records(&data_dir, &(0..=16).collect::<Vec<_>>());
+}
+
+#[test]
+fn jobs_of_different_boards_are_counted_side_by_side() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let jobs = [(16, coordinator.submit(16)), (15, coordinator.submit(15)), (14, coordinator.submit(14))];
+    assert_eq!(coordinator.status(&jobs[0].1)["state"], "queued");
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    for (n, job) in &jobs {
+        let watched = coordinator.queens(["watch", job]);
+        assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+        let status = coordinator.status(job);
+        assert_eq!(status["state"], "done");
+        assert_eq!(status["solutions"], solutions(*n).as_str());
+        assert_eq!((fraction(&status), status["seconds_left"].as_f64()), (1.0, Some(0.0)));
+        assert_eq!(status["fundamental"], fundamental(*n).as_str());
+        assert!(watched.stdout.contains(&format!("fundamental: {}", fundamental(*n))), "{watched:?}");
+    }
+    coordinator.stop();
+    check_records(&data_dir, &[16, 15, 14]);
+    // Another coordinator computes it again.
+    let coordinator = Coordinator::start(&data_dir);
+    for (n, job) in &jobs {
+        wait_until("the fundamental number", || {
+            (coordinator.status(job)["fundamental"] == fundamental(*n).as_str()).then_some(())
+        });
+    }
+}
+
+/// A worker and the coordinator, twice, are killed while the job is unfinished.
+#[test]
+fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut coordinator = Coordinator::start(&data_dir);
+    let [_first, _second, victim] = ["first", "second", "victim"].map(|name| coordinator.worker(name));
+    let job = coordinator.submit(18);
+    let mut recorded = 0.0;
+    // The faults come when this much is recorded: two restarts, and the worker between them.
+    let mut victim = Some(victim);
+    for (at, kill_worker) in [(0.05, false), (0.15, true), (0.3, false)] {
+        let status = wait_until("progress", || {
+            let status = coordinator.status(&job);
+            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
+            recorded = fraction(&status);
+            (recorded >= at).then_some(status)
+        });
+        assert_ne!(status["state"], "done", "{status}");
+        if kill_worker {
+            victim.take().expect("it is killed once").kill();
+        } else {
+            coordinator = coordinator.kill_and_restart();
+            let on_disk = share(&data_dir).expect("a database");
+            assert!(on_disk >= recorded, "{recorded} was told, {on_disk} is on disk");
+            let status = coordinator.status(&job);
+            assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
+        }
+    }
+    assert!(fraction(&coordinator.status(&job)) < 1.0);
+    wait_at_most(Duration::from_secs(600), "the count", || {
+        let status = coordinator.status(&job);
+        assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");
+        recorded = fraction(&status);
+        (status["state"] == "done").then_some(())
+    });
+    assert_eq!(coordinator.status(&job)["solutions"], solutions(18).as_str());
+    coordinator.stop();
+    // A restarted coordinator gives out tokens of a new epoch: there were three.
+    let epochs: BTreeSet<i64> =
+        records(&data_dir).expect("records").iter().map(|record| record.lease >> 32).collect();
+    assert_eq!(epochs.len(), 3);
+    check_records(&data_dir, &[18]);
+}
+
+#[test]
+fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried() {
+    let nobody = "http://127.0.0.1:9";
+    for args in
+        [&["jobs"][..], &["status", "1"], &["count", "8"], &["submit", "8"], &["watch", "1"], &["workers"]]
+    {
+        let mut command = queens(args);
+        command.args(["--coordinator", nobody]);
+        let outcome = queens_tests::process::run(command);
+        assert!(outcome.complaint(1).contains(nobody), "{outcome:?}");
+        assert!(outcome.elapsed < Duration::from_secs(8), "{outcome:?}");
+    }
+}
+
+/// A coordinator that is lost between a submission and its answer, on the first call of a connection and on a later
+/// one.
+#[test]
+fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    for (n_jobs, method) in [(1, "search"), (2, "auto")] {
+        let proxy = Proxy::start(coordinator.address());
+        // So that the answer is still on its way when the job is there, and no call is given up before.
+        proxy.delay_answers(Duration::from_millis(1200));
+        let mut command = queens(["submit", "8", "--method", method, "--coordinator", &proxy.url()]);
+        let submitting = Running::start(&mut command);
+        wait_until("the job", || {
+            let jobs = coordinator.queens(["jobs", "--output", "json"]).answer();
+            (jobs.as_array().expect("an array").len() == n_jobs).then_some(())
+        });
+        proxy.cut();
+        let outcome = submitting.wait();
+        let complaint = outcome.complaint(1);
+        assert!(complaint.contains("it may be done all the same"), "{outcome:?}");
+        assert!(complaint.contains(&format!("'queens jobs --coordinator {}", proxy.url())), "{outcome:?}");
+    }
+    coordinator.stop();
+}
+
+/// A worker that leaves without a connection says what is lost, if there is anything.
+#[test]
+fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let start = |url: &str, name: &str| {
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args(["--coordinator", url, "--threads", "1", "--kernel", "portable"]);
+        Service::start(command, &scratch.path().join(name))
+    };
+    let end = |mut worker: Service| {
+        worker.logged("no connection to the coordinator");
+        worker.signal("TERM");
+        worker.wait();
+        worker.log()
+    };
+    let log = end(start("http://127.0.0.1:9", "idle"));
+    assert!(log.contains("there was nothing to report") && !log.contains("lost"), "{log}");
+
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let job = coordinator.submit(LONG);
+    let worker = start(&coordinator.url(), "busy");
+    wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
+    coordinator.kill();
+    let log = end(worker);
+    assert!(log.contains("what was counted since the last report is lost"), "{log}");
+}
+
+#[test]
+fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _worker = coordinator.worker("only");
+    let job = coordinator.submit(18);
+    wait_until("the job to run", || (coordinator.status(&job)["state"] == "running").then_some(()));
+    assert_eq!(coordinator.queens(["cancel", &job]).status.code(), Some(0));
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    let watched = coordinator.queens(["watch", &job]);
+    assert_eq!(watched.status.code(), Some(1), "{watched:?}");
+    // Who watches ends when nobody reads what it says.
+    let running = coordinator.submit(19);
+    let mut unread = Running::start(&mut coordinator.queens_command(["watch", &running]));
+    unread.close_stdout();
+    let unread = unread.wait();
+    assert_eq!((unread.status.code(), unread.stderr.as_str()), (Some(0), ""), "{unread:?}");
+    assert_ne!(coordinator.status(&running)["state"], "done");
+    assert_eq!(coordinator.queens(["cancel", &running]).status.code(), Some(0));
+    // The worker is free for the next job at once.
+    let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], "724");
+    for args in [["status", "99"], ["cancel", "99"], ["watch", "99"]] {
+        let outcome = coordinator.queens(args);
+        assert!(outcome.complaint(1).contains("there is no job 99"), "{outcome:?}");
+    }
+}

@@ -1,0 +1,193 @@
+//! The cluster of `docker-compose.yml`: brought up, hurt, stopped and brought up again, by whichever Docker Compose is
+//! here.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use queens_solver::{BoardSize, published};
+use queens_tests::docker::{Compose, Container, Project, inspect};
+use queens_tests::process::{Running, wait_until};
+use queens_tests::say;
+use serde_json::{Value, json};
+
+const N_WORKERS: usize = 3;
+const UP: [&str; 5] = ["up", "--detach", "--build", "--scale", "worker=3"];
+
+/// A board that takes hours.
+const LONG: &str = "22";
+
+/// Bytes in an image.
+const LARGEST_IMAGE: u64 = 32_000_000;
+
+/// Stopping may take this long: far less than the grace period, after which Docker kills.
+const STOP: Duration = Duration::from_secs(10);
+
+/// By `docker compose` and by the older `docker-compose`, if both are here: Debian 12 has no package of the newer one.
+#[test]
+fn a_cluster_of_docker_compose_survives_faults() {
+    Compose::installed("a cluster of containers").into_iter().for_each(check);
+}
+
+#[track_caller]
+fn check(compose: Compose) {
+    say(&format!("a cluster by {compose}"));
+    let project = Project::new(compose);
+    bring_up(&project);
+    is_confined(&project);
+    counts_through_faults(&project);
+
+    // The worker that was killed comes back.
+    bring_up(&project);
+    let submitted = project.ask(&["submit", LONG]).expect("submitted");
+    assert_eq!(submitted, json!({ "job": "2" }));
+    wait_for_progress(&project, "2", 0);
+    stops_in_good_order(&project);
+
+    project.run(["down"]);
+    assert_eq!(project.containers("coordinator"), []);
+    bring_up(&project);
+    is_done(&project);
+    wait_for_progress(&project, "2", 1);
+
+    project.remove();
+    assert_eq!(project.remains(), "");
+}
+
+/// Brings up a coordinator, which gets healthy, and workers, which connect.
+#[track_caller]
+fn bring_up(project: &Project) {
+    project.run(UP);
+    coordinator(project).wait_until_healthy();
+    wait_until("workers", || {
+        let workers = project.ask(&["workers"])?;
+        let connected = |worker: &&Value| worker["connected"] == true;
+        (workers.as_array()?.iter().filter(connected).count() == N_WORKERS).then_some(())
+    });
+    assert_eq!(project.containers("worker").len(), N_WORKERS);
+    assert_eq!(project.containers("queens"), [], "it is for commands");
+}
+
+#[track_caller]
+fn coordinator(project: &Project) -> Container {
+    let [coordinator] =
+        <[Container; 1]>::try_from(project.containers("coordinator")).expect("one coordinator");
+    coordinator
+}
+
+/// The programs are in one small image, are not run by root, and are reached from this machine only.
+#[track_caller]
+fn is_confined(project: &Project) {
+    let image = inspect(project.name());
+    let size = image["Size"].as_u64().expect("bytes");
+    assert!(size < LARGEST_IMAGE, "{size} bytes");
+
+    let address = |port: u16| json!([{ "HostIp": "127.0.0.1", "HostPort": port.to_string() }]);
+    let is_empty = |ports: &Value| ports.as_object().is_none_or(|ports| ports.is_empty());
+    let coordinator = coordinator(project).inspect();
+    let ports = json!({ "50051/tcp": address(project.port()), "8080/tcp": address(project.http_port()) });
+    assert_eq!(coordinator["NetworkSettings"]["Ports"], ports);
+    let workers = project.containers("worker").into_iter().map(|worker| worker.inspect());
+    let workers: Vec<Value> = workers.collect();
+    for container in workers.iter().chain([&coordinator]) {
+        assert_eq!(container["Image"], image["Id"]);
+        let user = container["Config"]["User"].as_str().and_then(|user| user.split(':').next());
+        assert!(user.and_then(|user| user.parse().ok()).is_some_and(|user: u32| user > 0), "{user:?}");
+    }
+    assert!(workers.iter().all(|worker| is_empty(&worker["NetworkSettings"]["Ports"])), "{workers:?}");
+}
+
+/// While a count waits for its job, a worker is killed and the coordinator is restarted; both times the job is
+/// unfinished before and after, as the workers get hardly any processor until the faults are over.
+#[track_caller]
+fn counts_through_faults(project: &Project) {
+    let workers = project.containers("worker");
+    for worker in &workers {
+        worker.docker(&["update", "--cpus", "0.1"]);
+    }
+    let args = ["run", "--rm", "-T", "queens", "count", "17", "--output", "json"];
+    let mut count = Running::start(&mut project.compose(args));
+
+    let recorded = wait_for_progress(project, "1", 0);
+    workers[0].docker(&["kill"]);
+    let recorded = wait_for_progress(project, "1", recorded);
+    coordinator(project).docker(&["restart"]);
+    wait_for_progress(project, "1", recorded);
+    assert!(count.is_running(), "{:?}", count.wait());
+
+    for worker in &workers[1..] {
+        worker.docker(&["update", "--cpus", "1"]);
+    }
+    let outcome = count.wait();
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let answer: Value = serde_json::from_str(&outcome.stdout).expect("one line of JSON");
+    assert_eq!((&answer["solutions"], &answer["agrees"]), (&solutions_17(), &Value::from(true)), "{answer}");
+    is_done(project);
+}
+
+#[track_caller]
+fn is_done(project: &Project) {
+    let job = project.ask(&["status", "1"]).expect("an answer");
+    assert_eq!((&job["state"], &job["solutions"]), (&Value::from("done"), &solutions_17()), "{job}");
+}
+
+fn solutions_17() -> Value {
+    let board = BoardSize::new(17).expect("a board size");
+    published(board).expect("published").solutions.to_string().into()
+}
+
+/// Waits until more than this many subproblems of a job are recorded, which then is unfinished, and returns how many.
+#[track_caller]
+fn wait_for_progress(project: &Project, job: &str, before: u64) -> u64 {
+    let progress = wait_until("progress", || {
+        let job = project.ask(&["status", job])?;
+        (n_recorded(&job)? > before).then_some(job)
+    });
+    // Queued, if the workers have not come back yet after a restart.
+    let unfinished = [&progress["state"] == "running", &progress["state"] == "queued"];
+    assert!(unfinished.contains(&true), "{progress}");
+    n_recorded(&progress).expect("a number")
+}
+
+fn n_recorded(job: &Value) -> Option<u64> {
+    job["recorded"].as_str()?.parse().ok()
+}
+
+/// All containers end well before they would be killed, though they have a job.
+#[track_caller]
+fn stops_in_good_order(project: &Project) {
+    let stop = project.run(["stop"]);
+    assert!(stop.elapsed < STOP, "{:?}", stop.elapsed);
+    let mut containers = project.containers("worker");
+    containers.push(coordinator(project));
+    assert_eq!(containers.len(), N_WORKERS + 1);
+    for container in containers {
+        let state = &container.inspect()["State"];
+        assert_eq!((&state["Status"], &state["ExitCode"]), (&"exited".into(), &0.into()), "{state}");
+    }
+}
+
+/// An image is compiled from all of the workspace, by the compiler of the workspace. Nothing can be pulled where the
+/// tests run, so that no other test would notice.
+#[test]
+fn what_compiles_an_image_is_what_compiles_the_workspace() {
+    let read = |name| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+        fs::read_to_string(path).expect("a file of the workspace")
+    };
+    let quoted = |line: &str| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let line = |text: &str, start: &str| {
+        let line = text.lines().find(|line| line.starts_with(start));
+        quoted(line.expect("the file has such a line"))
+    };
+
+    let version = line(&read("rust-toolchain.toml"), "channel = ").remove(0);
+    assert!(read("Dockerfile").contains(&format!("FROM rust:{version}-slim-bookworm AS compiler")));
+
+    let ignored = read(".dockerignore");
+    for member in line(&read("Cargo.toml"), "members = ") {
+        // A member inside another member's directory comes with that.
+        let dir = member.split('/').next().expect("a name");
+        assert!(ignored.lines().any(|line| line == format!("!{dir}")), "{member}");
+    }
+}

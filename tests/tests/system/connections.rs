@@ -1,0 +1,332 @@
+//! Useless connections: silent ones, half requests, streams that nobody reads, messages and lists that are too large.
+//! They shut nobody out.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_messages::{Hello, Name, Report, Speed, ToCoordinator, WorkerId};
+use queens_proto::pb;
+use queens_proto::pb::jobs_client::JobsClient;
+use queens_proto::pb::worker_message::Message;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_solver::DECOMPOSITION_VERSION;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::{TempDir, files, http};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
+use tonic::transport::Channel;
+use tonic::{Code, Status, Streaming};
+
+/// A connection without a request is closed by then: the limit is 10 s, and 15 s for a request that has begun.
+const CLOSED: Duration = Duration::from_secs(60);
+
+/// How often a worker without leases says that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// A coordinator with pages.
+fn start() -> (TempDir, Coordinator) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    (scratch, coordinator)
+}
+
+/// Opens so many connections that begin with these bytes. One that is closed at once is one as well.
+fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
+    let open = |_| {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        _ = stream.write_all(begin);
+        stream.set_nonblocking(true).expect("a socket");
+        stream
+    };
+    (0..n_connections).map(open).collect()
+}
+
+/// Whether the other end has closed a connection. What it has sent is ignored.
+fn is_closed(mut stream: &TcpStream) -> bool {
+    let mut buffer = [0; 4096];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// Waits until all of them are closed.
+#[track_caller]
+fn wait_for_end(what: &str, connections: &[TcpStream]) {
+    wait_at_most(CLOSED, what, || connections.iter().all(is_closed).then_some(()));
+}
+
+#[test]
+fn silent_connections_are_closed_while_a_worker_counts() {
+    let (_scratch, coordinator) = start();
+    let _worker = coordinator.worker("honest");
+    coordinator.wait_for_workers(1);
+    let job = coordinator.submit(22);
+    let n_each = if files::limit() < 4096 { 300 } else { 1000 };
+    let _files = files::take(2 * n_each);
+    let mut silent = open(coordinator.address(), n_each, b"");
+    silent.extend(open(&coordinator.http(), n_each, b""));
+    let recorded = || coordinator.status(&job)["recorded"].as_str().expect("a number").parse::<u64>();
+    let before = recorded().expect("a number");
+    wait_for_end("silent connections to be closed", &silent);
+    assert!(recorded().expect("a number") > before, "the worker counts");
+    assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
+    let log = coordinator.log();
+    assert!(log.contains("nothing was asked for in time"), "{log}");
+    assert!(log.lines().count() < 60, "a flood is not a line each: {log}");
+}
+
+#[test]
+fn half_requests_do_not_last() {
+    let (_scratch, coordinator) = start();
+    let (workers, pages) = (coordinator.address().to_owned(), coordinator.http());
+    let post = "POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+                Content-Length: 1000\r\n\r\n";
+    let half = [
+        ("half a greeting", workers, "PRI * HTTP/2.0\r\n", "", ""),
+        ("half a head", pages.clone(), "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: b", " ", ""),
+        ("half a body", pages, post, " ", "HTTP/1.1 408 "),
+    ];
+    // Two of them go on and on, a byte at a time.
+    let played: Vec<_> = half
+        .into_iter()
+        .map(|(what, address, begin, more, expected)| {
+            thread::spawn(move || {
+                let mut stream = TcpStream::connect(address).expect("it listens");
+                stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+                stream.write_all(begin.as_bytes()).expect("sent");
+                let (began, mut told) = (Instant::now(), Vec::new());
+                loop {
+                    let mut buffer = [0; 4096];
+                    match stream.read(&mut buffer) {
+                        Ok(0) => break,
+                        Ok(n_read) => told.extend_from_slice(&buffer[..n_read]),
+                        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                            _ = stream.write_all(more.as_bytes());
+                        }
+                        Err(_) => break,
+                    }
+                    assert!(began.elapsed() < CLOSED, "{what} is still waited for");
+                }
+                let told = String::from_utf8_lossy(&told);
+                assert!(told.starts_with(expected), "{what}: {told}");
+            })
+        })
+        .collect();
+    let runtime = Runtime::new().expect("a runtime");
+    let (no_hello, no_request) = runtime.block_on(async {
+        let channel = channel(&coordinator).await;
+        tokio::join!(session_without_hello(channel.clone()), request_without_body(channel))
+    });
+    assert_eq!((no_hello.code(), no_request.code()), (Code::DeadlineExceeded, Code::DeadlineExceeded));
+    assert!(no_hello.message().contains("no Hello"), "{no_hello}");
+    for thread in played {
+        thread.join().expect("it is closed");
+    }
+}
+
+async fn channel(coordinator: &Coordinator) -> Channel {
+    let endpoint = Channel::from_shared(coordinator.url()).expect("a URL");
+    endpoint.connect().await.expect("connected")
+}
+
+async fn session_without_hello(channel: Channel) -> Status {
+    let mut client = WorkersClient::new(channel);
+    let mut session = client.session(tokio_stream::pending()).await.expect("a session").into_inner();
+    let end = tokio::time::timeout(CLOSED, session.message()).await;
+    end.expect("it ends").expect_err("why it ends is told")
+}
+
+async fn request_without_body(channel: Channel) -> Status {
+    let mut grpc = tonic::client::Grpc::new(channel);
+    grpc.ready().await.expect("connected");
+    let path = "/queens.v1.Jobs/Submit".parse().expect("a path");
+    let codec = tonic_prost::ProstCodec::<pb::SubmitRequest, pb::SubmitResponse>::default();
+    let request = tonic::Request::new(tokio_stream::pending());
+    let answer = tokio::time::timeout(CLOSED, grpc.client_streaming(request, path, codec)).await;
+    answer.expect("it ends").map(|_| ()).expect_err("why it ends is told")
+}
+
+#[test]
+fn one_address_cannot_take_all_places() {
+    const MOST: usize = 200;
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--max-waiting", &MOST.to_string()]);
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let _files = files::take(2 * MOST);
+    let opened = Instant::now();
+    let silent = open(coordinator.address(), 2 * MOST, b"PRI");
+    let n_closed = wait_until("some to be closed", || {
+        let n_closed = silent.iter().filter(|stream| is_closed(stream)).count();
+        (n_closed >= MOST).then_some(n_closed)
+    });
+    // Later, those that have said nothing are closed for that.
+    if opened.elapsed() < Duration::from_secs(8) {
+        assert!(n_closed < MOST + MOST / 2, "{n_closed} are closed: there is room for {MOST} that wait");
+    }
+    // As long as those wait, others of the same address are let in for them.
+    assert!(coordinator.queens(["jobs"]).status.success());
+    assert!(coordinator.log().contains("too many of its address wait"));
+}
+
+#[test]
+fn idle_pages_do_not_take_the_last_files() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut coordinator = coordinator_command("127.0.0.1:0", &data_dir);
+    coordinator.args(["--http", "127.0.0.1:0"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"]);
+    command.arg(coordinator.get_program()).args(coordinator.get_args());
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let _idle = open(&coordinator.http(), 80, b"");
+    let _idle_too = open(coordinator.address(), 80, b"");
+    let _worker = coordinator.worker("honest");
+    let counted = wait_at_most(Duration::from_secs(8), "a count", || {
+        let outcome = coordinator.queens(["count", "12", "--output", "json"]);
+        outcome.status.success().then(|| outcome.answer())
+    });
+    assert_eq!(counted["solutions"], "14200");
+    wait_at_most(Duration::from_secs(8), "a page", || {
+        let mut stream = TcpStream::connect(coordinator.http()).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(2))).expect("a timeout");
+        stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.starts_with("HTTP/1.0 200 ").then_some(())
+    });
+    assert!(!coordinator.log().contains("Too many open files"), "{}", coordinator.log());
+}
+
+#[test]
+fn streams_that_nobody_reads_do_not_lock_followers_out() {
+    let (_scratch, coordinator) = start();
+    let request = b"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    // A quarter of the connections are for pages: with 1,024 files that is 248.
+    let _files = files::take(200);
+    let _unread = open(&coordinator.http(), 200, request);
+    let mut follower = TcpStream::connect(coordinator.http()).expect("it listens");
+    follower.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    follower.write_all(request).expect("sent");
+    let (mut told, mut buffer) = (String::new(), [0; 4096]);
+    while told.matches("event: summary").count() < 5 {
+        let n_read = follower.read(&mut buffer).expect("news");
+        assert!(n_read > 0, "{told}");
+        told.push_str(&String::from_utf8_lossy(&buffer[..n_read]));
+    }
+    assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+    _ = follower.shutdown(Shutdown::Both);
+}
+
+fn hello(worker: u64, text: &str) -> Hello {
+    Hello {
+        worker: WorkerId(worker),
+        name: Name::of_any(text),
+        build: Name::of_any(text),
+        kernel: Name::of_any(text),
+        n_threads: 1,
+        speed: Speed::try_from(1e6).expect("a speed"),
+        decomposition: DECOMPOSITION_VERSION,
+        halves: None,
+        machine: Some(1),
+        takes_interval: false,
+        held: Vec::new(),
+    }
+}
+
+type ToSession = mpsc::Sender<pb::WorkerMessage>;
+
+/// A session that has begun with a Hello.
+async fn session(channel: Channel, hello: Hello) -> (ToSession, Streaming<pb::CoordinatorMessage>) {
+    let (to_coordinator, messages) = mpsc::channel(4);
+    to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
+    let session = WorkersClient::new(channel).session(ReceiverStream::new(messages)).await;
+    (to_coordinator, session.expect("a session").into_inner())
+}
+
+#[test]
+fn why_a_message_is_too_large_is_told_and_logged() {
+    let (_scratch, coordinator) = start();
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        for (worker, megabytes) in [(1, 17), (2, 64)] {
+            let name = format!("talker-{worker}");
+            let (sender, mut answers) = session(channel(&coordinator).await, hello(worker, &name)).await;
+            let reason = "x".repeat(megabytes << 20);
+            let failure = pb::Failure { job: 1, lease: 1, span: None, reason };
+            let message = pb::WorkerMessage { message: Some(Message::Failure(failure)) };
+            sender.send(message).await.expect("it is open");
+            let end = tokio::time::timeout(CLOSED, answers.next()).await.expect("it ends");
+            let status = end.expect("why it ends is told").expect_err("it is refused");
+            assert_eq!(status.code(), Code::OutOfRange, "{status}");
+            wait_until("the log", || {
+                let log = coordinator.log();
+                log.lines().any(|line| line.contains(&name) && line.contains("too large")).then_some(())
+            });
+        }
+        let mut jobs = JobsClient::new(channel(&coordinator).await);
+        let name = "x".repeat(17 << 20);
+        let status = jobs.block_workers(pb::WorkersRequest { name }).await.expect_err("it is refused");
+        assert_eq!(status.code(), Code::OutOfRange, "{status}");
+    });
+    wait_until("the log", || {
+        let log = coordinator.log();
+        log.lines().any(|line| line.contains("Jobs/BlockWorkers") && line.contains("too large")).then_some(())
+    });
+}
+
+#[test]
+fn thousands_of_workers_with_long_names_are_listed() {
+    const N_WORKERS: u64 = 4000;
+    let (_scratch, coordinator) = start();
+    let runtime = Runtime::new().expect("a runtime");
+    // The longest there are: a hundred characters of four bytes.
+    let (filler, mut sessions, mut on_channel) = ("\u{1d52e}".repeat(95), Vec::new(), None);
+    runtime.block_on(async {
+        for worker in 0..N_WORKERS {
+            if worker % 100 == 0 {
+                on_channel = Some(channel(&coordinator).await);
+            }
+            let channel = on_channel.clone().expect("connected");
+            sessions.push(lasting_session(channel, hello(worker, &format!("{worker:04}{filler}"))).await);
+        }
+    });
+    wait_until("all workers", || {
+        let outcome = coordinator.queens(["workers", "--output", "json"]);
+        let workers = outcome.answer();
+        let workers = workers.as_array().expect("an array");
+        let mut names: Vec<&str> = workers.iter().filter_map(|worker| worker["name"].as_str()).collect();
+        names.dedup();
+        (names.len() as u64 == N_WORKERS).then_some(())
+    });
+    runtime.block_on(async {
+        let mut jobs = JobsClient::new(channel(&coordinator).await);
+        // A client that knows nothing of pages gets one that it can take.
+        let answer = jobs.list_workers(pb::ListWorkersRequest::default()).await.expect("a page").into_inner();
+        assert!(!answer.workers.is_empty() && !answer.next_page.is_empty());
+        let unknown = jobs.list_workers(pb::ListWorkersRequest { page: "nowhere".to_owned() }).await;
+        assert_eq!(unknown.expect_err("there is none").code(), Code::InvalidArgument);
+    });
+    runtime.shutdown_background();
+}
+
+/// A session whose worker says now and then that it is alive, and nothing else.
+async fn lasting_session(channel: Channel, hello: Hello) -> Streaming<pb::CoordinatorMessage> {
+    let first = tokio::time::Instant::now() + SIGN_OF_LIFE;
+    let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));
+    let alive = alive.map(|_| ToCoordinator::Report(Report::default()));
+    let messages = tokio_stream::iter([ToCoordinator::Hello(Box::new(hello))]).chain(alive);
+    let messages = messages.map(pb::WorkerMessage::from);
+    WorkersClient::new(channel).session(messages).await.expect("a session").into_inner()
+}

@@ -1,0 +1,266 @@
+//! The coordinator's pages in a real browser.
+
+use queens_tests::browser::{Browser, Viewport};
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::wait_until;
+use queens_tests::{TempDir, http, skipped};
+use serde_json::json;
+
+/// A board that takes any machine here some hours.
+const LONG: &str = "22";
+
+const VIEWPORTS: [(&str, Viewport); 4] = [
+    ("360-light", Viewport { width: 360, dark: false }),
+    ("360-dark", Viewport { width: 360, dark: true }),
+    ("1920-light", Viewport { width: 1920, dark: false }),
+    ("1920-dark", Viewport { width: 1920, dark: true }),
+];
+
+/// Keeps a picture of a page for each viewport.
+fn keep(browser: &Browser, page: &str) {
+    for (name, viewport) in VIEWPORTS {
+        browser.look(viewport);
+        // Curves are drawn again when the width changes.
+        browser.wait_until("the page to be drawn", "document.readyState === 'complete'");
+        browser.screenshot(&format!("{page}-{name}"));
+    }
+}
+
+fn submit(browser: &Browser, n: &str, job: u32) {
+    browser.keys("#submit input[name=n]", n);
+    browser.click("#submit button");
+    browser.wait_for("#said", "is submitted");
+    browser.wait_for(&format!("#job-{job}"), &format!("job {job}"));
+    _ = browser.eval("document.querySelector('#submit').reset()");
+}
+
+/// Presses the button with this label in a job's row or page.
+fn press(browser: &Browser, label: &str) {
+    browser.click(&format!("button[aria-label={label:?}]"));
+}
+
+/// Shares and times are written as the command line writes them.
+fn check_numbers(browser: &Browser) {
+    _ = browser.eval("import('/assets/page.js').then((page) => { window.page = page; })");
+    browser.wait_until("the module", "window.page !== undefined");
+    let shares = "[0, 1e-9, 0.000031, 0.00319, 0.07, 0.14159, 0.9999999, 1].map(window.page.percent)";
+    let expected = ["0 %", "<0.0001 %", "0.0031 %", "0.31 %", "7.00 %", "14.1 %", "99.9 %", "100 %"];
+    assert_eq!(browser.eval(shares), json!(expected));
+    let times =
+        "[[0.4, 2.1], [104, 119], [51120, 191520], [2, 10800], [2706, 3552], [3120, 3120], [9.9e9, 1.19e10]]";
+    let expected = [
+        "at most 3 s",
+        "100 to 120 s",
+        "14 to 54 h",
+        "at most 3 h",
+        "45 to 60 min",
+        "about 52 min",
+        "310 to 380 y",
+    ];
+    assert_eq!(browser.eval(&format!("{times}.map(([a, b]) => window.page.range(a, b))")), json!(expected));
+    assert_eq!(browser.eval("window.page.doneAt(1000, 3000)"), json!(""));
+    let done = browser.eval("window.page.doneAt(7200, 9000)");
+    assert!(done.as_str().is_some_and(|done| done.starts_with(", done ")), "{done}");
+}
+
+#[test]
+fn a_count_is_seen_from_its_beginning_to_its_end() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the pages in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let browser = Browser::open(&format!("http://{site}"));
+    let _first = coordinator.worker("first");
+
+    // A count from its submission to the right number.
+    browser.go("/");
+    browser.wait_for("#connection", "live");
+    browser.wait_for("#none", "no jobs");
+    browser.wait_for("#store", "sqlite");
+    browser.wait_until("a worker", "document.querySelector('#connected').innerText === '1'");
+    submit(&browser, "13", 1);
+    browser.wait_for("#job-1", "73,712");
+    browser.wait_for("#job-1", "agrees with the published count");
+    browser.wait_for("#job-1", "100 %");
+
+    check_numbers(&browser);
+
+    // Paused, and gone on with.
+    let second = coordinator.worker("second");
+    submit(&browser, LONG, 2);
+    browser.wait_for("#job-2", "running");
+    press(&browser, "Pause job 2");
+    browser.wait_for("#job-2", "paused");
+    assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "paused");
+    press(&browser, "Resume job 2");
+    browser.wait_for("#job-2", "running");
+    browser.wait_for("#events", "resumed");
+    press(&browser, "Set the priority of job 2");
+    _ = browser.eval("document.querySelector('dialog input').value = ''");
+    browser.keys("dialog input", "7");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#said", "has priority 7");
+    wait_until("the priority", || (http::get(&site, "/api/v1/jobs/2").json()["priority"] == 7).then_some(()));
+    keep(&browser, "jobs");
+
+    // A worker that goes.
+    browser.go("/workers");
+    browser.wait_for("#workers", "first");
+    browser.wait_for("#workers", "second");
+    browser.wait_for("#workers", "portable");
+    browser.wait_for("#workers", "job 2, cross");
+    keep(&browser, "workers");
+    second.kill();
+    browser.wait_until("it to go", "!document.querySelector('#workers').innerText.includes('second')");
+    browser.wait_for("#workers", "first");
+    press(&browser, "Block first");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#blocked", "first");
+    browser.wait_for("#workers", "blocked");
+    browser.click("#blocked button");
+    browser.wait_until("no blocked names", "document.querySelector('#blocked-part').hidden");
+
+    // One job: the map by keyboard, events, the curve.
+    browser.go("/jobs/2");
+    browser.wait_for("#title", "Job 2: 22 queens");
+    browser.wait_for("#events", "second was given up");
+    browser.wait_for("#events", "free for others");
+    browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 20");
+    browser.keys("#heat button[tabindex='0']", "\u{e014}");
+    browser.wait_for("#heat-cell", "subproblems in");
+    assert_eq!(
+        browser.eval("document.activeElement === document.querySelector('#heat button[tabindex=\"0\"]')"),
+        true
+    );
+    browser.keys("#heat button[tabindex='0']", "\u{e007}");
+    browser.wait_for("#crosses", "cross ");
+    browser.wait_until("the curve", "document.querySelector('#chart .curve') !== null");
+    keep(&browser, "job");
+
+    // The coordinator goes, and comes back.
+    let recorded = http::get(&site, "/api/v1/jobs/2").json()["recorded"].clone();
+    let ports = coordinator.ports();
+    coordinator.kill();
+    browser.wait_for("#connection", "connection lost, reconnecting");
+    let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
+    browser.wait_for("#connection", "live");
+    browser.wait_for("#events", "first joined");
+    let more = |now: &serde_json::Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
+    wait_until("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]).then_some(()));
+    browser.wait_for("#state", "running");
+
+    // A cross, and one of its subproblems, explained.
+    let counting = wait_until("what the worker counts", || {
+        let worker = http::get(&site, "/api/v1/workers").json()["workers"][0]["counting"].clone();
+        worker.is_object().then_some(worker)
+    });
+    browser.go(&format!("/jobs/2/crosses/{}", counting["cross"]));
+    browser.wait_for("#title", "of job 2: 22 queens");
+    browser.wait_for("#weight", "it stands for");
+    browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
+    keep(&browser, "cross");
+
+    // Only what the test has done to the connection has gone wrong in the browser.
+    let other = |line: &String| !line.contains("net::ERR_") && !line.contains("can't be reached");
+    let complaints: Vec<String> = browser.complaints().into_iter().filter(other).collect();
+    assert_eq!(json!(complaints), json!([]));
+
+    // Given up, after a question.
+    browser.go("/");
+    browser.wait_for("#job-2", "running");
+    press(&browser, "Cancel job 2");
+    browser.click("dialog button[value=no]");
+    press(&browser, "Cancel job 2");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#job-2", "cancelled");
+    assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "cancelled");
+}
+
+/// A job by halves: its method, its map, its parts and the picture of one, with the columns of a subproblem.
+#[test]
+fn the_parts_of_halves_are_shown() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the parts of halves in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let site = coordinator.http();
+    let browser = Browser::open(&format!("http://{site}"));
+    browser.go("/");
+    browser.keys("#submit [name=n]", "13");
+    _ = browser.eval("document.querySelector('#submit [name=method]').value = 'halves'");
+    browser.click("#submit button");
+    browser.wait_for("#job-1", "halves");
+    browser.wait_for("#job-1", "waits for a worker");
+    let _worker = coordinator.worker("anna");
+    browser.go("/jobs/1");
+    browser.wait_for("#state", "done");
+    browser.wait_for("#method", "halves");
+    browser.wait_for("#nodes-title", "Units of work");
+    browser.wait_for("#work-title", "Units of work");
+    browser.wait_for("#unit", "can't be compared with the nodes of a search");
+    browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 6");
+    browser.keys("#heat button[tabindex='0']", "\u{e007}");
+    browser.wait_for("#crosses", "part ");
+    browser.wait_for("#crosses", "upper half: ");
+    keep(&browser, "halves");
+    browser.go("/jobs/1/crosses/0?subproblem=1");
+    browser.wait_for("#title", "Part 0 of job 1: 13 queens");
+    browser.wait_for("#columns", "(subproblem 1)");
+    browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
+    browser.wait_for("#nodes-title", "Units of work counted");
+    browser.wait_for("#work", " units");
+    let alt = browser.eval("document.querySelector('#board').alt");
+    let alt = alt.as_str().expect("text");
+    assert!(alt.contains("upper half: ") && alt.contains("; lower half: "), "{alt}");
+    keep(&browser, "part");
+    // What a worker is at is a part of halves, and its speed no nodes.
+    browser.go("/");
+    browser.keys("#submit [name=n]", LONG);
+    _ = browser.eval("document.querySelector('#submit [name=method]').value = 'halves'");
+    browser.click("#submit button");
+    browser.wait_for("#job-2", "running");
+    browser.go("/workers");
+    browser.wait_for("#workers", "job 2, part ");
+    browser.wait_for("#speed", "units/s");
+    browser.go("/jobs/2");
+    browser.wait_for("#now", "units/s");
+    assert_eq!(json!(browser.complaints()), json!([]));
+}
+
+#[test]
+fn a_restart_is_a_gap_in_the_curve() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the curve in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(LONG.parse().expect("a number"));
+    let browser = Browser::open(&format!("http://{site}"));
+    browser.go(&format!("/jobs/{job}"));
+    browser.wait_until("a curve", "document.querySelector('#chart .curve') !== null");
+    let n_points =
+        "[...document.querySelectorAll('#chart .curve')].at(-1).getAttribute('d').split('L').length";
+    browser.wait_until("more of it", &format!("{n_points} > 12"));
+    assert_eq!(browser.eval("document.querySelectorAll('#chart .gap').length"), 0);
+
+    let ports = coordinator.ports();
+    coordinator.stop();
+    browser.wait_for("#connection", "connection lost, reconnecting");
+    let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
+    browser.wait_for("#connection", "live");
+    browser.wait_until("the gap", "document.querySelectorAll('#chart .gap').length === 1");
+    browser.wait_until("the curve to go on", &format!("{n_points} > 12"));
+    assert_eq!(browser.eval("document.querySelectorAll('#chart .curve').length"), 2);
+    assert!(
+        browser.eval("document.querySelector('#chart').ariaLabel").to_string().contains("not measured once")
+    );
+    browser.wait_for("#events", "submitted for n = 22");
+    keep(&browser, "restarted");
+}

@@ -1,0 +1,355 @@
+//! `queens count --data-dir`: what is kept, and directories that are refused.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_ledger::store::StoreError;
+use queens_tests::data_dir::{DATABASE, contents, records, tamper};
+use queens_tests::disk::SmallDisk;
+use queens_tests::process::{Running, clean, processor_time, queens, run, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary, skipped, skipped_without_root};
+use rusqlite::Connection;
+use serde_json::Value;
+
+fn count(n: u8, dir: &Path, args: &[&str]) -> Command {
+    let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(args));
+    command.arg("--data-dir").arg(dir);
+    command
+}
+
+fn temp() -> TempDir {
+    TempDir::new().expect("a temporary directory")
+}
+
+/// A directory in which `n` is counted.
+fn counted(n: u8) -> TempDir {
+    let dir = temp();
+    _ = run(count(n, dir.path(), &[])).answer();
+    dir
+}
+
+/// Checks that `dir` is refused with one line that says all of `expected`.
+#[track_caller]
+fn check_refusal(n: u8, dir: &Path, expected: &[&str]) {
+    let outcome = run(count(n, dir, &[]));
+    let complaint = outcome.complaint(1);
+    let name = format!("'{}'", dir.display());
+    for part in [&["error: ", &name], expected].concat() {
+        assert!(complaint.contains(part), "'{part}' is not in: {complaint}");
+    }
+}
+
+/// Checks that `dir` is refused and that what is in it stays as it was. (A lock may be added, and what SQLite needs
+/// to find out that its database is damaged.)
+#[track_caller]
+fn check_untouched(n: u8, dir: &Path, expected: &[&str]) {
+    let before = contents(dir);
+    check_refusal(n, dir, expected);
+    let after = contents(dir);
+    let changed = before.keys().find(|file| before.get(*file) != after.get(*file));
+    assert_eq!(changed, None, "a refused directory is changed");
+}
+
+#[test]
+fn a_directory_of_another_board_is_refused() {
+    check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
+}
+
+/// Also one that was made before there were digests: the program that began it has to be able to go on with it.
+#[test]
+fn a_directory_of_another_decomposition_is_refused() {
+    for phase in ["done", "active"] {
+        let dir = temp();
+        tamper(dir.path(), include_str!("../../../coordinator/tests/version_2.sql"));
+        let change = format!("UPDATE job SET decomposition = 999, phase = '{phase}'");
+        tamper(dir.path(), &format!("PRAGMA journal_mode = WAL; {change}"));
+        check_untouched(6, dir.path(), &["999"]);
+    }
+}
+
+#[test]
+fn a_database_of_another_program_or_a_later_version_is_refused() {
+    let other = counted(10);
+    tamper(other.path(), "PRAGMA application_id = 1");
+    check_untouched(10, other.path(), &["belongs to another program"]);
+    let later = counted(10);
+    tamper(later.path(), "PRAGMA user_version = 999");
+    check_untouched(10, later.path(), &["schema version 999"]);
+}
+
+#[test]
+fn garbage_is_refused() {
+    let whole = counted(10);
+    let database = fs::read(whole.path().join(DATABASE)).expect("readable");
+    for garbage in [&b"garbage"[..], b"", &database[..3000]] {
+        let dir = temp();
+        fs::write(dir.path().join(DATABASE), garbage).expect("written");
+        check_untouched(10, dir.path(), &["is damaged"]);
+    }
+    for in_the_way in [DATABASE, "lock"] {
+        let dir = temp();
+        fs::create_dir(dir.path().join(in_the_way)).expect("created");
+        check_untouched(10, dir.path(), &[in_the_way]);
+    }
+}
+
+#[test]
+fn paths_that_can_be_no_directory_are_refused() {
+    let parent = temp();
+    let file = parent.path().join("file");
+    fs::write(&file, "precious").expect("written");
+    check_refusal(10, &file, &["Not a directory"]);
+    check_refusal(10, &file.join("below"), &["Not a directory"]);
+    assert_eq!(fs::read(&file).expect("readable"), b"precious");
+    if Path::new("/proc/self").exists() {
+        check_refusal(10, Path::new("/proc/queens/data"), &["No such file or directory"]);
+    } else {
+        skipped("a directory below /proc, as there is none");
+    }
+}
+
+#[test]
+fn a_read_only_file_system_is_refused() {
+    let empty = temp();
+    let Some(disk) = SmallDisk::over(empty.path(), 8 << 10) else {
+        return skipped_without_root("a read-only file system, as it takes root to mount one");
+    };
+    for (file, bytes) in contents(counted(10).path()) {
+        let name = file.file_name().expect("an entry of a directory has a name");
+        fs::write(empty.path().join(name), bytes).expect("written");
+    }
+    disk.make_read_only();
+    check_untouched(10, empty.path(), &["Read-only file system"]);
+    check_refusal(10, &empty.path().join("below"), &["Read-only file system"]);
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    let dir = temp();
+    let mut first = running(dir.path());
+    check_refusal(20, dir.path(), &["in use by another process"]);
+    assert!(matches!(audit(dir.path()), Err(StoreError::InUse(_))));
+    let n_records = records(dir.path()).expect("readable").len();
+    wait_until("more records", || {
+        assert!(first.is_running(), "the first process is not disturbed");
+        records(dir.path()).ok().filter(|records| records.len() > n_records)
+    });
+    // What holds a directory is the process: it is free as soon as that has ended, however it did.
+    first.kill();
+    audit(dir.path()).expect("nobody uses it");
+}
+
+/// A count that has something recorded.
+fn running(dir: &Path) -> Running {
+    running_of(20, dir)
+}
+
+/// What is locked is the database, not a file beside it and not a name.
+#[test]
+fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
+    let dir = temp();
+    let mut first = running(dir.path());
+    fs::remove_file(dir.path().join("lock")).expect("there is a lock");
+    check_refusal(20, dir.path(), &["in use by another process"]);
+    let served = run(coordinator(dir.path()));
+    assert!(served.complaint(1).contains("in use by another process"), "{served:?}");
+    let linked = [temp(), temp(), temp()];
+    let database = dir.path().join(DATABASE);
+    symlink(&database, linked[0].path().join(DATABASE)).expect("linked");
+    fs::hard_link(&database, linked[1].path().join(DATABASE)).expect("linked");
+    symlink(dir.path(), linked[2].path().join("dir")).expect("linked");
+    check_refusal(20, linked[0].path(), &["in use by another process"]);
+    check_refusal(20, linked[1].path(), &["in use by another process"]);
+    check_refusal(20, &linked[2].path().join("dir"), &["in use by another process"]);
+    let n_records = records(dir.path()).expect("readable").len();
+    wait_until("more records", || {
+        assert!(first.is_running(), "the first process is not disturbed");
+        records(dir.path()).ok().filter(|records| records.len() > n_records)
+    });
+    first.kill();
+    // When nobody has the file, a link to it does as well; who goes on by the link has the file.
+    let n_records = records(dir.path()).expect("readable").len();
+    let mut second = running(linked[0].path());
+    wait_until("its first record", || records(dir.path()).ok().filter(|records| records.len() > n_records));
+    check_refusal(20, dir.path(), &["in use by another process"]);
+    assert!(second.is_running());
+    second.kill();
+    audit(dir.path()).expect("nobody has counted twice");
+}
+
+/// `queens-coordinator` on a directory, on a free port.
+fn coordinator(dir: &Path) -> Command {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
+    command
+}
+
+/// A directory with an unfinished count, of which a page is damaged that is not met before something is recorded.
+fn damaged_later(n: u8) -> TempDir {
+    let dir = temp();
+    running_of(n, dir.path()).kill();
+    // Copies the log into the database.
+    tamper(dir.path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    let database = Connection::open(dir.path().join(DATABASE)).expect("there is a database");
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_source_1'";
+    let page: usize = database
+        .query_row(sql, [], |row| row.get(0))
+        .map(|page: i32| usize::try_from(page).expect("a page"))
+        .expect("a page");
+    drop(database);
+    let file = dir.path().join(DATABASE);
+    let mut bytes = fs::read(&file).expect("readable");
+    bytes[(page - 1) * 4096..][..4096].fill(0xff);
+    fs::write(&file, bytes).expect("written");
+    dir
+}
+
+fn running_of(n: u8, dir: &Path) -> Running {
+    let running = Running::start(&mut count(n, dir, &["--threads", "1", "--kernel", "portable"]));
+    wait_until("the first record", || records(dir).ok().filter(|records| !records.is_empty()));
+    running
+}
+
+/// Damage does not heal: it is told at once, with what to do, and what proves itself is kept.
+#[test]
+fn damage_ends_a_count_and_can_be_recovered_from() {
+    let dir = damaged_later(18);
+    let n_records = records(dir.path()).expect("readable").len();
+    check_refusal(
+        18,
+        dir.path(),
+        &["is damaged: record of job 1", "restore a backup", "queens-coordinator recover"],
+    );
+    let new = temp();
+    let recover = |new: &Path| {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.arg("recover").arg(dir.path()).arg(new);
+        run(command)
+    };
+    let before = contents(dir.path());
+    let recovered = recover(new.path());
+    assert!(recovered.status.success(), "{recovered:?}");
+    assert!(recovered.stdout.contains(&format!("n = 18  active  {n_records} records kept")), "{recovered:?}");
+    assert_eq!(contents(dir.path()), before, "nothing is written to what is damaged");
+    assert!(recover(new.path()).complaint(1).contains("is not empty"));
+    assert_eq!(run(count(18, new.path(), &[])).answer()["solutions"], Value::from("666090624"));
+    assert!(audit(new.path()).expect("sound")[0].is_complete());
+}
+
+#[test]
+fn damage_ends_a_coordinator() {
+    let (parent, dir) = (temp(), damaged_later(18));
+    let mut service = Service::start(coordinator(dir.path()), &parent.path().join("log"));
+    let address = service.logged("listening address=");
+    let mut worker = clean(Command::new(binary("queens-worker")));
+    worker.args(["--coordinator", &format!("http://{address}")]);
+    let _worker = Running::start(&mut worker);
+    let status = service.wait();
+    assert_eq!(status.code(), Some(1));
+    let log = service.log();
+    let last = log.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: ") && last.contains("queens-coordinator recover"), "{log}");
+}
+
+/// While nothing can be written, a signal still ends a count, without what could not be written.
+#[test]
+fn a_count_on_a_full_disk_can_be_interrupted() {
+    let dir = temp();
+    let Some(disk) = SmallDisk::over(dir.path(), 8 << 10) else {
+        return skipped_without_root("a full disk, as it takes root to mount a small one");
+    };
+    let parent = temp();
+    let log = parent.path().join("log");
+    let mut full = Service::start(count(20, dir.path(), &["--threads", "1", "--kernel", "portable"]), &log);
+    wait_until("a record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
+    disk.fill();
+    let n_records = records(dir.path()).expect("readable").len();
+    _ = full.logged("until the store can be ");
+    // Its worker goes on, and repeats reports that nobody takes.
+    let begun = processor_time(full.id());
+    let is_later = || processor_time(full.id()) >= begun + Duration::from_secs(3);
+    wait_until("a few reports", || is_later().then_some(()));
+    full.signal("TERM");
+    assert_eq!(full.wait().code(), Some(1), "{}", full.log());
+    disk.make_room();
+    assert!(records(dir.path()).expect("readable").len() >= n_records);
+    audit(dir.path()).expect("nothing contradicts");
+}
+
+/// A plan that was changed is refused wherever it is met, and so is a total that is not the published one.
+#[test]
+fn a_changed_plan_is_refused() {
+    let dir = temp();
+    running_of(17, dir.path()).kill();
+    tamper(
+        dir.path(),
+        "UPDATE plan_cross SET n_subproblems = 0 WHERE number NOT IN (SELECT cross FROM record)",
+    );
+    check_refusal(17, dir.path(), &["plan of job 1, cross", "its digest is not that of its content"]);
+    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check.args(["check", "--data-dir"]).arg(dir.path());
+    assert!(run(check).complaint(1).contains("plan of job 1, cross"));
+}
+
+#[test]
+fn a_done_directory_answers_at_once_and_counts_nothing() {
+    let dir = temp();
+    let first = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
+    _ = first.answer();
+    let counted = records(dir.path()).expect("readable");
+    let second = run(count(16, dir.path(), &["--threads", "1", "--kernel", "portable"]));
+    assert_eq!(records(dir.path()).expect("readable"), counted);
+    assert!(second.elapsed * 3 < first.elapsed, "{:?}, then {:?}", first.elapsed, second.elapsed);
+
+    let [first, second] = [first, second].map(|outcome| outcome.answer());
+    // What was counted is the same, and the second time nothing of it was.
+    for field in ["solutions", "fundamental", "nodes", "kernel", "published", "agrees", "begun", "counted_by"]
+    {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    assert_eq!((&first["counted_now"], &first["threads"]), (&first["nodes"], &Value::from(1)));
+    assert_eq!((&second["counted_now"], &second["threads"]), (&Value::from("0"), &Value::from(0)));
+    let [seconds, seconds_again] =
+        [&first, &second].map(|answer| answer["seconds"].as_f64().expect("a number"));
+    assert_eq!(first["solutions"], Value::from("14772512"));
+    // Kept in whole milliseconds.
+    assert!((seconds - seconds_again).abs() <= 0.001, "{seconds} s, then {seconds_again} s");
+
+    let audits = audit(dir.path()).expect("sound");
+    let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
+    assert!(audit.is_complete());
+    assert_eq!(Value::from(audit.total.to_string()), first["solutions"]);
+    assert_eq!(Value::from(audit.nodes.to_string()), first["nodes"]);
+}
+
+#[test]
+fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
+    let dir = temp();
+    _ = run(count(12, dir.path(), &["--threads", "1", "--kernel", "portable"])).answer();
+    let mut command = queens(["count", "12", "--threads", "7", "--data-dir"]);
+    let outcome = run({
+        command.arg(dir.path());
+        command
+    });
+    assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().skip(2).collect();
+    let [counted, begun] = lines[..] else { panic!("{outcome:?}") };
+    let audits = audit(dir.path()).expect("sound");
+    let seconds = format!(
+        "nodes, counted in {:.3} s by local (portable kernel, version ",
+        audits[0].job.active.as_secs_f64()
+    );
+    assert!(counted.contains(&seconds), "'{seconds}' is not in: {counted}");
+    // Other tests look at the times in words.
+    assert!(begun.starts_with("begun 2") && begun.ends_with(" UTC; nothing was counted now"), "{begun}");
+    // JSON says the same, whatever kernel would count now.
+    let answer = run(count(12, dir.path(), &[])).answer();
+    assert_eq!((&answer["kernel"], &answer["counted_now"]), (&"portable".into(), &"0".into()), "{answer}");
+    assert_eq!(answer["counted_by"][0]["worker"], "local", "{answer}");
+    assert_eq!(answer["counted_by"][0]["nodes"], answer["nodes"], "{answer}");
+}

@@ -1,0 +1,131 @@
+//! A PostgreSQL server that speaks TLS and asks for passwords: who is let in, what is said to who is not, and that a
+//! connection which is cut is made again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::certs;
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{clean, run, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::{TempDir, binary};
+
+const PASSWORD: &str = "hidden-from-logs";
+
+/// A server whose certificate is for `localhost`, with a user who needs a password and TLS.
+struct Site {
+    server: Postgres,
+    scratch: TempDir,
+}
+
+impl Site {
+    fn start() -> Option<Self> {
+        let scratch = TempDir::new().expect("a temporary directory");
+        for name in ["keys", "others"] {
+            certs(&scratch.path().join(name), &["--host", "localhost"]);
+        }
+        let rules = "hostssl all guarded all scram-sha-256\nhost all guarded all reject";
+        let server = Postgres::start_guarded("", rules, Some(&scratch.path().join("keys")))?;
+        _ = server.database("jobs");
+        let user = format!("CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'");
+        server.sql("jobs", &user).expect("makes a user");
+        server.sql("jobs", "GRANT CREATE ON DATABASE jobs TO guarded").expect("grants");
+        for (file, password) in [("password", PASSWORD), ("wrong", "something-else")] {
+            fs::write(scratch.path().join(file), format!("{password}\n")).expect("a file");
+        }
+        Some(Self { server, scratch })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    fn address(&self, host: &str) -> String {
+        let server = self.server.address().replace("127.0.0.1", host);
+        format!("postgres://guarded@{server}/jobs?sslmode=require")
+    }
+}
+
+/// A coordinator ends at once, and says this.
+#[track_caller]
+fn refused(address: &str, authority: &Path, password: Option<&Path>, expected: &str) {
+    let mut command = clean(std::process::Command::new(binary("queens-coordinator")));
+    let scratch = TempDir::new().expect("a temporary directory");
+    command.args(["--listen", "127.0.0.1:0", "--store", address, "--data-dir"]).arg(scratch.path());
+    command.env("QUEENS_LOG", "error").arg("--store-ca").arg(authority);
+    if let Some(password) = password {
+        command.arg("--store-password-file").arg(password);
+    }
+    let ended = run(command);
+    let complaint = ended.complaint(1);
+    assert!(complaint.contains(expected), "{complaint}");
+    assert!(complaint.contains("cannot use database "), "{complaint}");
+    assert!(!complaint.contains(PASSWORD) && !complaint.contains("damaged"), "{complaint}");
+}
+
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    let Some(site) = Site::start() else { return };
+    let (address, ours) = (site.address("localhost"), site.path("keys/ca.pem"));
+    let password = site.path("password");
+    let who = "password authentication failed for user \"guarded\"";
+    refused(&address, &ours, Some(&site.path("wrong")), who);
+    refused(&address, &ours, None, "--store-password-file names a file with it");
+    refused(&address, &site.path("others/ca.pem"), Some(&password), "invalid peer certificate");
+    let by_number = "certificate not valid for name \"127.0.0.1\"";
+    refused(&site.address("127.0.0.1"), &ours, Some(&password), by_number);
+    let nothing = address.replace("/jobs", "/nothing");
+    refused(&nothing, &ours, Some(&password), "database \"nothing\" does not exist");
+    let stranger = address.replace("guarded@", "stranger@");
+    refused(&stranger, &ours, Some(&password), "role \"stranger\" does not exist");
+    site.server.sql("jobs", "REVOKE CREATE ON DATABASE jobs FROM guarded").expect("revokes");
+    refused(&address, &ours, Some(&password), "permission denied for database jobs");
+    let Some(plain) = Postgres::start("") else { return };
+    let plain = format!("{}?sslmode=require", plain.database("jobs"));
+    refused(&plain, &ours, Some(&password), "server does not support TLS");
+}
+
+/// With the right password and authority it counts; and goes on when its connections are cut, or it is not let in for
+/// a while.
+#[test]
+fn a_connection_that_is_cut_is_made_again() {
+    let Some(site) = Site::start() else { return };
+    let proxy = Proxy::start(&site.server.address());
+    let address = proxy.url().replace("http://127.0.0.1", "postgres://guarded@localhost") + "/jobs";
+    let data_dir = site.path("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--store", &address, "--store-ca"]).arg(site.path("keys/ca.pem"));
+    command.arg("--store-password-file").arg(site.path("password"));
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(17);
+    let goes_on = || {
+        let recorded = || {
+            let sql = "SELECT coalesce(sum(until - first), 0) FROM queens.record";
+            site.server.sql("jobs", sql).expect("answers").parse::<u64>().expect("a number")
+        };
+        let before = recorded();
+        wait_until("more to be recorded", || (recorded() > before).then_some(()));
+    };
+    wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
+    proxy.cut();
+    goes_on();
+    let no_login =
+        |no: &str| site.server.sql("jobs", &format!("ALTER ROLE guarded {no}LOGIN")).expect("alters");
+    no_login("NO");
+    proxy.cut();
+    wait_until("word of it", || {
+        coordinator.log().contains("role \"guarded\" is not permitted to log in").then_some(())
+    });
+    no_login("");
+    goes_on();
+    let waited = coordinator.queens(["watch", &job]);
+    assert!(waited.stdout.contains("95815104"), "{} {}", waited.stdout, waited.stderr);
+    let encrypted =
+        "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'guarded'";
+    assert_eq!(site.server.sql("jobs", encrypted).as_deref(), Ok("t"));
+    coordinator.stop();
+    let proof = proved(&site.server.address_of("jobs"));
+    assert!(proof.contains(": 95815104 solutions"), "{proof}");
+}

@@ -1,0 +1,81 @@
+//! `queens doctor`: what it says where all is well, and what to do where something is not.
+
+use std::fs;
+
+use queens_tests::cluster::Coordinator;
+use queens_tests::guarded::Guarded;
+use queens_tests::process::{Ended, queens, run};
+use queens_tests::{Port, TempDir};
+
+/// The line about something.
+#[track_caller]
+fn line<'a>(ended: &'a Ended, of: &str) -> &'a str {
+    let mut lines = ended.stdout.lines();
+    lines
+        .find(|line| line.get(6..).is_some_and(|line| line.starts_with(of)))
+        .unwrap_or_else(|| panic!("{ended:?}"))
+}
+
+#[test]
+fn where_all_is_well_it_says_so_of_each_thing() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start(&scratch.path().join("data"));
+    let viewer = guarded.invite(["--role", "viewer"]);
+    let ended = guarded.queens(Some(&viewer), ["doctor"]);
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(!ended.stdout.contains("BAD"), "{ended:?}");
+    assert!(line(&ended, "kernels").contains("portable count n = 12 right"), "{ended:?}");
+    assert!(line(&ended, "processors").contains("may be used"), "{ended:?}");
+    assert!(line(&ended, "memory").contains("GiB are available"), "{ended:?}");
+    assert!(line(&ended, "coordinator").contains(&format!("{}/ answers after ", guarded.url())), "{ended:?}");
+    assert!(line(&ended, "versions").contains(&format!("both are {}", queens_process::VERSION)), "{ended:?}");
+    assert!(line(&ended, "role").contains("you were invited as viewer"), "{ended:?}");
+    assert!(line(&ended, "clock").starts_with("ok"), "{ended:?}");
+    assert!(line(&ended, "certificate").starts_with("ok"), "{ended:?}");
+
+    // Whoever was invited as a worker may ask nothing, and learns just that.
+    let worker = guarded.invite(["--role", "worker"]);
+    let ended = guarded.queens(Some(&worker), ["doctor"]);
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(line(&ended, "coordinator").ends_with("answers; you were invited as a worker"), "{ended:?}");
+
+    let plain = Coordinator::start(&scratch.path().join("plain"));
+    let findings = plain.queens(["doctor", "--output", "json"]).answer();
+    let findings = findings.as_array().expect("a list");
+    let role = findings.iter().find(|finding| finding["of"] == "role").expect("a role");
+    assert_eq!((&role["state"], role.get("do")), (&"ok".into(), None), "{role}");
+    assert!(findings.iter().all(|finding| finding["of"] != "certificate"), "there is none: {findings:?}");
+}
+
+#[test]
+fn where_something_is_wrong_it_says_what_to_do() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start(&scratch.path().join("data"));
+    let doctor = |url: &str, more: &[&str], token: Option<&str>| {
+        let mut command = queens(["doctor", "--coordinator", url]);
+        command.args(more).env("QUEENS_TOKEN", token.unwrap_or_default());
+        let ended = run(command);
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+        let line = line(&ended, "coordinator").to_owned();
+        assert!(line.starts_with("BAD"), "{line}");
+        line
+    };
+    let nobody = Port::draw().address();
+    assert!(
+        doctor(&format!("http://{nobody}"), &[], None).contains("is it running there, and does a firewall")
+    );
+
+    let ca = guarded.authority().to_str().expect("a path").to_owned();
+    let trusting = ["--ca", ca.as_str()];
+    let uninvited = doctor(&guarded.url(), &trusting, None);
+    assert!(uninvited.contains("ask who runs it for an invitation, and give its token"), "{uninvited}");
+    let plain = doctor(&guarded.url().replace("https", "http"), &[], None);
+    assert!(plain.contains("check port and scheme: http where it does not encrypt"), "{plain}");
+
+    // Somebody else's authority vouches for nobody here.
+    let other = Guarded::start(&scratch.path().join("other"));
+    let theirs = scratch.path().join("theirs.pem");
+    fs::copy(other.authority(), &theirs).expect("copied");
+    let untrusted = doctor(&guarded.url(), &["--ca", theirs.to_str().expect("a path")], None);
+    assert!(untrusted.contains("check --ca or --pin against the line"), "{untrusted}");
+}

@@ -1,0 +1,135 @@
+//! What examples/ has for people who script, run as it stands there against a real coordinator.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use queens_solver::{BoardSize, Kernel, published};
+use queens_tests::cluster::{Coordinator, worker_with};
+use queens_tests::process::{Ended, Running, clean, is_installed, run};
+use queens_tests::{TempDir, skipped};
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+
+/// A coordinator with pages, and two workers under different names.
+struct Site {
+    dir: TempDir,
+    coordinator: Coordinator,
+    _workers: [Running; 2],
+}
+
+impl Site {
+    fn start() -> Self {
+        let dir = TempDir::new().expect("a temporary directory");
+        let coordinator = Coordinator::start_with_http(&dir.path().join("jobs"));
+        let workers = ["anna", "bert"].map(|name| worker_with(&coordinator.url(), name, Kernel::best()));
+        coordinator.wait_for_workers(2);
+        Self { dir, coordinator, _workers: workers }
+    }
+
+    fn pages(&self) -> String {
+        format!("http://{}", self.coordinator.http())
+    }
+
+    /// Runs a command in the site's directory.
+    fn run(&self, command: Command) -> Ended {
+        let mut command = clean(command);
+        command.current_dir(self.dir.path()).env("QUEENS_PAGES", self.pages());
+        // Where matplotlib keeps what it knows of fonts.
+        command.env("HOME", self.dir.path());
+        run(command)
+    }
+}
+
+fn solutions(n: u8) -> String {
+    published(BoardSize::new(n).expect("a size")).expect("it is published").solutions.to_string()
+}
+
+/// A Python that has these modules; or it is said that there is none.
+fn python(modules: &str) -> Option<PathBuf> {
+    let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
+        is_installed(python) && {
+            let mut import = Command::new(python);
+            import.args(["-c", &format!("import {modules}")]);
+            run(import).status.success()
+        }
+    });
+    if found.is_none() {
+        skipped(&format!("an example, as there is no Python with {modules}"));
+    }
+    found.map(PathBuf::from)
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(EXAMPLES).join(name)
+}
+
+#[test]
+fn python_counts_a_board() {
+    let Some(python) = python("requests") else { return };
+    let site = Site::start();
+    let ask = |args: &[&str]| {
+        let mut command = Command::new(&python);
+        command.arg(example("count.py")).args(args).args(["--url", &site.pages()]);
+        site.run(command)
+    };
+    let counted = ask(&["13", "--recount", "10"]);
+    assert_eq!(
+        (counted.status.code(), counted.stdout.trim_end()),
+        (Some(0), solutions(13).as_str()),
+        "{counted:?}"
+    );
+    let refused = ask(&["99"]);
+    assert_eq!((refused.status.code(), refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+    assert!(refused.stderr.starts_with("/jobs: 400 "), "{refused:?}");
+}
+
+#[test]
+fn curl_and_jq_count_boards() {
+    if let Some(missing) = ["bash", "curl", "jq"].into_iter().find(|program| !is_installed(program)) {
+        return skipped(&format!("an example, as there is no '{missing}'"));
+    }
+    let site = Site::start();
+    let mut command = Command::new(example("count.sh"));
+    command.args(["8", "12"]);
+    let counted = site.run(command);
+    assert_eq!(counted.status.code(), Some(0), "{counted:?}");
+    let lines: Vec<Vec<&str>> = counted.stdout.lines().map(|line| line.split('\t').collect()).collect();
+    let [eight, twelve] = &lines[..] else { panic!("{counted:?}") };
+    assert_eq!((eight[0], eight[1].to_owned()), ("8", solutions(8)));
+    assert_eq!((twelve[0], twelve[1].to_owned()), ("12", solutions(12)));
+    assert!(twelve[2].parse::<f64>().is_ok(), "{counted:?}");
+}
+
+#[test]
+fn matplotlib_draws_what_was_counted() {
+    let Some(python) = python("requests, matplotlib") else { return };
+    let site = Site::start();
+    for n in [6, 8, 10] {
+        let job = site.coordinator.submit(n);
+        assert!(site.coordinator.queens(["watch", &job]).status.success());
+    }
+    let mut command = Command::new(python);
+    command.arg(example("plot.py")).arg("growth.svg").args(["--url", &site.pages()]);
+    let drawn = site.run(command);
+    assert_eq!(
+        (drawn.status.code(), drawn.stdout.as_str()),
+        (Some(0), "3 boards are in growth.svg\n"),
+        "{drawn:?}"
+    );
+    let svg = fs::read_to_string(site.dir.path().join("growth.svg")).expect("drawn");
+    roxmltree::Document::parse_with_options(
+        &svg,
+        roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() },
+    )
+    .expect("an SVG");
+}
+
+#[test]
+fn every_example_is_listed() {
+    let list = fs::read_to_string(example("README.md")).expect("there");
+    for entry in fs::read_dir(EXAMPLES).expect("there") {
+        let name = entry.expect("a directory can be read").file_name().into_string().expect("UTF-8");
+        assert!(name == "README.md" || list.contains(&format!("]({name})")), "{name}");
+    }
+}

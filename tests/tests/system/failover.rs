@@ -1,0 +1,324 @@
+//! Coordinators that share a database: one leads, and when it is gone, another does.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_solver::Kernel;
+use queens_tests::chance::Chance;
+use queens_tests::cluster::{coordinator_command, worker, worker_command};
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{Ended, queens, run, wait_at_most, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::service::Service;
+use queens_tests::{Port, TempDir, http, say, skipped};
+
+/// How long another may take to lead. It takes 7 s where nothing else is to be done.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Faults that strike one count, if it takes that long.
+const MOST_FAULTS: usize = 60;
+
+/// What makes a process take the time for another; not the one that goes on evenly whatever the time is.
+const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+
+/// A coordinator, with all that lies between it and others.
+struct Node {
+    service: Service,
+    data_dir: PathBuf,
+    listen: Port,
+    pages: Port,
+    to_database: Proxy,
+    to_workers: Proxy,
+}
+
+impl Node {
+    /// Starts one; the second of a database stands by.
+    fn start(data_dir: &Path, postgres: &Postgres, database: &str, clock: Option<&str>) -> Self {
+        let to_database = Proxy::start(&postgres.address());
+        let [listen, pages] = [(); 2].map(|()| Port::draw());
+        let to_workers = Proxy::start(&listen.address());
+        let service = Self::run(data_dir, &listen, &pages, &to_database, &to_workers, database, clock);
+        Self { service, data_dir: data_dir.to_owned(), listen, pages, to_database, to_workers }
+    }
+
+    fn run(
+        data_dir: &Path,
+        listen: &Port,
+        pages: &Port,
+        to_database: &Proxy,
+        to_workers: &Proxy,
+        database: &str,
+        clock: Option<&str>,
+    ) -> Service {
+        let mut command = coordinator_command(&listen.address(), data_dir);
+        let address = to_database.url().replace("http://", "postgres://queens@");
+        command.args(["--store", &format!("{address}/{database}"), "--http", &pages.address()]);
+        command.args(["--url", &to_workers.url()]);
+        if let Some(clock) = clock {
+            command
+                .env("LD_PRELOAD", FAKETIME)
+                .env("FAKETIME", clock)
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
+        Service::start(command, &data_dir.with_extension("log"))
+    }
+
+    fn kill(&mut self) {
+        self.service.signal("KILL");
+        _ = self.service.wait();
+    }
+
+    /// Starts another in its place.
+    fn run_again(&mut self, clock: Option<&str>) {
+        let Self { data_dir, listen, pages, to_database, to_workers, .. } = self;
+        self.service = Self::run(data_dir, listen, pages, to_database, to_workers, "shared", clock);
+    }
+
+    /// The same while another leads.
+    fn restart(&mut self, clock: Option<&str>) {
+        self.run_again(clock);
+        assert_eq!(self.service.logged("standing by address="), self.listen.address());
+    }
+
+    fn queens(&self, args: &[&str]) -> Ended {
+        let mut command = queens(args);
+        command.args(["--coordinator", &format!("http://{}", self.listen.address())]);
+        run(command)
+    }
+}
+
+/// Who leads, as its URL for workers.
+fn leader(postgres: &Postgres) -> Option<String> {
+    let sql = "SELECT holder FROM queens.lease WHERE expires > clock_timestamp()";
+    postgres.sql("shared", sql).ok().filter(|holder| !holder.is_empty())
+}
+
+/// How many subproblems are recorded.
+fn recorded(postgres: &Postgres) -> u64 {
+    let sql = "SELECT coalesce(sum(until - first), 0) FROM queens.record";
+    postgres.sql("shared", sql).map_or(0, |n| n.parse().expect("a number"))
+}
+
+/// Waits until this one leads and workers count with it; tells how long each took.
+#[track_caller]
+fn goes_on_with(what: &str, node: &Node, job: &str, postgres: &Postgres, since: Instant) {
+    let url = node.to_workers.url();
+    wait_at_most(LIMIT, "another to lead", || (leader(postgres)?.trim_end_matches('/') == url).then_some(()));
+    let led = since.elapsed();
+    let before = recorded(postgres);
+    wait_at_most(LIMIT, "workers to count with it", || {
+        let is_done = || node.queens(&["status", job, "--output", "json"]).stdout.contains("\"done\"");
+        (recorded(postgres) > before || is_done()).then_some(())
+    });
+    say(&format!("{what}: another leads after {led:.1?}, and counts after {:.1?}", since.elapsed()));
+}
+
+/// Whatever happens to the coordinator that leads, the other does soon, workers find it, and nothing is lost or added
+/// twice.
+#[test]
+fn another_leads_whatever_happens_to_the_one_that_does() {
+    let Some(postgres) = Postgres::start("") else { return };
+    _ = postgres.database("shared");
+    let dir = TempDir::new().expect("a temporary directory");
+    let start = |name: &str| Node::start(&dir.path().join(name), &postgres, "shared", None);
+    let mut one = start("one");
+    assert_eq!(one.service.logged("listening address="), one.listen.address());
+    let mut other = start("other");
+    assert_eq!(other.service.logged("standing by address="), other.listen.address());
+
+    // What it says meanwhile.
+    let ready = http::get(&other.pages.address(), "/readyz");
+    let leads = format!("this coordinator stands by: {} leads\n", one.to_workers.url());
+    assert_eq!((ready.status, ready.body.replace("/ leads", " leads")), (503, leads.clone()));
+    assert_eq!(http::get(&other.pages.address(), "/healthz").status, 200);
+    assert!(http::get(&other.pages.address(), "/metrics").body.contains("\nqueens_leading 0\n"));
+    assert!(http::get(&one.pages.address(), "/metrics").body.contains("\nqueens_leading 1\n"));
+    let sent_on = http::get(&other.pages.address(), "/jobs/7?x=1");
+    assert_eq!(sent_on.status, 307);
+    assert!(sent_on.header("location").is_some_and(|to| to.ends_with("/jobs/7?x=1")), "{sent_on:?}");
+
+    let both = format!("{},{}", other.to_workers.url(), one.to_workers.url());
+    let _worker = worker(&both, "anna");
+    let answer = other.queens(&["submit", "18", "--yes", "--output", "json"]).answer();
+    let job = answer["job"].as_str().expect("sent on to the one that leads").to_owned();
+    wait_until("records", || (recorded(&postgres) > 0).then_some(()));
+
+    let since = Instant::now();
+    one.kill();
+    goes_on_with("killed", &other, &job, &postgres, since);
+    one.restart(None);
+
+    other.service.signal("STOP");
+    let since = Instant::now();
+    goes_on_with("frozen", &one, &job, &postgres, since);
+    other.service.signal("CONT");
+    wait_until("it to stand by", || {
+        http::get(&other.pages.address(), "/readyz").body.contains(" leads").then_some(())
+    });
+    assert!(other.service.log().contains("this coordinator leads no more"), "{}", other.service.log());
+    assert_eq!(leader(&postgres).map(|url| url.trim_end_matches('/').to_owned()), Some(one.to_workers.url()));
+
+    one.to_database.swallow(true);
+    let since = Instant::now();
+    goes_on_with("cut off from the database", &other, &job, &postgres, since);
+    wait_until("the one that was cut off to know", || {
+        let ready = http::get(&one.pages.address(), "/readyz");
+        ready.body.contains("its database can't be reached").then_some(())
+    });
+    one.to_database.swallow(false);
+    one.to_database.cut();
+    wait_until("it to be there again", || {
+        http::get(&one.pages.address(), "/readyz").body.contains(" leads").then_some(())
+    });
+
+    other.to_workers.swallow(true);
+    let since = Instant::now();
+    goes_on_with("cut off from workers", &one, &job, &postgres, since);
+    other.to_workers.swallow(false);
+    other.to_workers.cut();
+    wait_until("it to stand by", || {
+        http::get(&other.pages.address(), "/readyz").body.contains(" leads").then_some(())
+    });
+
+    if Path::new(FAKETIME).exists() {
+        // A clock that is days ahead does not make it lead before its time, and one that is days behind not for longer.
+        other.kill();
+        other.restart(Some("+3d"));
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!(
+            leader(&postgres).map(|url| url.trim_end_matches('/').to_owned()),
+            Some(one.to_workers.url())
+        );
+        let since = Instant::now();
+        one.kill();
+        goes_on_with("killed, and the other's clock three days ahead", &other, &job, &postgres, since);
+        one.restart(Some("-3d"));
+        let since = Instant::now();
+        other.kill();
+        goes_on_with("killed, and the other's clock three days behind", &one, &job, &postgres, since);
+    } else {
+        skipped("coordinators whose clocks are wrong: faketime is not installed");
+    }
+
+    let status = wait_at_most(Duration::from_secs(300), "all to be counted", || {
+        let status = one.queens(&["status", &job, "--output", "json"]).answer();
+        (status["state"] == "done").then_some(status)
+    });
+    assert!(status.to_string().contains("\"666090624\""), "{status}");
+    let proof = proved(&postgres.address_of("shared"));
+    assert!(proof.contains(": 666090624 solutions"), "{proof}");
+}
+
+fn logging_worker(urls: &str, name: &str, dir: &Path) -> Service {
+    Service::start(worker_command(urls, name, Kernel::Portable), &dir.join(name).with_extension("log"))
+}
+
+/// A fault, and what it strikes.
+fn strike(
+    chance: &mut Chance,
+    nodes: &mut [Node; 2],
+    workers: &mut [Service; 2],
+    urls: &str,
+    dir: &Path,
+    postgres: &mut Postgres,
+) -> String {
+    let [number, other] = [(); 2].map(|()| usize::try_from(chance.within(0..=1)).expect("small"));
+    let (node, lasts) = (&mut nodes[number], Duration::from_millis(chance.within(500..=12_000)));
+    let swallowed = |proxy: &Proxy| {
+        proxy.swallow(true);
+        thread::sleep(lasts);
+        proxy.swallow(false);
+        // What was lost on the way is not sent again.
+        proxy.cut();
+    };
+    let what = match chance.within(0..=6) {
+        0 => {
+            node.kill();
+            thread::sleep(lasts);
+            node.run_again(None);
+            "killed"
+        }
+        1 => {
+            node.service.signal("STOP");
+            thread::sleep(lasts);
+            node.service.signal("CONT");
+            "frozen"
+        }
+        2 => {
+            node.to_database.cut();
+            return format!("coordinator {number}'s connections to the database cut");
+        }
+        3 => {
+            swallowed(&node.to_database);
+            "cut off from the database"
+        }
+        4 => {
+            swallowed(&node.to_workers);
+            "cut off from workers"
+        }
+        5 => {
+            postgres.kill();
+            thread::sleep(lasts);
+            postgres.run();
+            return format!("the database killed for {lasts:.1?}");
+        }
+        _ => {
+            let name = format!("again{}", chance.within(0..=u64::MAX - 1));
+            workers[other].signal("KILL");
+            _ = workers[other].wait();
+            workers[other] = logging_worker(urls, &name, dir);
+            return "a worker killed, and another comes".to_owned();
+        }
+    };
+    format!("coordinator {number} {what} for {lasts:.1?}")
+}
+
+/// Whatever happens to coordinators, the database and workers, in any order, the count goes on and ends right.
+#[test]
+#[ignore = "takes some minutes: .ci/long plays it"]
+fn any_faults_end_with_the_right_count() {
+    let Some(mut postgres) = Postgres::start("") else { return };
+    let mut chance = Chance::seeded();
+    _ = postgres.database("shared");
+    let dir = TempDir::new().expect("a temporary directory");
+    let mut nodes =
+        ["one", "other"].map(|name| Node::start(&dir.path().join(name), &postgres, "shared", None));
+    let urls = nodes.each_ref().map(|node| node.to_workers.url()).join(",");
+    let mut workers = ["anna", "bert"].map(|name| logging_worker(&urls, name, dir.path()));
+    let submitted = wait_until("a coordinator to lead", || {
+        let answer = nodes[0].queens(&["submit", "19", "--yes"]);
+        answer.status.success().then_some(answer.stdout)
+    });
+    let is_done =
+        |postgres: &Postgres| postgres.sql("shared", "SELECT phase FROM queens.job").as_deref() == Ok("done");
+    let mut before = 0;
+    for number in 1..=MOST_FAULTS {
+        let struck = Instant::now();
+        while recorded(&postgres) <= before && !is_done(&postgres) {
+            let mut services = nodes.iter_mut().map(|node| &mut node.service).chain(&mut workers);
+            let has_ended = services.any(|service| !service.is_running());
+            if has_ended || struck.elapsed() > LIMIT * 2 {
+                let what = if has_ended { "one has ended by itself" } else { "nothing is recorded any more" };
+                let services = nodes.iter().map(|node| &node.service).chain(&workers);
+                let logs: Vec<String> = services.map(Service::log).collect();
+                panic!("{what}; coordinators, then workers:\n{}", logs.join("\n\n"));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        if is_done(&postgres) {
+            break;
+        }
+        before = recorded(&postgres);
+        let what = strike(&mut chance, &mut nodes, &mut workers, &urls, dir.path(), &mut postgres);
+        say(&format!("fault {number}: {what}; {before} subproblems were recorded"));
+        assert!(recorded(&postgres) >= before, "what was recorded is gone");
+    }
+    wait_at_most(Duration::from_secs(900), "all to be counted", || is_done(&postgres).then_some(()));
+    let proof = proved(&postgres.address_of("shared"));
+    assert!(proof.contains(": 4968057848 solutions"), "{submitted}: {proof}");
+    for node in &mut nodes {
+        let log = node.service.log();
+        assert!(!log.contains("panicked") && !log.contains("damaged"), "{log}");
+    }
+}

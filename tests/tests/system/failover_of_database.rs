@@ -1,0 +1,167 @@
+//! A pair of PostgreSQL servers, of which the second has all that the first says is written: real coordinators go on
+//! with whichever takes writes, and nothing that was acknowledged is lost.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use queens_coordinator::store::postgres::{Candidate, Contact, Server};
+use queens_ledger::store::{Store, StoreError, Write};
+use queens_tests::cluster::{Coordinator, coordinator_command, worker};
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{Running, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::{TempDir, say};
+
+/// How long a coordinator may take to go on after a standby was promoted.
+const SLOWEST: Duration = Duration::from_secs(10);
+
+const FAILED: &str = "nothing is acknowledged until the store can be written again";
+const HEALED: &str = "the store can be written again seconds";
+
+/// A server, a standby that commits wait for, and a coordinator that has counted something with them.
+struct Pair {
+    primary: Postgres,
+    standby: Postgres,
+    address: String,
+    coordinator: Coordinator,
+    job: String,
+    _workers: [Running; 2],
+    _scratch: TempDir,
+}
+
+impl Pair {
+    fn counting(n: u8) -> Option<Self> {
+        let primary = Postgres::start("")?;
+        _ = primary.database("pair");
+        let standby = primary.standby("second");
+        primary.wait_for_standby("second");
+        let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
+        let scratch = TempDir::new().expect("a temporary directory");
+        let data_dir = scratch.path().join("data");
+        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+        command.args(["--store", &address]);
+        let coordinator = Coordinator::start_command(command, &data_dir);
+        let job = coordinator.submit(n);
+        // Who knows several ways asks every second or two, and one that knows a single way after up to twelve seconds.
+        let url = coordinator.url();
+        let urls = format!("{url},{}", url.replace("127.0.0.1", "localhost"));
+        let workers = ["anna", "bert"].map(|name| worker(&urls, name));
+        let pair = Self { primary, standby, address, coordinator, job, _workers: workers, _scratch: scratch };
+        wait_until("records", || (pair.progress() > 0).then_some(()));
+        Some(pair)
+    }
+
+    /// Subproblems of which the coordinator says that they are recorded.
+    fn progress(&self) -> u64 {
+        let recorded = &self.coordinator.status(&self.job)["recorded"];
+        recorded.as_str().expect("a number").parse().expect("a number")
+    }
+
+    fn wait_for_log(&self, text: &str) {
+        wait_until(text, || self.coordinator.log().contains(text).then_some(()));
+    }
+
+    /// Promotes the standby, waits until the coordinator goes on, and tells how long that took.
+    fn promote(&self, after: &str) {
+        self.standby.promote();
+        let (promoted, before) = (Instant::now(), records(&self.standby));
+        wait_until("records of more", || (records(&self.standby) != before).then_some(()));
+        let took = promoted.elapsed();
+        say(&format!("{after}, the coordinator goes on {took:.1?} after the standby was promoted"));
+        assert!(took <= SLOWEST, "{took:?}");
+    }
+
+    /// The total is right, and proved.
+    #[track_caller]
+    fn finish(self, total: &str) {
+        let waited = self.coordinator.queens(["watch", &self.job]);
+        assert!(waited.stdout.contains(total), "{} {}", waited.stdout, waited.stderr);
+        self.coordinator.stop();
+        let proof = proved(&self.address);
+        assert!(proof.contains(&format!(": {total} solutions")), "{proof}");
+    }
+}
+
+/// All records that a server shows, with everything they say.
+fn records(server: &Postgres) -> BTreeSet<String> {
+    let sql = "SELECT r.*, s.worker FROM queens.record AS r JOIN queens.source AS s ON s.id = source";
+    server.sql("pair", sql).expect("answers").lines().map(str::to_owned).collect()
+}
+
+/// The first server is gone: the second has all that was acknowledged, and the count goes on with that.
+#[test]
+fn a_count_goes_on_with_a_standby_that_was_promoted() {
+    let Some(mut pair) = Pair::counting(16) else { return };
+    let (progress, acknowledged) = (pair.progress(), records(&pair.primary));
+    pair.primary.kill();
+    pair.wait_for_log(FAILED);
+    pair.promote("With the first server killed");
+    let promoted = records(&pair.standby);
+    assert!(!acknowledged.is_empty() && promoted.is_superset(&acknowledged), "{acknowledged:?} {promoted:?}");
+    assert!(pair.progress() >= progress);
+    pair.finish("14772512");
+}
+
+/// A server that only hangs is given up after a while: the coordinator looks for another.
+#[test]
+fn a_server_that_hangs_keeps_nobody_from_the_other() {
+    let Some(pair) = Pair::counting(16) else { return };
+    let progress = pair.progress();
+    pair.primary.signal("STOP");
+    pair.wait_for_log(FAILED);
+    pair.promote("With the first server stopped");
+    assert!(pair.progress() >= progress);
+    // Whoever reads asks the second, too.
+    pair.finish("14772512");
+}
+
+/// Without the standby, nothing is safe: nothing is acknowledged, the log says why, and connections do not pile up.
+#[test]
+fn nothing_is_acknowledged_while_the_standby_is_gone() {
+    let Some(mut pair) = Pair::counting(16) else { return };
+    pair.standby.kill();
+    pair.wait_for_log(FAILED);
+    let (progress, acknowledged) = (pair.progress(), records(&pair.primary));
+    pair.wait_for_log("the database waits for a standby (synchronous_standby_names)");
+    assert_eq!((pair.progress(), records(&pair.primary)), (progress, acknowledged));
+    let sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'queens-coordinator'";
+    let n_sessions = pair.primary.sql("pair", sessions).expect("answers");
+    assert!(n_sessions.parse::<u32>().expect("a number") <= 5, "{n_sessions} connections");
+    pair.standby.run();
+    pair.wait_for_log(HEALED);
+    assert!(pair.progress() >= progress);
+    // Or somebody decides that one server is enough.
+    pair.standby.kill();
+    pair.primary.set("synchronous_standby_names", "");
+    pair.finish("14772512");
+}
+
+/// What was on its way when a connection was given up is not written later, over what was written since.
+#[test]
+fn what_was_cut_off_overtakes_nothing() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    _ = postgres.database("pair");
+    let proxy = Proxy::start(&postgres.address());
+    let address = proxy.url().replace("http://", "postgres://queens@") + "/pair";
+    let server = Server::new(&address, None, None).expect("an address");
+    let contact = Contact { url: "http://here:1".to_owned(), pages: None };
+    let mut store = Candidate::new(server, contact, Path::new(".")).lead().expect("opens");
+    let blocked =
+        |blocked| [Write::Blocked { name: "anna".parse().expect("a name"), blocked, reason: String::new() }];
+    store.commit(&blocked(false)).expect("writes");
+    let served = "SELECT pid FROM pg_stat_activity WHERE application_name = 'queens-coordinator' \
+                  AND query LIKE '%blocked%' OR query = 'COMMIT'";
+    let before = postgres.sql("pair", served).expect("answers");
+    assert!(!before.is_empty());
+    // As long as it takes to be given up, and longer.
+    proxy.delay(Duration::from_secs(40));
+    let lost = store.commit(&blocked(true)).expect_err("no answer comes");
+    assert!(matches!(lost, StoreError::Failed(_)), "{lost}");
+    proxy.delay(Duration::ZERO);
+    store.commit(&blocked(false)).expect("writes");
+    let is_there =
+        format!("SELECT count(*) FROM pg_stat_activity WHERE pid IN ({})", before.replace('\n', ", "));
+    assert_eq!(postgres.sql("pair", &is_there).as_deref(), Ok("0"));
+    assert!(store.load().expect("reads").blocked.is_empty());
+}

@@ -1,0 +1,408 @@
+//! Faults that strike real processes: whatever is killed, stopped, cut off, garbled, full or cut short, a job ends
+//! with the right count, and its records prove it.
+//!
+//! Each scenario has a counted number of faults, which strike when so much of the job is recorded, and none before it
+//! runs or after it is done. With the environment variable `QUEENS_FAULTS` set to `full`, boards are larger and there
+//! are more faults.
+
+use std::env;
+use std::fs::{self, File};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_coordinator::store::sqlite::audit;
+use queens_solver::{BoardSize, published};
+use queens_tests::cluster::{Coordinator, coordinator_command, worker};
+use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
+use queens_tests::disk::SmallDisk;
+use queens_tests::http;
+use queens_tests::process::{Running, processor_time, run, wait_at_most, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::{Port, TempDir, say, skipped_without_root};
+use serde_json::Value;
+
+/// Longer than any timeout between workers and coordinators: what was cut off that long has been noticed on both sides.
+const LONG: Duration = Duration::from_secs(25);
+
+fn full() -> bool {
+    env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full")
+}
+
+/// A board that takes so long to count that there is time for the faults.
+fn board() -> u8 {
+    if full() { 18 } else { 17 }
+}
+
+fn solutions(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").solutions.to_string()
+}
+
+/// A coordinator with a job that is not done.
+struct Scene {
+    // Dropped, and with it killed, before its directory.
+    coordinator: Option<Coordinator>,
+    scratch: TempDir,
+    n: u8,
+    job: String,
+    /// What the coordinator has said is recorded.
+    told: f64,
+    n_faults: usize,
+}
+
+impl Scene {
+    fn new(n: u8) -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        Self::on(scratch, n)
+    }
+
+    fn on(scratch: TempDir, n: u8) -> Self {
+        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+        let job = coordinator.submit(n);
+        Self { coordinator: Some(coordinator), scratch, n, job, told: 0.0, n_faults: 0 }
+    }
+
+    fn coordinator(&self) -> &Coordinator {
+        self.coordinator.as_ref().expect("it runs")
+    }
+
+    fn data_dir(&self) -> PathBuf {
+        self.scratch.path().join("data")
+    }
+
+    /// What the coordinator says of the job: never less than it has said before.
+    #[track_caller]
+    fn status(&mut self) -> Value {
+        let status = self.coordinator().status(&self.job);
+        let fraction = fraction(&status);
+        assert!(fraction >= self.told, "{} was recorded before, now {status}", self.told);
+        self.told = fraction;
+        status
+    }
+
+    /// Waits until this share is recorded. The job runs then and is not done.
+    #[track_caller]
+    fn wait_for(&mut self, share: f64) {
+        let status = wait_until("progress", || {
+            let status = self.status();
+            // After an earlier fault, there may be nobody to count it for the moment.
+            let is_there = fraction(&status) >= share && status["state"] != "queued";
+            is_there.then_some(status)
+        });
+        assert_eq!(status["state"], "running", "the fault has to strike before the job is done");
+        self.n_faults += 1;
+    }
+
+    /// The job must not be done yet.
+    #[track_caller]
+    fn check_unfinished(&mut self) {
+        let status = self.status();
+        assert!(fraction(&status) < 1.0, "too late for a fault: {status}");
+    }
+
+    fn kill_coordinator(&mut self) -> Vec<Port> {
+        let coordinator = self.coordinator.take().expect("it runs");
+        let ports = coordinator.ports();
+        coordinator.kill();
+        ports
+    }
+
+    #[track_caller]
+    fn start_coordinator(&mut self, ports: Vec<Port>) {
+        self.coordinator = Some(Coordinator::start_with_http_on(ports, &self.data_dir()));
+    }
+
+    /// Waits for the end of the job and checks its total, also by the records alone.
+    #[track_caller]
+    fn finish(mut self, what: &str) {
+        wait_at_most(Duration::from_secs(600), "the count", || {
+            (self.status()["state"] == "done").then_some(())
+        });
+        assert_eq!(self.status()["solutions"], solutions(self.n).as_str());
+        self.coordinator.take().expect("it runs").stop();
+        let jobs = audit(&self.data_dir()).expect("nothing contradicts");
+        let [job] = &jobs[..] else { panic!("one job: {jobs:?}") };
+        assert!(job.is_complete() && job.total.to_string() == solutions(self.n), "{job:?}");
+        say(&format!("Q({}) = {}; faults: {}; {what}", self.n, job.total, self.n_faults));
+    }
+}
+
+fn fraction(status: &Value) -> f64 {
+    status["fraction"].as_f64().expect("a number")
+}
+
+#[test]
+fn everything_is_killed_at_once_and_only_the_unreported_seconds_are_lost() {
+    let mut scene = Scene::new(board());
+    let mut most_lost = Duration::ZERO;
+    for (life, until) in [0.15, 0.4, 0.6, 0.8].into_iter().take(if full() { 4 } else { 2 }).enumerate() {
+        let names = ["first", "second"].map(|name| format!("{name}-{life}"));
+        let born = Instant::now();
+        let workers = names.each_ref().map(|name| scene.coordinator().worker(name));
+        scene.wait_for(until);
+        let spent = workers.each_ref().map(|worker| processor_time(worker.id()));
+        let lived = born.elapsed();
+        let ports = scene.kill_coordinator();
+        workers.into_iter().for_each(|worker| _ = worker.kill());
+
+        let on_disk = share(&scene.data_dir()).expect("a database");
+        // Fractions that were printed and read are not exact.
+        assert!(on_disk + 1e-9 >= scene.told, "{} was told, {on_disk} is on disk", scene.told);
+        for (name, spent) in names.iter().zip(spent) {
+            // Chunks are timed by the clock, which runs no slower than processor time.
+            let recorded = counting_time(&scene.data_dir(), name).expect("a database");
+            let lost = spent.as_secs_f64() - recorded.as_secs_f64();
+            assert!(lost < 2.5, "{name} has counted for {spent:?}, {recorded:?} of it are recorded");
+            most_lost = (lived.saturating_sub(recorded)).max(most_lost);
+        }
+        scene.start_coordinator(ports);
+        scene.check_unfinished();
+    }
+    let _workers = [scene.coordinator().worker("last"), scene.coordinator().worker("least")];
+    scene.finish(&format!(
+        "all processes killed; at most {most_lost:.1?} of a worker's life are not on record"
+    ));
+}
+
+#[test]
+fn a_stopped_worker_holds_nobody_up_and_comes_back() {
+    let mut scene = Scene::new(board());
+    let mut stopped = scene.coordinator().worker("stopped");
+    let other = scene.coordinator().worker("other");
+    scene.wait_for(0.2);
+    stopped.signal("STOP");
+    scene.check_unfinished();
+    wait_at_most(Duration::from_secs(600), "the count", || (scene.status()["state"] == "done").then_some(()));
+    // It finds out that it was given up, and is of use again.
+    stopped.signal("CONT");
+    other.kill();
+    let answer = scene.coordinator().queens(["count", "14", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], solutions(14).as_str());
+    drop(stopped);
+    let n = scene.n;
+    scene.coordinator.take().expect("it runs").stop();
+    let jobs = audit(&scene.data_dir()).expect("nothing contradicts");
+    assert_eq!(jobs[0].total.to_string(), solutions(n));
+    assert!(jobs.iter().all(|job| job.is_complete()), "{jobs:?}");
+    say(&format!("Q({n}) = {}; faults: 1; a worker stopped, and let go on when all was done", jobs[0].total));
+}
+
+#[test]
+fn a_stopped_coordinator_goes_on() {
+    let mut scene = Scene::new(board());
+    let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
+    // The first is longer than workers may be silent, and shorter than they wait for the coordinator.
+    let pauses = [Duration::from_secs(17), LONG];
+    for (at, pause) in [0.1, 0.3].into_iter().zip(pauses) {
+        scene.wait_for(at);
+        let coordinator = scene.coordinator.as_mut().expect("it runs");
+        coordinator.signal("STOP");
+        thread::sleep(pause);
+        coordinator.signal("CONT");
+        scene.check_unfinished();
+        if pause < LONG {
+            wait_until("the log to say so", || {
+                scene.coordinator().log().contains("this process stood still").then_some(())
+            });
+            assert!(!scene.coordinator().log().contains("nothing was heard of the worker"));
+        }
+    }
+    scene.finish("the coordinator stopped for 17 s and for 25 s");
+}
+
+#[test]
+fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    fs::create_dir(&data_dir).expect("created");
+    let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
+        return skipped_without_root("a full disk, as it takes root to mount a small one");
+    };
+    let mut scene = Scene::on(scratch, board());
+    let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
+    for at in [0.05, 0.3].into_iter().take(if full() { 2 } else { 1 }) {
+        scene.wait_for(at);
+        disk.fill();
+        let full = wait_until("the status to say so", || {
+            let status = scene.status();
+            status["store_error"].is_string().then_some(status)
+        });
+        assert_ne!(full["state"], "done", "too late for a fault: {full}");
+        let told = scene.coordinator().queens(["status", &scene.job]).stderr;
+        assert!(told.contains("records nothing at present") && told.contains("full"), "{told}");
+        // Workers have reported more since, which is neither acknowledged nor lost.
+        thread::sleep(Duration::from_secs(3));
+        let still = scene.status();
+        assert_eq!((&still["recorded"], &still["solutions"]), (&full["recorded"], &full["solutions"]));
+        let on_disk: i64 = records(&data_dir).expect("readable").iter().map(Record::n_subproblems).sum();
+        assert_eq!(full["recorded"], on_disk.to_string(), "what is told is on disk, and nothing else");
+        let log = scene.coordinator().log();
+        assert!(log.contains("nothing is acknowledged") && log.contains("full"), "{log}");
+        // Pages are not kept waiting for what can't be done.
+        let http = scene.coordinator().http();
+        let ready = http::get(&http, "/readyz");
+        assert!(ready.status == 503 && ready.body.contains("full"), "{ready:?}");
+        let submitted = http::post(&http, "/api/v1/jobs", r#"{"n":8}"#);
+        assert!(submitted.status == 503 && submitted.body.contains("nothing was changed"), "{submitted:?}");
+        assert_eq!(http::get(&http, "/api/v1/jobs").json()["jobs"][0]["store_error"], full["store_error"]);
+        disk.make_room();
+        wait_until("the status to say so", || scene.status()["store_error"].is_null().then_some(()));
+        assert_eq!(http::get(&http, "/readyz").status, 200);
+        wait_until("the log to say so", || {
+            scene.coordinator().log().contains("the store can be written again").then_some(())
+        });
+    }
+    // A coordinator that is started on a full disk, too, waits for room.
+    scene.wait_for(0.4);
+    disk.fill();
+    let ports = scene.kill_coordinator();
+    scene.start_coordinator(ports);
+    wait_until("the status to say so", || scene.status()["store_error"].is_string().then_some(()));
+    scene.check_unfinished();
+    disk.make_room();
+    scene.finish("the disk full, also for a coordinator that starts");
+    drop(disk);
+}
+
+#[test]
+fn a_log_that_was_cut_short_costs_work_and_no_count() {
+    let mut scene = Scene::new(board());
+    let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
+    // Of each 1000 bytes, how many are left.
+    for (at, left) in [(0.1, 999), (0.2, 500), (0.3, 0)] {
+        scene.wait_for(at);
+        let ports = scene.kill_coordinator();
+        let log = scene.data_dir().join(format!("{DATABASE}-wal"));
+        let file = File::options().write(true).open(&log).expect("a killed coordinator leaves its log");
+        let length = file.metadata().expect("a file").len();
+        assert!(length > 0);
+        file.set_len(length * left / 1000).expect("cut");
+        drop(file);
+        // What was acknowledged is lost with the log: this disk has broken its word.
+        scene.told = 0.0;
+        scene.start_coordinator(ports);
+        scene.check_unfinished();
+    }
+    scene.finish("the write-ahead log cut short");
+}
+
+#[test]
+fn a_second_coordinator_on_one_directory_is_refused() {
+    let mut scene = Scene::new(board());
+    let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
+    for at in [0.1, 0.3] {
+        scene.wait_for(at);
+        let second = run(coordinator_command("127.0.0.1:0", &scene.data_dir()));
+        assert!(second.complaint(1).contains("in use by another process"), "{second:?}");
+        scene.check_unfinished();
+    }
+    scene.finish("a second coordinator on the same directory");
+}
+
+#[test]
+fn connections_that_there_are_no_files_for_are_turned_away_without_effort() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let plain = coordinator_command("127.0.0.1:0", &data_dir);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -n 40 && exec "$0" "$@""#]).arg(plain.get_program()).args(plain.get_args());
+    let coordinator = Coordinator::start_command(limited, &data_dir);
+    let connect = |_| TcpStream::connect(coordinator.address()).expect("connected");
+    let connections: Vec<TcpStream> = (0..60).map(connect).collect();
+    wait_until("the log to say so", || {
+        coordinator.log().contains("a connection was closed at once").then_some(())
+    });
+    let before = processor_time(coordinator.id());
+    thread::sleep(Duration::from_secs(2));
+    let used = processor_time(coordinator.id()) - before;
+    assert!(used < Duration::from_millis(500), "{used:?} of 2 s to wait for files");
+    drop(connections);
+    let _worker = coordinator.worker("only");
+    let answer = coordinator.queens(["count", "10", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], solutions(10).as_str());
+}
+
+/// Two workers whose connections go through a proxy.
+fn behind(proxy: &Proxy) -> [Running; 2] {
+    ["first", "second"].map(|name| worker(&proxy.url(), name))
+}
+
+#[test]
+fn cut_and_slow_connections_cost_nothing() {
+    let mut scene = Scene::new(board());
+    let proxy = Proxy::start(scene.coordinator().address());
+    let _workers = behind(&proxy);
+    for (at, delay) in [(0.05, 0), (0.15, 100), (0.25, 400), (0.4, 0)] {
+        scene.wait_for(at);
+        proxy.delay(Duration::from_millis(delay));
+        proxy.cut();
+        scene.check_unfinished();
+    }
+    scene.finish("all connections cut, and slow for a while");
+}
+
+#[test]
+fn garbled_bytes_cost_time_and_no_count() {
+    // It takes a while until so many pieces of data have come by.
+    let mut scene = Scene::new(18);
+    let proxy = Proxy::start(scene.coordinator().address());
+    let _workers = behind(&proxy);
+    let rounds = if full() { 12 } else { 4 };
+    for round in 1..=rounds {
+        scene.wait_for(0.5 * f64::from(round) / f64::from(rounds));
+        let before = proxy.n_garbled();
+        proxy.garble(3);
+        wait_until("garbled bytes", || (proxy.n_garbled() >= before + 3).then_some(()));
+        scene.check_unfinished();
+    }
+    assert_eq!(proxy.n_garbled(), 3 * u64::try_from(rounds).expect("few"));
+    scene.finish("each of them three garbled pieces of data");
+}
+
+#[test]
+fn half_open_connections_are_noticed_and_made_again() {
+    let mut scene = Scene::new(board());
+    let proxy = Proxy::start(scene.coordinator().address());
+    let _workers = behind(&proxy);
+    scene.wait_for(0.2);
+    proxy.swallow(true);
+    thread::sleep(LONG);
+    scene.check_unfinished();
+    proxy.swallow(false);
+    scene.finish("nothing arrived for 25 s, and nobody was told");
+}
+
+#[test]
+fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    fs::create_dir(&data_dir).expect("created");
+    let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
+        return skipped_without_root("a full disk without jobs, as it takes root to mount a small one");
+    };
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    disk.fill();
+    // Nobody learns of it before there is something to write.
+    let submitted = coordinator.queens(["submit", "8"]);
+    assert!(submitted.complaint(1).contains("it may be done all the same"), "{submitted:?}");
+    let told = coordinator.queens(["jobs"]);
+    assert!(told.stdout.starts_with("no jobs"), "{told:?}");
+    assert!(told.stderr.contains("records nothing at present") && told.stderr.contains("full"), "{told:?}");
+    let http = coordinator.http();
+    let of_itself = http::get(&http, "/api/v1/coordinator").json();
+    assert!(of_itself["store_error"].as_str().is_some_and(|error| error.contains("full")), "{of_itself}");
+    assert!(of_itself["refuses"][0].as_str().is_some_and(|what| what.contains("reports")), "{of_itself}");
+    disk.make_room();
+    wait_until("it to be written", || {
+        (!coordinator.queens(["jobs"]).stdout.starts_with("no jobs")).then_some(())
+    });
+    assert_eq!(coordinator.queens(["jobs"]).stderr, "");
+    let of_itself = http::get(&http, "/api/v1/coordinator").json();
+    assert_eq!((&of_itself["store"], &of_itself["store_error"]), (&"sqlite".into(), &Value::Null));
+    assert_eq!(of_itself["refuses"].as_array().map(Vec::len), Some(0), "{of_itself}");
+    coordinator.stop();
+    drop(disk);
+}

@@ -1,0 +1,83 @@
+//! Connections that want TLS and do not go on with it.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use queens_tests::guarded::Guarded;
+use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::{TempDir, files, say};
+
+/// Handshakes that may go on at the same time, a quarter of them from one address; and how many are begun.
+const MOST: usize = 200;
+const N_HALF_OPEN: usize = 400;
+
+/// The beginning of a handshake: a record that announces 512 bytes of a greeting.
+const HALF: [u8; 11] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
+
+fn is_closed(stream: &TcpStream) -> bool {
+    let mut reading = stream;
+    stream.set_nonblocking(true).expect("it can be set");
+    matches!(reading.read(&mut [0; 64]), Ok(0) | Err(_))
+        && !matches!(reading.read(&mut [0; 64]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+#[test]
+fn half_open_handshakes_keep_nobody_out_and_do_not_last() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let limit = ["--max-handshakes", &MOST.to_string()];
+    let guarded = Guarded::start_with(&scratch.path().join("data"), &limit);
+    let operator = guarded.invite(["--role", "operator"]);
+    let worker = guarded.invite(["--role", "worker"]);
+    let _running = guarded.worker(&worker, "honest");
+    let count = || {
+        let began = Instant::now();
+        let answer = guarded.queens(Some(&operator), ["count", "15", "--output", "json"]).answer();
+        assert_eq!(answer["solutions"], "2279184");
+        began.elapsed()
+    };
+    let quiet = count();
+    let _files = files::take(N_HALF_OPEN);
+    let began = Instant::now();
+    let mut half_open: Vec<TcpStream> = (0..N_HALF_OPEN)
+        .map(|_| {
+            let mut stream = TcpStream::connect(guarded.coordinator().address()).expect("it listens");
+            // Those that are turned away may be gone already.
+            _ = stream.write_all(&HALF);
+            stream
+        })
+        .collect();
+    let opened = began.elapsed();
+    let attacked = wait_until("a count", || {
+        let began = Instant::now();
+        let ended = guarded.queens(Some(&operator), ["count", "15", "--output", "json"]);
+        ended.status.success().then(|| began.elapsed())
+    });
+    say(&format!(
+        "{N_HALF_OPEN} half-open handshakes in {opened:.1?}: Q(15) took {attacked:.1?}, without them {quiet:.1?}"
+    ));
+    wait_at_most(Duration::from_secs(60), "all to be closed", || {
+        half_open.retain(|stream| !is_closed(stream));
+        half_open.is_empty().then_some(())
+    });
+    let log = guarded.coordinator().log();
+    assert!(log.contains("TLS handshake"), "{log}");
+    assert!(log.lines().count() < 100, "a flood is not a line each: {log}");
+    _ = count();
+}
+
+#[test]
+fn what_is_not_encrypted_gets_no_answer() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start(&scratch.path().join("data"));
+    for address in [guarded.coordinator().address().to_owned(), guarded.coordinator().http()] {
+        for plain in ["GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+            let mut stream = TcpStream::connect(&address).expect("it listens");
+            stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+            stream.write_all(plain.as_bytes()).expect("sent");
+            let mut answer = Vec::new();
+            _ = stream.read_to_end(&mut answer);
+            assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! After a restart it is still known what has happened. What nobody measured is not told.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Instant, UNIX_EPOCH};
+
+use queens_coordinator::store::sqlite::audit;
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::wait_until;
+use queens_tests::{TempDir, http};
+use rusqlite::Connection;
+use serde_json::Value;
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 22;
+
+/// What a level of a job's curve holds.
+fn samples(site: &str, job: &str, step_seconds: u64) -> Vec<Value> {
+    let history = http::get(site, &format!("/api/v1/jobs/{job}/history")).json();
+    let levels = history["levels"].as_array().expect("levels");
+    let level = levels.iter().find(|level| level["step_seconds"] == step_seconds);
+    level.map_or_else(Vec::new, |level| level["samples"].as_array().expect("samples").clone())
+}
+
+fn times(samples: &[Value]) -> Vec<u64> {
+    samples.iter().map(|sample| sample["at_ms"].as_u64().expect("a time")).collect()
+}
+
+fn events(site: &str) -> Vec<(u64, String)> {
+    let events = http::get(site, "/api/v1/events?limit=1000").json();
+    let event = |event: &Value| {
+        (event["number"].as_u64().expect("a number"), event["text"].as_str().expect("a text").to_owned())
+    };
+    events["events"].as_array().expect("events").iter().rev().map(event).collect()
+}
+
+/// Another coordinator on the same directory and ports, after the end of this one.
+fn again(before: Coordinator, data_dir: &Path, end: impl FnOnce(Coordinator)) -> Coordinator {
+    let ports = before.ports();
+    end(before);
+    Coordinator::start_with_http_on(ports, data_dir)
+}
+
+/// A process that is killed loses no more than what was not stored yet.
+#[test]
+fn a_kill_costs_the_last_seconds() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(LONG);
+    let before = wait_until("a curve of 15 seconds", || {
+        let samples = samples(&site, &job, 1);
+        let times = times(&samples);
+        (times.last()? - times.first()? >= 15_000).then_some(times)
+    });
+    let _coordinator = again(coordinator, &data_dir, Coordinator::kill);
+    let now = times(&samples(&site, &job, 1));
+    // Stored once in ten seconds, and looked at once a second.
+    let limit = before.last().expect("some") - 12_000;
+    let older: Vec<u64> = before.into_iter().filter(|at_ms| *at_ms <= limit).collect();
+    assert!(!older.is_empty() && now.starts_with(&older), "{older:?} of {now:?}");
+    let texts: Vec<String> = events(&site).into_iter().map(|(_, text)| text).collect();
+    for text in ["anna joined", "submitted for n = 22 by search with priority 0"] {
+        assert!(texts.iter().any(|known| known == text), "{texts:?}");
+    }
+}
+
+#[test]
+fn a_job_keeps_the_times_when_it_began_and_ended() {
+    let now_ms = || u64::try_from(UNIX_EPOCH.elapsed().expect("a clock").as_millis()).expect("few");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let began = now_ms();
+    let (done, given_up, waiting) =
+        (coordinator.submit(12), coordinator.submit(LONG), coordinator.submit(LONG));
+    let before = coordinator.status(&done);
+    assert_eq!((&before["started_ms"], &before["finished_ms"]), (&Value::Null, &Value::Null));
+    let worker = coordinator.worker("anna");
+    assert_eq!(coordinator.queens(["watch", &done]).status.code(), Some(0));
+    wait_until("the second", || (coordinator.status(&given_up)["state"] == "running").then_some(()));
+    assert_eq!(coordinator.queens(["cancel", &given_up]).status.code(), Some(0));
+    worker.kill();
+    let ended = now_ms();
+
+    let coordinator = again(coordinator, &data_dir, Coordinator::kill);
+    for job in [&done, &given_up] {
+        let status = coordinator.status(job);
+        let time = |field: &str| status[field].as_u64().unwrap_or_else(|| panic!("{field} of {status}"));
+        let [created, started, finished] = ["created_ms", "started_ms", "finished_ms"].map(time);
+        assert!(
+            began <= created && created <= started && started <= finished && finished <= ended,
+            "{status}"
+        );
+        let same = http::get(&site, &format!("/api/v1/jobs/{job}")).json();
+        assert_eq!(
+            (&same["started_ms"], &same["finished_ms"]),
+            (&status["started_ms"], &status["finished_ms"])
+        );
+    }
+    let shown = |job: &str| coordinator.queens(["status", job]).stdout;
+    assert!(shown(&done).contains("\nfinished      20"), "{}", shown(&done));
+    assert!(shown(&given_up).contains("\ngiven up      20"), "{}", shown(&given_up));
+    let text = shown(&waiting);
+    assert!(text.contains("\nsubmitted     20") && !text.contains("finished"), "{text}");
+}
+
+/// Jobs go on, whatever is in the place of history.
+#[test]
+fn damaged_history_is_no_obstacle() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let job = coordinator.submit(12);
+    let worker = coordinator.worker("anna");
+    assert_eq!(coordinator.queens(["watch", &job]).status.code(), Some(0));
+    worker.kill();
+    let has = |text: &str| events(&site).iter().any(|(_, known)| known == text);
+    let file = data_dir.join("history.db");
+
+    // A row that is not what was written, and a file that is none.
+    let forged = "UPDATE event SET text = 'submitted for n = 99' WHERE text LIKE 'submitted%'";
+    let damages: [&dyn Fn(); 3] = [
+        &|| Connection::open(&file).expect("opens").execute_batch(forged).expect("SQL"),
+        &|| fs::write(&file, b"garbage").expect("written"),
+        &|| fs::write(&file, b"").expect("written"),
+    ];
+    for (i, damage) in damages.into_iter().enumerate() {
+        coordinator = again(coordinator, &data_dir, Coordinator::stop);
+        assert_eq!(has("submitted for n = 12 by search with priority 0"), i == 0, "after {i} damages");
+        coordinator = again(coordinator, &data_dir, |coordinator| {
+            coordinator.stop();
+            damage();
+        });
+        assert_eq!(coordinator.status(&job)["solutions"], "14200");
+        assert!(!has("submitted for n = 99") && !has("submitted for n = 12 by search with priority 0"));
+        assert!(has("coordinator started"));
+        assert_eq!(coordinator.log().contains("history is damaged"), i < 2, "{}", coordinator.log());
+    }
+    // What cannot be removed is left alone.
+    let coordinator = again(coordinator, &data_dir, |coordinator| {
+        coordinator.stop();
+        fs::remove_file(&file).expect("removed");
+        fs::create_dir(&file).expect("made");
+    });
+    assert_eq!(coordinator.status(&job)["solutions"], "14200");
+    assert!(coordinator.log().contains("history"), "{}", coordinator.log());
+    coordinator.stop();
+    audit(&data_dir).expect("nothing contradicts");
+}
+
+#[test]
+fn a_curve_and_events_go_on_after_a_restart() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(LONG);
+    let before = wait_until("a curve", || {
+        let samples = samples(&site, &job, 1);
+        (samples.len() >= 5).then_some(samples)
+    });
+    let events_before = events(&site);
+    let coordinator = again(coordinator, &data_dir, |coordinator| {
+        coordinator.stop();
+        let stopped = Instant::now();
+        wait_until("a gap of two seconds", || (stopped.elapsed().as_secs() >= 2).then_some(()));
+    });
+
+    // All that was told is told still.
+    let now = times(&samples(&site, &job, 1));
+    let known = times(&before);
+    let (last, whole) = known.split_last().expect("some");
+    assert_eq!(now.get(..whole.len()), Some(whole), "the last may have grown since");
+    let events_now = events(&site);
+    assert_eq!(events_now.get(..events_before.len()), Some(&events_before[..]));
+    let numbers: Vec<u64> = events_now.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    assert_eq!(events_now.iter().filter(|(_, text)| text == "coordinator started").count(), 2);
+
+    // And goes on, without anything for the time between.
+    let goes_on = wait_until("the curve to go on", || {
+        let now = samples(&site, &job, 1);
+        (now.last()?["at_ms"].as_u64()? > now[whole.len() - 1]["at_ms"].as_u64()? + 4000).then_some(now)
+    });
+    let measured: f64 =
+        goes_on.iter().map(|sample| sample["measured_seconds"].as_f64().expect("a time")).sum();
+    let span = (times(&goes_on).last().expect("some") - known[0]) as f64 / 1000.0;
+    assert!(measured < span - 1.0, "{measured} s of {span} s, of which nobody measured some after {last}");
+    assert!(goes_on.iter().all(|sample| sample["measured_seconds"].as_f64().expect("a time") < 2.5));
+    drop(coordinator);
+}

@@ -1,0 +1,233 @@
+//! The house is in order: files form no circles and are not long, nothing is public without need, and the ledger
+//! depends on nothing that does I/O.
+
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use queens_tests::process::run;
+
+use self::source::{Crate, tokens, words};
+
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Lines of a file that is not of tests and not generated.
+const MOST_LINES: usize = 450;
+
+/// What the ledger has nothing to do with.
+const NOT_OF_THE_LEDGER: [&str; 6] = ["tokio", "tonic", "rusqlite", "axum", "prost", "hyper"];
+
+#[test]
+fn files_form_no_circles() {
+    let mut found = vec![];
+    for member in members() {
+        for root in roots(&member) {
+            found.extend(circles(&Crate::read(&root)));
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn files_are_not_long() {
+    let mut found = vec![];
+    for file in members().iter().flat_map(|member| files(member)) {
+        let of_tests = |part: &str| ["tests", "benches", "generated", "tests.rs"].contains(&part);
+        let n_lines = read(&file).lines().count();
+        if n_lines > MOST_LINES && !short(&file).split('/').any(of_tests) {
+            found.push(format!("{} has {n_lines} lines, more than {MOST_LINES}", short(&file)));
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn nothing_is_public_that_no_other_crate_uses() {
+    let mut used = BTreeMap::new();
+    for file in members().iter().flat_map(|member| files(member)) {
+        let mut all = BTreeSet::new();
+        words(tokens(&file, &read(&file)), &mut all);
+        used.insert(file, all);
+    }
+    let mut found = vec![];
+    for root in members().iter().map(|member| member.join("src/lib.rs")).filter(|root| root.exists()) {
+        let library = Crate::read(&root);
+        let own: BTreeSet<&PathBuf> = library.modules.values().collect();
+        let is_used = |name: &String| {
+            let outside = used.iter().any(|(file, words)| !own.contains(file) && words.contains(name));
+            outside || library.signatures.contains(name)
+        };
+        let unused = library.public.iter().filter(|(file, name)| !is_generated(file) && !is_used(name));
+        found
+            .extend(unused.map(|(file, name)| {
+                format!("{}: {name} is public, and no other crate uses it", short(file))
+            }));
+    }
+    none(found);
+}
+
+#[test]
+fn the_ledger_depends_on_nothing_that_does_io() {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["tree", "--offline", "--locked", "--package", "queens-ledger", "--prefix", "none"]);
+    command.current_dir(WORKSPACE);
+    let outcome = run(command);
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert!(outcome.stdout.contains("queens-solver v"), "{outcome:?}");
+    let names = outcome.stdout.lines().filter_map(|line| line.split(' ').next());
+    let of_others = |name: &&str| NOT_OF_THE_LEDGER.iter().any(|other| name.split('-').next() == Some(other));
+    none(names.filter(of_others).map(|name| format!("queens-ledger depends on {name}")).collect());
+}
+
+/// Fails with all that was found.
+#[track_caller]
+fn none(found: Vec<String>) {
+    assert!(found.is_empty(), "{} found:\n{}", found.len(), found.join("\n"));
+}
+
+/// The directories of the workspace's packages.
+fn members() -> Vec<PathBuf> {
+    let manifest = read(&Path::new(WORKSPACE).join("Cargo.toml"));
+    let line = manifest.lines().find(|line| line.starts_with("members = ")).expect("a workspace has members");
+    line.split('"').skip(1).step_by(2).map(|member| Path::new(WORKSPACE).join(member)).collect()
+}
+
+/// The roots of a package's crates: library, program and tests.
+fn roots(member: &Path) -> Vec<PathBuf> {
+    let tests = fs::read_dir(member.join("tests")).into_iter().flatten();
+    let tests = tests.map(|entry| entry.expect("a directory can be read").path());
+    let tests = tests.map(|test| if test.is_dir() { test.join("main.rs") } else { test });
+    let programs = ["src/lib.rs", "src/main.rs"].map(|root| member.join(root));
+    let is_root =
+        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "rs") && file.exists();
+    programs.into_iter().chain(tests).filter(is_root).collect()
+}
+
+/// All files in Rust of a package.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = vec![];
+    for entry in fs::read_dir(dir).expect("a directory can be read") {
+        let path = entry.expect("a directory can be read").path();
+        if path.is_dir() {
+            // A package in it is a member itself.
+            if !path.join("Cargo.toml").exists() {
+                found.extend(files(&path));
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn is_generated(file: &Path) -> bool {
+    file.components().any(|part| part.as_os_str() == "generated")
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// A path as people call it.
+fn short(file: &Path) -> String {
+    file.strip_prefix(WORKSPACE).unwrap_or(file).display().to_string()
+}
+
+/// The circles of a crate's files: for each set of files that all lead to each other, the paths by which they do.
+fn circles(of: &Crate) -> Vec<String> {
+    let edges = of.edges();
+    let reach = |from: &Path| {
+        let (mut reached, mut ahead) = (BTreeSet::new(), vec![from.to_owned()]);
+        while let Some(file) = ahead.pop() {
+            for (_, to) in edges.keys().filter(|(from, _)| *from == file) {
+                if reached.insert(to.to_path_buf()) {
+                    ahead.push(to.to_path_buf());
+                }
+            }
+        }
+        reached
+    };
+    let files: BTreeSet<&PathBuf> = of.modules.values().collect();
+    let reached: BTreeMap<&Path, BTreeSet<PathBuf>> =
+        files.into_iter().map(|file| (file.as_path(), reach(file))).collect();
+    let mut circles = BTreeMap::<BTreeSet<&Path>, Vec<String>>::new();
+    for ((from, to), path) in &edges {
+        let circle: BTreeSet<&Path> = reached
+            .keys()
+            .copied()
+            .filter(|file| reached[file].contains(*from) && reached[from].contains(*file))
+            .collect();
+        if circle.contains(to) {
+            circles.entry(circle).or_default().push(format!("  {} -> {} by {path}", short(from), short(to)));
+        }
+    }
+    circles
+        .into_iter()
+        .map(|(files, lines)| format!("a circle of {} files:\n{}", files.len(), lines.join("\n")))
+        .collect()
+}
+
+/// Checks how many files are in the circles of a crate.
+#[track_caller]
+fn check_circles(files: &[(&str, &str)], expected: &[usize]) {
+    let found = circles(&Crate::of(files));
+    let start = |n: &usize| format!("a circle of {n} files:");
+    let as_expected = found.iter().zip(expected).all(|(found, n)| found.starts_with(&start(n)));
+    assert!(found.len() == expected.len() && as_expected, "{files:?}: {found:?}, expected {expected:?}");
+}
+
+#[test]
+fn circles_are_found() {
+    let lib = ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;");
+    check_circles(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::a::A; pub struct B(A);")], &[]);
+    // Each other; and through the root.
+    check_circles(&[lib, ("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")], &[2]);
+    check_circles(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::A;")], &[2]);
+    check_circles(&[lib, ("a.rs", "fn f() { g(super::B) }"), ("b.rs", "fn f() { m!(crate::A) }")], &[3]);
+    // By names that were brought in, by others, by none.
+    let b = ("b.rs", "use {crate::a as c, x::{self, Y}}; fn f() { c::g() }");
+    check_circles(&[lib, ("a.rs", "use super::b::{self}; fn f() { b::f() }"), b], &[2]);
+    check_circles(
+        &[lib, ("a.rs", "use other::b::B; fn f() { std::b::f() }"), ("b.rs", "use crate::a::*;")],
+        &[],
+    );
+    // What is for tests, what is in comments and texts, and what is inside a file.
+    let a = (
+        "a.rs",
+        "#[cfg(test)] mod tests { use crate::b::B; } #[cfg(test)] use crate::b::{B}; /// crate::b::B\nstruct A;",
+    );
+    check_circles(&[lib, a, ("b.rs", "use crate::a::A; const T: &str = \"crate::b\";")], &[]);
+    check_circles(&[lib, ("a.rs", "mod c { use super::A; } use self::c::d;"), ("b.rs", "")], &[]);
+    let c = ("a/c.rs", "use super::A;");
+    check_circles(&[lib, ("a.rs", "mod c; pub struct A;"), c, ("b.rs", "")], &[]);
+    check_circles(&[lib, ("a.rs", "mod c; pub struct A; use c::C;"), c, ("b.rs", "")], &[2]);
+    let a = ("a.rs", "#[path = \"d.rs\"] pub(crate) mod c; pub struct A; use c::C;");
+    check_circles(&[lib, a, ("d.rs", "use crate::a::A;"), ("b.rs", "")], &[2]);
+}
+
+/// Checks the names of public items, and whether what is public of others names a word.
+#[track_caller]
+fn check_public(text: &str, expected: &[&str], words: &[&str]) {
+    let read = Crate::of(&[("lib.rs", text)]);
+    let public: Vec<&str> = read.public.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(public, expected, "{text}");
+    for word in words {
+        assert!(read.signatures.contains(*word), "{text}: no {word} in {:?}", read.signatures);
+    }
+    let unexpected = read.signatures.iter().find(|word| word.starts_with("Not"));
+    assert_eq!(unexpected, None, "{text}");
+}
+
+#[test]
+fn what_is_public_is_found() {
+    check_public("pub struct NotA; pub(crate) fn f() -> NotB {} fn g() {}", &["NotA"], &[]);
+    check_public("pub const fn f(a: A) -> Result<B, C> { NotD }", &["f"], &["A", "B", "C"]);
+    check_public("pub enum NotA { X(A), Y { b: B } }", &["NotA"], &["A", "B"]);
+    check_public("pub struct NotA { pub a: A, b: NotB }", &["NotA"], &["A"]);
+    check_public("impl NotA { pub unsafe fn f() -> NotA {} fn g() -> NotB {} }", &["f"], &[]);
+    check_public("impl T<A> for NotA { type E = B; fn f(c: C) { NotD } }", &[], &["A", "B", "C"]);
+    check_public("mod a { pub static X: A = NotB; pub const Y: u8 = 1; }", &["X", "Y"], &[]);
+}

@@ -1,0 +1,323 @@
+//! What the coordinator answers by HTTP: the statuses, the headers, and what its document says of it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use queens_tests::TempDir;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::http::{self, Answer};
+use queens_tests::process::{run, wait_until};
+use serde_json::{Value, json};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+/// A coordinator and its pages.
+struct Site {
+    coordinator: Coordinator,
+    address: String,
+    scratch: TempDir,
+}
+
+impl Site {
+    #[track_caller]
+    fn start() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+        Self { address: coordinator.http(), coordinator, scratch }
+    }
+
+    #[track_caller]
+    fn get(&self, path: &str) -> Answer {
+        http::get(&self.address, path)
+    }
+
+    #[track_caller]
+    fn post(&self, path: &str, body: &str) -> Answer {
+        http::post(&self.address, path, body)
+    }
+
+    #[track_caller]
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        http::request(&self.address, method, path, headers, body)
+    }
+}
+
+/// The reason of a refusal.
+#[track_caller]
+fn refused(answer: &Answer, status: u16) -> String {
+    assert_eq!(answer.status, status, "{answer:?}");
+    answer.json()["error"].as_str().expect("a reason").to_owned()
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_reason() {
+    let site = Site::start();
+    assert_eq!((site.get("/healthz").body, site.get("/readyz").body), ("ok\n".into(), "ready\n".into()));
+    for path in ["/nope", "/api", "/api/v1/jobs/7", "/api/v1/jobs/x", "/assets/", "/api/v1/jobs/7/cells"] {
+        refused(&site.get(path), 404);
+    }
+    for path in ["/jobs/7", "/jobs/x", "/jobs/7/crosses/1"] {
+        let missing = site.get(path);
+        assert_eq!(missing.status, 404, "{missing:?}");
+        assert!(missing.body.contains("No such job") && missing.body.starts_with("<!doctype html>"));
+    }
+    for (method, path, allowed) in [
+        ("POST", "/healthz", "GET,HEAD"),
+        ("DELETE", "/api/v1/jobs", "GET,HEAD,POST"),
+        ("PUT", "/", "GET,HEAD"),
+        ("GET", "/api/v1/workers/drain", "POST"),
+    ] {
+        let answer = site.request(method, path, &[JSON], "{}");
+        refused(&answer, 405);
+        assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
+    }
+    for (body, says) in [
+        ("", "EOF"),
+        ("{\"n\":", "EOF"),
+        ("{\"n\":33}", "'33' is not a whole number from 0 to 32"),
+        ("{\"n\":-1}", "n: invalid value"),
+        ("{\"n\":\"8\"}", "n: invalid type"),
+        ("{}", "missing field `n`"),
+        ("{\"n\":8,\"m\":1}", "unknown field `m`"),
+        ("{\"n\":8,\"priority\":1001}", "from -1000 to 1000"),
+        ("[]", "invalid type: sequence, expected an object"),
+        ("[8,0]", "invalid type: sequence, expected an object"),
+        ("8", "expected an object"),
+        ("{\"n\":8,\"n\":8}", "duplicate field `n`"),
+    ] {
+        let reason = refused(&site.post("/api/v1/jobs", body), 400);
+        assert!(reason.contains(says), "{body}: {reason}");
+    }
+    let large = refused(&site.post("/api/v1/jobs", &format!("{{\"n\":8}}{}", " ".repeat(20_000))), 413);
+    assert!(large.contains("longer than 16384 bytes"), "{large}");
+    refused(&site.get("/api/v1/workers?sort=size"), 400);
+    refused(&site.get("/api/v1/jobs?limit=-1"), 400);
+    refused(&site.post("/api/v1/workers/drain", r#"{"name":"nobody"}"#), 404);
+    refused(&site.post("/api/v1/jobs/7/pause", "{}"), 404);
+    refused(&site.post("/api/v1/jobs/7/pause", "[]"), 400);
+    refused(&site.post("/api/v1/workers/block", r#"["a"]"#), 400);
+    for path in ["/api/v1/jobs/%ff", "/api/v1/jobs/1/crosses/%C3%28/board.svg", "/jobs/%80", "/%f8"] {
+        let reason = refused(&site.get(path), 400);
+        assert!(reason.contains("not UTF-8"), "{reason}");
+    }
+    for path in ["/api/v1/jobs/%", "/api/v1/jobs/%zz", "/api/v1/jobs/%c3%a9"] {
+        refused(&site.get(path), 404);
+    }
+    assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
+}
+
+#[test]
+fn what_is_no_name_is_neither_blocked_nor_drained() {
+    let site = Site::start();
+    for name in [
+        "",
+        " ",
+        "a\u{1b}[2Jb",
+        "a\0b",
+        "a\nb",
+        "a\u{202e}b",
+        "a\u{200b}b",
+        "a\u{2028}b",
+        &"a".repeat(10_000),
+    ] {
+        for what in ["block", "drain", "unblock"] {
+            let reason = refused(
+                &site.post(&format!("/api/v1/workers/{what}"), &json!({ "name": name }).to_string()),
+                400,
+            );
+            assert!(reason.contains("visible characters"), "{name:?}: {reason}");
+        }
+    }
+    assert_eq!(site.get("/api/v1/workers").json()["blocked"], json!([]));
+    assert_eq!(site.coordinator.queens(["workers", "--output", "json"]).answer(), json!([]));
+    let odd = site.coordinator.queens(["workers", "block", "a\u{202e}b"]);
+    assert!(odd.complaint(2).contains("visible characters"), "{odd:?}");
+}
+
+#[test]
+fn other_sites_pages_can_do_nothing() {
+    let site = Site::start();
+    let own = format!("http://{}", site.address);
+    for (headers, status) in [
+        (vec![("Content-Type", "text/plain")], 415),
+        (vec![("Content-Type", "application/x-www-form-urlencoded")], 415),
+        (vec![], 415),
+        (vec![JSON, ("Origin", "http://evil.example")], 403),
+        (vec![JSON, ("Origin", "null")], 403),
+        (vec![JSON, ("Sec-Fetch-Site", "cross-site")], 403),
+        (vec![JSON, ("Sec-Fetch-Site", "same-site")], 403),
+        (vec![JSON, ("Host", "rebound.example:80"), ("Origin", "http://rebound.example:80")], 421),
+    ] {
+        refused(&site.request("POST", "/api/v1/jobs", &headers, r#"{"n":8}"#), status);
+    }
+    refused(&site.request("GET", "/api/v1/jobs", &[("Host", "rebound.example")], ""), 421);
+    assert_eq!(site.request("GET", "/healthz", &[("Host", "monitored.example")], "").status, 200);
+    assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
+    let headers = [JSON, ("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(site.request("POST", "/api/v1/jobs", &headers, r#"{"n":8}"#).status, 201);
+    for path in ["/", "/api/v1/jobs", "/nope", "/assets/page.js"] {
+        let answer = site.get(path);
+        let policy = answer.header("content-security-policy").expect("a policy");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+    }
+}
+
+#[test]
+fn answers_are_as_the_document_says() {
+    let site = Site::start();
+    let document = site.get("/api/v1/openapi.json").json();
+    let submitted = site.post("/api/v1/jobs", r#"{"n":12,"priority":3}"#);
+    assert_eq!((submitted.status, submitted.header("location")), (201, Some("/api/v1/jobs/1")));
+    check(&document, &submitted.json(), "Job");
+    let _worker = site.coordinator.worker("first");
+    let job = wait_until("the count", || {
+        let job = site.get("/api/v1/jobs/1").json();
+        (job["state"] == "done").then_some(job)
+    });
+    assert_eq!(
+        (&job["solutions"], &job["agrees"], &job["priority"]),
+        (&json!("14200"), &json!(true), &json!(3))
+    );
+    check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
+    wait_until("a worker that counts and a history", || {
+        let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
+        let sampled = !site.get("/api/v1/jobs/2/history").json()["levels"][0]["samples"][0].is_null();
+        (counting && sampled).then_some(())
+    });
+    for (path, schema) in [
+        ("coordinator", "Coordinator"),
+        ("jobs", "Jobs"),
+        ("jobs?limit=1&offset=1", "Jobs"),
+        ("jobs/2", "Job"),
+        ("jobs/2/history", "History"),
+        ("jobs/2/history?most=300", "History"),
+        ("jobs/2/history?step_seconds=60", "History"),
+        ("board/6?from=3&limit=4", "Search"),
+        ("jobs/2/cells", "Cells"),
+        ("jobs/2/contributions", "Contributions"),
+        ("jobs/2/crosses?limit=3", "Crosses"),
+        ("jobs/2/crosses/7?subproblem=1", "Explanation"),
+        ("events?job=2", "Events"),
+        ("workers?sort=speed", "Workers"),
+    ] {
+        let answer = site.get(&format!("/api/v1/{path}"));
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        check(&document, &answer.json(), schema);
+    }
+    // So small a board that there is nothing to see of its crosses.
+    assert_eq!(site.post("/api/v1/jobs", r#"{"n":2}"#).status, 201);
+    wait_until("it to be done", || (site.get("/api/v1/jobs/3").json()["state"] == "done").then_some(()));
+    let none = site.get("/api/v1/jobs/3/cells").json();
+    check(&document, &none, "Cells");
+    assert_eq!(none["cells"], json!([]));
+    let crosses = site.get("/api/v1/jobs/2/crosses?limit=1").json();
+    let cells = site.get("/api/v1/jobs/2/cells").json();
+    let in_cells: u64 =
+        cells["cells"].as_array().expect("cells").iter().filter_map(|cell| cell["crosses"].as_u64()).sum();
+    assert_eq!(crosses["total"], in_cells, "each cross is in one cell");
+    let board = site.get("/api/v1/jobs/2/crosses/7/board.svg?subproblem=1");
+    assert_eq!(board.header("content-type"), Some("image/svg+xml"));
+    let explained = site.get("/api/v1/jobs/2/crosses/7?subproblem=1").json();
+    let n_queens: usize =
+        ["counted", "prefix"].iter().filter_map(|part| explained[part].as_array()).map(Vec::len).sum();
+    assert_eq!(board.body.matches("href=\"#queen\"").count(), n_queens);
+    refused(&site.get("/api/v1/jobs/2/crosses/99999"), 404);
+    for board in ["13", "0", "x", "6?from=-1"] {
+        refused(&site.get(&format!("/api/v1/board/{board}")), 400);
+    }
+    refused(&site.get("/api/v1/jobs/2/crosses/7?subproblem=99999999"), 404);
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        let path = path.replace("{job}", "1").replace("{cross}", "0");
+        let answer = site.request("OPTIONS", &path, &[], "");
+        let allowed: BTreeSet<String> =
+            answer.header("allow").expect("methods").split(',').map(str::to_lowercase).collect();
+        let described = methods.as_object().expect("methods").keys().cloned();
+        let described = described.chain(methods.get("get").map(|_| "head".to_owned()));
+        assert_eq!(allowed, described.collect(), "{path}");
+    }
+}
+
+/// Checks that a value has all the fields that its schema names, and no others, all the way down.
+#[track_caller]
+fn check(document: &Value, value: &Value, schema: &str) {
+    check_value(document, value, &document["components"]["schemas"][schema], schema);
+}
+
+#[track_caller]
+fn check_value(document: &Value, value: &Value, schema: &Value, at: &str) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().expect("a name");
+        return check_value(document, value, &document["components"]["schemas"][name], name);
+    }
+    if let Some(either) = schema["oneOf"].as_array() {
+        if !value.is_null() {
+            let schema = either.iter().find(|schema| schema["type"] != "null").expect("not only null");
+            check_value(document, value, schema, at);
+        }
+        return;
+    }
+    if schema["allOf"].is_array() {
+        let properties = fields_of(document, schema);
+        return check_value(document, value, &json!({ "type": "object", "properties": properties }), at);
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
+    assert!(kinds.contains(&json!(kind)), "{at}: {value} is no {kinds:?}");
+    if let Some(allowed) = schema["enum"].as_array() {
+        assert!(allowed.contains(value), "{at}: {value} is none of {allowed:?}");
+    }
+    for item in value.as_array().into_iter().flatten() {
+        check_value(document, item, &schema["items"], at);
+    }
+    if let Some(fields) = value.as_object() {
+        let described =
+            schema["properties"].as_object().unwrap_or_else(|| panic!("{at}: no fields are described"));
+        let names = |object: &serde_json::Map<String, Value>| object.keys().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(names(fields), names(described), "{at}");
+        for (name, field) in fields {
+            check_value(document, field, &described[name], &format!("{at}.{name}"));
+        }
+    }
+}
+
+/// The fields of an object that may be made of several.
+fn fields_of(document: &Value, schema: &Value) -> serde_json::Map<String, Value> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().expect("a name");
+        return fields_of(document, &document["components"]["schemas"][name]);
+    }
+    match schema["allOf"].as_array() {
+        Some(parts) => parts.iter().flat_map(|part| fields_of(document, part)).collect(),
+        None => schema["properties"].as_object().expect("fields").clone(),
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_in_one_line() {
+    let site = Site::start();
+    let other: PathBuf = site.scratch.path().join("other");
+    let mut command = coordinator_command("127.0.0.1:0", &other);
+    command.args(["--http", &site.address]);
+    let outcome = run(command);
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let last = outcome.stderr.lines().last().expect("a line");
+    assert!(
+        last.contains(&site.address) && last.contains("--http") && last.contains("in use"),
+        "{outcome:?}"
+    );
+    assert!(!other.exists(), "nothing is begun");
+}

@@ -1,0 +1,436 @@
+//! What a lying coordinator, odd files and odd arguments make the programs print: nothing that a terminal obeys.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::pin::Pin;
+use std::process::{Command, Stdio};
+
+use queens_messages::plain::is_plain;
+use queens_proto::pb::jobs_server::{Jobs, JobsServer};
+use queens_proto::pb::workers_server::{Workers, WorkersServer};
+use queens_proto::pb::{self, coordinator_message};
+use queens_tests::cluster::coordinator_command;
+use queens_tests::data_dir::tamper;
+use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
+use queens_tests::{TempDir, binary, skipped};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tonic::transport::Server;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Clears the screen, renames the window by ESC and by a C1 character, turns the direction, overwrites the line, and
+/// hides what comes between.
+const ODD: &str = "odd\u{1b}[2J\u{1b}]0;owned\u{7}\u{9d}0;owned\u{9c}\u{9b}31m\u{202e}\
+                   txt.exe\u{2066}\r\u{8}\u{200b}\u{7f}\u{2028}end";
+
+/// A coordinator that answers with [`ODD`] wherever it can say something, or refuses everything with it.
+#[derive(Clone, Copy)]
+struct Liar {
+    refuses: bool,
+    /// It is of a version that could not tell of the coordinator itself.
+    is_old: bool,
+}
+
+impl Liar {
+    fn answer<T>(self, answer: T) -> Result<Response<T>, Status> {
+        // A client has to take this for a word of the coordinator, and not ask again.
+        if self.refuses { Err(Status::invalid_argument(ODD)) } else { Ok(Response::new(answer)) }
+    }
+}
+
+/// Serves it on a free port of `runtime`; returns its URL.
+fn serve(runtime: &Runtime, liar: Liar) -> String {
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = Server::builder().add_service(JobsServer::new(liar)).add_service(WorkersServer::new(liar));
+    runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    url
+}
+
+fn job() -> pb::Job {
+    pb::Job {
+        job: 1,
+        n: 8,
+        state: pb::JobState::Failed.into(),
+        solutions: "0".to_owned(),
+        nodes: "0".to_owned(),
+        subproblems: "9".to_owned(),
+        recorded: "0".to_owned(),
+        work: "9".to_owned(),
+        work_recorded: "0".to_owned(),
+        failed_spans: 1,
+        failure: ODD.to_owned(),
+        store_error: ODD.to_owned(),
+        ..pb::Job::default()
+    }
+}
+
+fn worker(id: u64, name: &str) -> pb::Worker {
+    pb::Worker {
+        worker: id,
+        name: name.to_owned(),
+        build: ODD.to_owned(),
+        kernel: ODD.to_owned(),
+        threads: 1,
+        state: pb::WorkerState::Failing.into(),
+        failure: ODD.to_owned(),
+        ..pb::Worker::default()
+    }
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Jobs for Liar {
+    type WatchStream = Answers<pb::Job>;
+    type ExportStream = Answers<pb::CertificatePiece>;
+
+    async fn submit(&self, _: Request<pb::SubmitRequest>) -> Result<Response<pb::SubmitResponse>, Status> {
+        self.answer(pb::SubmitResponse { job: 1, method: pb::Method::Search.into(), terms: None })
+    }
+
+    async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
+        self.answer(pb::ListResponse { jobs: vec![job()], next_page: String::new() })
+    }
+
+    async fn get(&self, _: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
+        self.answer(job())
+    }
+
+    async fn watch(&self, _: Request<pb::GetRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let jobs: Self::WatchStream = Box::pin(tokio_stream::iter([Ok(job())]));
+        self.answer(jobs)
+    }
+
+    async fn cancel(&self, _: Request<pb::CancelRequest>) -> Result<Response<pb::CancelResponse>, Status> {
+        self.answer(pb::CancelResponse {})
+    }
+
+    async fn pause(&self, _: Request<pb::PauseRequest>) -> Result<Response<pb::PauseResponse>, Status> {
+        self.answer(pb::PauseResponse {})
+    }
+
+    async fn resume(&self, _: Request<pb::ResumeRequest>) -> Result<Response<pb::ResumeResponse>, Status> {
+        self.answer(pb::ResumeResponse {})
+    }
+
+    async fn set_priority(
+        &self,
+        _: Request<pb::SetPriorityRequest>,
+    ) -> Result<Response<pb::SetPriorityResponse>, Status> {
+        self.answer(pb::SetPriorityResponse {})
+    }
+
+    async fn verify_more(
+        &self,
+        _: Request<pb::VerifyMoreRequest>,
+    ) -> Result<Response<pb::VerifyMoreResponse>, Status> {
+        self.answer(pb::VerifyMoreResponse {})
+    }
+
+    async fn list_workers(
+        &self,
+        _: Request<pb::ListWorkersRequest>,
+    ) -> Result<Response<pb::ListWorkersResponse>, Status> {
+        let workers =
+            vec![worker(1, ODD), worker(2, ""), worker(3, "honest"), worker(4, &"long".repeat(5000))];
+        let blocked = vec![ODD.to_owned(), String::new()];
+        self.answer(pb::ListWorkersResponse { workers, blocked, next_page: String::new() })
+    }
+
+    async fn drain_workers(
+        &self,
+        _: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.answer(pb::WorkersResponse { workers: 1 })
+    }
+
+    async fn block_workers(
+        &self,
+        _: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.answer(pb::WorkersResponse { workers: 1 })
+    }
+
+    async fn unblock_workers(
+        &self,
+        _: Request<pb::WorkersRequest>,
+    ) -> Result<Response<pb::WorkersResponse>, Status> {
+        self.answer(pb::WorkersResponse { workers: 1 })
+    }
+
+    async fn export(&self, _: Request<pb::GetRequest>) -> Result<Response<Self::ExportStream>, Status> {
+        let pieces: Self::ExportStream =
+            Box::pin(tokio_stream::iter([Ok(pb::CertificatePiece { bytes: ODD.into() })]));
+        self.answer(pieces)
+    }
+
+    async fn list_contributions(
+        &self,
+        _: Request<pb::GetRequest>,
+    ) -> Result<Response<pb::ListContributionsResponse>, Status> {
+        let (worker, kernel, nodes) = (ODD.to_owned(), ODD.to_owned(), "1".to_owned());
+        let contribution = pb::Contribution { worker, kernel, spans: 1, nodes, time_us: 1 };
+        self.answer(pb::ListContributionsResponse { contributions: vec![contribution] })
+    }
+
+    async fn list_decisions(
+        &self,
+        request: Request<pb::ListDecisionsRequest>,
+    ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
+        let odd = || ODD.to_owned();
+        let (who, role, peer, what, outcome) = (odd(), odd(), odd(), odd(), odd());
+        let decision = pb::Decision { number: 1, at_ms: 1, who, role, peer, what, outcome };
+        let decisions = if request.into_inner().before == 0 { vec![decision] } else { Vec::new() };
+        self.answer(pb::ListDecisionsResponse { decisions })
+    }
+
+    async fn get_course(&self, _: Request<pb::GetCourseRequest>) -> Result<Response<pb::Course>, Status> {
+        if self.is_old {
+            return Err(Status::unimplemented(""));
+        }
+        let rate = |nodes_per_second| pb::Rate { nodes_per_second: Some(nodes_per_second) };
+        let rates = vec![rate(f64::MAX), rate(0.0)];
+        let group = pb::PartGroup { parts: u32::MAX, done: u32::MAX, begun: 0, fraction: 1.0 };
+        let groups = vec![group; 4096];
+        self.answer(pb::Course { span_ms: u64::MAX, rates, now: Some(f64::MAX), groups })
+    }
+
+    async fn list_verdicts(
+        &self,
+        _: Request<pb::ListVerdictsRequest>,
+    ) -> Result<Response<pb::ListVerdictsResponse>, Status> {
+        let odd = || ODD.to_owned();
+        let span = Some(pb::Span { cross: 1, from: 0, to: 1 });
+        let (worker, kernel, lost_worker, lost_kernel) = (odd(), odd(), odd(), odd());
+        let verdict =
+            pb::Verdict { span, worker, kernel, lost_worker, lost_kernel, ..pb::Verdict::default() };
+        self.answer(pb::ListVerdictsResponse { verdicts: vec![verdict] })
+    }
+
+    async fn list_events(
+        &self,
+        _: Request<pb::ListEventsRequest>,
+    ) -> Result<Response<pb::ListEventsResponse>, Status> {
+        let kind = pb::EventKind::Job.into();
+        let event = pb::Event { number: 1, at_ms: 1, kind, job: 1, text: ODD.to_owned() };
+        self.answer(pb::ListEventsResponse { events: vec![event] })
+    }
+
+    async fn get_coordinator(
+        &self,
+        _: Request<pb::GetCoordinatorRequest>,
+    ) -> Result<Response<pb::Coordinator>, Status> {
+        if self.is_old {
+            return Err(Status::unimplemented(""));
+        }
+        let odd = || ODD.to_owned();
+        let refuses = vec![odd(), odd()];
+        let coordinator = pb::Coordinator {
+            version: odd(),
+            store: odd(),
+            store_error: odd(),
+            refuses,
+            ..Default::default()
+        };
+        self.answer(coordinator)
+    }
+}
+
+#[tonic::async_trait]
+impl Workers for Liar {
+    type SessionStream = Answers<pb::CoordinatorMessage>;
+
+    async fn session(
+        &self,
+        request: Request<Streaming<pb::WorkerMessage>>,
+    ) -> Result<Response<Self::SessionStream>, Status> {
+        let (sender, receiver) = mpsc::channel(2);
+        let notice = coordinator_message::Message::Notice(pb::Notice { text: ODD.to_owned() });
+        tokio::spawn(async move {
+            _ = sender.send(Ok(pb::CoordinatorMessage { message: Some(notice) })).await;
+            // A hello, and a sign of life by which the notice has been heard.
+            let mut incoming = request.into_inner();
+            for _ in 0..2 {
+                _ = incoming.message().await;
+            }
+            _ = sender.send(Err(Status::aborted(ODD))).await;
+        });
+        let session: Self::SessionStream = Box::pin(ReceiverStream::new(receiver));
+        self.answer(session)
+    }
+}
+
+/// Checks that a text is lines that can be shown as they are.
+#[track_caller]
+fn check_plain(text: &str) {
+    let odd = text.chars().find(|&c| c != '\n' && !is_plain(c));
+    assert_eq!(odd, None, "in {text:?}");
+}
+
+#[track_caller]
+fn check_outcome(outcome: &Ended, shown: bool) {
+    check_plain(&outcome.stdout);
+    check_plain(&outcome.stderr);
+    let all = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert_eq!(all.contains("odd") && all.contains(r"\u{202e}"), shown, "{outcome:?}");
+}
+
+#[test]
+fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
+    let runtime = Runtime::new().expect("a runtime");
+    let url = serve(&runtime, Liar { refuses: false, is_old: false });
+    let ask = |url: &str, args: &[&str]| run(queens(args.iter().chain(&["--coordinator", url])));
+    for (args, code, shown) in [
+        (&["jobs"][..], 0, true),
+        (&["status", "1"], 0, true),
+        (&["watch", "1"], 1, true),
+        (&["workers"], 0, true),
+        (&["contributions", "1"], 0, true),
+        (&["verdicts", "1"], 0, true),
+        (&["audit"], 0, true),
+        (&["count", "8"], 1, true),
+        (&["submit", "8"], 0, false),
+        (&["pause", "1"], 0, false),
+        (&["cancel", "1"], 0, false),
+    ] {
+        let outcome = ask(&url, args);
+        assert_eq!(outcome.status.code(), Some(code), "{outcome:?}");
+        check_outcome(&outcome, shown);
+    }
+    for args in [&["jobs"][..], &["status", "1"], &["workers"], &["contributions", "1"], &["watch", "1"]] {
+        let outcome = ask(&url, &[args, &["--output", "json"]].concat());
+        check_outcome(&outcome, true);
+        serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
+    }
+    let url = serve(&runtime, Liar { refuses: true, is_old: false });
+    for args in [
+        &["jobs"][..],
+        &["status", "1"],
+        &["watch", "1"],
+        &["workers"],
+        &["workers", "block", "a"],
+        &["count", "8"],
+        &["submit", "8"],
+        &["pause", "1"],
+        &["priority", "1", "2"],
+        &["cancel", "1"],
+    ] {
+        let outcome = ask(&url, args);
+        assert!(outcome.complaint(1).starts_with("error: odd"), "{outcome:?}");
+        check_outcome(&outcome, true);
+    }
+}
+
+#[test]
+fn a_coordinator_of_an_older_version_says_of_its_store_what_its_jobs_say() {
+    let runtime = Runtime::new().expect("a runtime");
+    let url = serve(&runtime, Liar { refuses: false, is_old: true });
+    for args in [&["jobs"][..], &["status", "1"]] {
+        let outcome = run(queens(args.iter().chain(&["--coordinator", &url])));
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        assert!(outcome.stderr.contains("records nothing at present: odd"), "{outcome:?}");
+    }
+    let status = run(queens(["status", "1", "--output", "json", "--coordinator", &url])).answer();
+    assert!(status["store_error"].as_str().is_some_and(|error| error.starts_with("odd")), "{status}");
+}
+
+#[test]
+fn a_coordinator_cannot_command_a_screen_full_of_it() {
+    if !is_installed("script") {
+        return skipped("'queens top' of a liar, as there is no script(1) to make a terminal");
+    }
+    let runtime = Runtime::new().expect("a runtime");
+    let scratch = TempDir::new().expect("a temporary directory");
+    for refuses in [false, true] {
+        let shown = scratch.path().join(refuses.to_string());
+        let (url, queens) = (serve(&runtime, Liar { refuses, is_old: false }), binary("queens"));
+        let top = format!("stty rows 40 cols 200; {} top --coordinator {url}", queens.display());
+        let mut command = clean(Command::new("script"));
+        command.args(["-qefc", &top]).arg(&shown).env("TERM", "xterm-256color").stdout(Stdio::null());
+        let running = Running::start_redirected(command.stdin(Stdio::piped()));
+        let text = wait_until("what it says", || {
+            let text = String::from_utf8_lossy(&fs::read(&shown).ok()?).into_owned();
+            text.contains("odd").then_some(text)
+        });
+        drop(running);
+        // Its own codes move the cursor, and colour.
+        let odd = text.chars().find(|&c| !matches!(c, '\u{1b}' | '\r' | '\n') && !is_plain(c));
+        assert_eq!(odd, None, "{text:?}");
+        assert!(!text.contains("\u{1b}]") && !text.contains("odd\u{1b}"), "{text:?}");
+    }
+}
+
+/// Starts a worker with its log in a file.
+fn start_worker(url: &str, format: &str, log: &Path) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", url, "--threads", "1", "--name", "a", "--log-format", format]);
+    command.stdout(Stdio::null()).stderr(File::create(log).expect("a file"));
+    Running::start_redirected(&mut command)
+}
+
+#[test]
+fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
+    let runtime = Runtime::new().expect("a runtime");
+    let scratch = TempDir::new().expect("a temporary directory");
+    for format in ["text", "json"] {
+        let log = scratch.path().join(format);
+        let worker = start_worker(&serve(&runtime, Liar { refuses: false, is_old: false }), format, &log);
+        let said = wait_until("a notice and the end of a session", || {
+            let said = fs::read_to_string(&log).expect("a log");
+            (said.contains("the coordinator says: odd") && said.contains("next_attempt")).then_some(said)
+        });
+        drop(worker);
+        check_plain(&said);
+        let log = scratch.path().join(format!("{format} refused"));
+        let refused =
+            start_worker(&serve(&runtime, Liar { refuses: true, is_old: false }), format, &log).wait();
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        let said = fs::read_to_string(&log).expect("a log");
+        check_plain(&said);
+        assert!(said.contains(r"refused this worker: odd\u{1b}[2J"), "{said:?}");
+    }
+}
+
+#[test]
+fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let file = scratch.path().join(ODD);
+    fs::write(&file, "no directory").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    for args in [
+        &["count", "8", "--data-dir", file][..],
+        &["count", "8", "--given", ODD],
+        &["count", ODD],
+        &["jobs", "--coordinator", ODD],
+        &["render", "8", "-o", &format!("{file}/no/such/{ODD}.svg")],
+        &[ODD],
+    ] {
+        check_outcome(&run(queens(args)), true);
+    }
+    let mut help = queens(["count", "--help"]);
+    help.env("QUEENS_DATA_DIR", ODD);
+    check_outcome(&run(help), true);
+    let mut log = queens(["jobs", "--coordinator", "http://127.0.0.1:1"]);
+    log.env("QUEENS_LOG", ODD);
+    check_outcome(&run(log), true);
+    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check.args(["check", file]);
+    check_outcome(&run(check), true);
+    // What a database holds is from outside too.
+    let data_dir = scratch.path().join("data");
+    _ = run(queens(
+        ["count", "8", "--output", "json", "--data-dir"]
+            .map(Into::into)
+            .iter()
+            .chain([&data_dir.clone().into_os_string()]),
+    ))
+    .answer();
+    tamper(&data_dir, &format!("INSERT INTO blocked_worker (name, digest) VALUES ('{ODD}', 0)"));
+    let outcome = run(coordinator_command("127.0.0.1:0", &data_dir));
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    check_outcome(&outcome, true);
+}

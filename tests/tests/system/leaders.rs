@@ -1,0 +1,345 @@
+//! Several coordinators of which one leads: workers and operators find it, and the next one when it is gone.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use queens_access::Pin;
+use queens_tests::cluster::Coordinator;
+use queens_tests::guarded::Guarded;
+use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::service::Service;
+use queens_tests::standby::Standby;
+use queens_tests::{TempDir, binary};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+
+/// A port where nobody listens.
+const NOBODY: &str = "http://127.0.0.1:9";
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 22;
+
+/// How soon a worker is to count for the next leader.
+const SOON: Duration = Duration::from_secs(10);
+
+fn scratch() -> TempDir {
+    TempDir::new().expect("a temporary directory")
+}
+
+/// Starts a worker of these coordinators with its log in a file.
+#[track_caller]
+fn worker(coordinators: &[&str], log: &Path) -> Service {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", &coordinators.join(","), "--name", "w", "--threads", "1"]);
+    command.args(["--kernel", "portable"]).env("QUEENS_LOG", "debug");
+    Service::start(command, log)
+}
+
+/// Runs `queens` with these arguments and coordinators.
+#[track_caller]
+fn ask(coordinators: &[&str], args: &[&str]) -> Ended {
+    let mut command = queens(args);
+    for coordinator in coordinators {
+        command.args(["--coordinator", coordinator]);
+    }
+    run(command)
+}
+
+/// Takes connections and says nothing, or does not even take them.
+struct Silent {
+    address: SocketAddr,
+    /// What keeps the others from being taken.
+    _held: Vec<TcpStream>,
+    _listener: tokio::net::TcpListener,
+    _runtime: Runtime,
+}
+
+impl Silent {
+    fn start(takes_connections: bool) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let (listener, held) = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+            socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+            let listener = socket.listen(if takes_connections { 64 } else { 1 }).expect("it listens");
+            let address = listener.local_addr().expect("bound");
+            let mut held = vec![];
+            // When its queue is full, what comes is dropped, as by a firewall.
+            let is_full = async |held: &mut Vec<TcpStream>| {
+                let connecting =
+                    tokio::time::timeout(Duration::from_millis(500), TcpStream::connect(address));
+                let Ok(connected) = connecting.await else { return true };
+                held.push(connected.expect("connected"));
+                assert!(held.len() < 64, "a queue without end");
+                false
+            };
+            if !takes_connections {
+                while !is_full(&mut held).await {}
+            }
+            (listener, held)
+        });
+        let address = listener.local_addr().expect("bound");
+        Self { address, _held: held, _listener: listener, _runtime: runtime }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+#[test]
+fn a_worker_finds_the_leader_through_one_that_stands_by() {
+    let scratch = scratch();
+    let leader = Coordinator::start(&scratch.path().join("data"));
+    let standby = Standby::start();
+    standby.name(&format!("{}/", leader.url()));
+    let mut worker = worker(&[&standby.url()], &scratch.path().join("worker"));
+    leader.wait_for_workers(1);
+    assert_eq!(worker.logged("connected coordinator="), format!("{}/", leader.url()));
+    assert!(!worker.log().contains("no connection"), "{}", worker.log());
+    let answer = ask(&[&standby.url()], &["count", "12", "--output", "json"]).answer();
+    assert_eq!(answer["solutions"], "14200");
+}
+
+#[test]
+fn whoever_is_dead_silent_or_stands_by_is_passed_over() {
+    let scratch = scratch();
+    let leader = Coordinator::start(&scratch.path().join("data"));
+    let (standby, silent, unreachable) = (Standby::start(), Silent::start(true), Silent::start(false));
+    let all = [NOBODY, &silent.url(), &unreachable.url(), &standby.url(), &leader.url()];
+    let began = Instant::now();
+    let _worker = worker(&all, &scratch.path().join("worker"));
+    leader.wait_for_workers(1);
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    let asked = ask(&all, &["submit", "10"]);
+    assert_eq!((asked.status.code(), asked.stdout.as_str()), (Some(0), "1\n"), "{asked:?}");
+    assert!(asked.elapsed < SOON, "{asked:?}");
+    // Whom nobody names is not asked to do anything: who stands by might lead by then.
+    assert_eq!(standby.n_calls("Submit"), 0);
+}
+
+/// Waits until a worker has work of this coordinator, which may not take long.
+#[track_caller]
+fn check_counts_soon(worker: &Service, coordinator: &Coordinator, began: Instant) {
+    let connected = format!("connected coordinator={}/", coordinator.url());
+    let took = wait_until("work", || {
+        let log = worker.log();
+        let (_, since) = log.split_once(&connected)?;
+        since.contains("heard Lease(").then(|| began.elapsed())
+    });
+    assert!(took < SOON, "{took:?}: {}", worker.log());
+}
+
+/// Has a worker counting for the first of two, calls `strike`, and waits until it counts for the other.
+#[track_caller]
+fn check_moves(strike: impl FnOnce(&mut Option<Coordinator>)) {
+    let scratch = scratch();
+    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    _ = second.submit(LONG);
+    let worker = worker(&[&first.url(), &second.url()], &scratch.path().join("worker"));
+    first.wait_for_workers(1);
+    let mut first = Some(first);
+    strike(&mut first);
+    let began = Instant::now();
+    check_counts_soon(&worker, &second, began);
+    // So that it can be ended.
+    first.iter_mut().for_each(|first| first.signal("CONT"));
+}
+
+#[test]
+fn a_worker_whose_leader_is_killed_goes_on_with_the_next() {
+    check_moves(|first| first.take().expect("it runs").kill());
+}
+
+#[test]
+fn a_worker_whose_leader_is_frozen_goes_on_with_the_next() {
+    check_moves(|first| first.as_mut().expect("it runs").signal("STOP"));
+}
+
+/// For some seconds, those that stand by name the one that is frozen; then another leads.
+#[test]
+fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
+    let scratch = scratch();
+    let [mut first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    _ = second.submit(LONG);
+    let standby = Standby::start();
+    standby.name(&first.url());
+    let worker = worker(&[&first.url(), &standby.url()], &scratch.path().join("worker"));
+    first.wait_for_workers(1);
+    first.signal("STOP");
+    let began = Instant::now();
+    wait_until("the lead to run out", || (began.elapsed() > Duration::from_millis(6500)).then_some(()));
+    standby.name(&second.url());
+    check_counts_soon(&worker, &second, began);
+    first.signal("CONT");
+}
+
+/// Nobody is a leader: workers wait without haste, and operators are told.
+#[test]
+fn two_that_name_each_other_make_nobody_run_in_circles() {
+    let scratch = scratch();
+    let [one, other] = [Standby::start(), Standby::start()];
+    one.name(&other.url());
+    other.name(&one.url());
+    let began = Instant::now();
+    // It knows one of them only.
+    let mut worker = worker(&[&one.url()], &scratch.path().join("worker"));
+    wait_until("some rounds", || (one.n_calls("Session") >= 4).then_some(()));
+    // There was a pause between each two of them.
+    assert!(began.elapsed() >= Duration::from_millis(250 + 500 + 1000), "{:?}", began.elapsed());
+    assert!(one.n_calls("Session").abs_diff(other.n_calls("Session")) <= 1);
+    worker.logged("no connection to a coordinator that leads");
+    // It is no refusal: it goes on for as long as it takes.
+    let leader = Coordinator::start(&scratch.path().join("data"));
+    other.name(&leader.url());
+    leader.wait_for_workers(1);
+
+    other.name(&one.url());
+    for listed in [vec![one.url()], vec![one.url(), other.url()]] {
+        let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+        let ended = ask(&listed, &["jobs"]);
+        let said = ended.complaint(1);
+        for (standby, names) in [(&one, &other), (&other, &one)] {
+            let (standby, names) = (standby.url(), names.url());
+            let expected = format!("{standby}/: this coordinator stands by: {names} leads");
+            assert!(said.contains(&expected), "{said}");
+        }
+        assert!(said.contains("none of the coordinators that can be reached leads"), "{said}");
+    }
+}
+
+#[test]
+fn nonsense_about_who_leads_is_not_followed() {
+    let scratch = scratch();
+    let leader = Coordinator::start(&scratch.path().join("data"));
+    let standby = Standby::start();
+    for nonsense in ["", "nonsense", "http://127.0.0.1:9/path", "ftp://127.0.0.1:9", &standby.url()] {
+        standby.name(nonsense);
+        let ended = ask(&[&standby.url()], &["jobs"]);
+        assert!(ended.complaint(1).contains("this coordinator stands by"), "{ended:?}");
+        let ended = ask(&[&standby.url(), &leader.url()], &["jobs"]);
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    }
+    standby.name("nonsense");
+    let mut worker = worker(&[&standby.url(), &leader.url()], &scratch.path().join("worker"));
+    leader.wait_for_workers(1);
+    worker.logged("not looking where it says the leader is");
+}
+
+#[test]
+fn a_token_goes_to_nobody_who_could_not_be_given_it() {
+    let standby = Standby::start();
+    standby.name("http://queens.invalid:50051");
+    let mut command = queens(["jobs", "--coordinator", &standby.url()]);
+    command.env("QUEENS_TOKEN", format!("queens_1_{}", "a".repeat(64)));
+    let ended = run(command);
+    // Only who stands by was asked.
+    assert_eq!(
+        ended.complaint(1),
+        "error: this coordinator stands by: http://queens.invalid:50051 leads",
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn what_changes_something_is_done_once() {
+    let scratch = scratch();
+    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    let standby = Standby::start();
+    standby.name(&first.url());
+    let asked = ask(&[&standby.url()], &["submit", "10", "--method", "search"]);
+    assert_eq!((asked.status.code(), asked.stdout.as_str()), (Some(0), "1\n"), "{asked:?}");
+    assert_eq!(standby.n_calls("Submit"), 1, "it was asked, as there seemed to be nobody else");
+
+    // Where the answer is lost, nobody else is asked.
+    let proxy = Proxy::start(first.address());
+    proxy.delay_answers(Duration::from_millis(800));
+    let mut command = queens(["submit", "11", "--method", "search", "--coordinator"]);
+    let submitting = Running::start(command.arg(format!("{},{}", proxy.url(), second.url())));
+    let n_jobs = |coordinator: &Coordinator| {
+        let jobs = coordinator.queens(["jobs", "--output", "json"]).answer();
+        jobs.as_array().expect("an array").len()
+    };
+    wait_until("the job", || (n_jobs(&first) == 2).then_some(()));
+    proxy.cut();
+    let outcome = submitting.wait();
+    assert!(outcome.complaint(1).contains("it may be done all the same"), "{outcome:?}");
+    assert_eq!(n_jobs(&second), 0);
+}
+
+#[test]
+fn who_watches_a_job_goes_on_with_the_next_leader() {
+    let scratch = scratch();
+    let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
+    // On one database it would be the same job.
+    assert_eq!([first.submit(LONG), second.submit(10)], ["1", "1"]);
+    let _worker = second.worker("w");
+    wait_until("the second's job", || (second.status("1")["state"] == "done").then_some(()));
+    let mut command = queens(["watch", "1", "--coordinator"]);
+    let mut watching = Running::start(command.arg(format!("{},{}", first.url(), second.url())));
+    let mut lines = BufReader::new(watching.take_stdout().expect("it is piped")).lines();
+    assert!(lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("n = 22"))));
+    let url = first.url();
+    first.kill();
+    let last = lines.map_while(Result::ok).last().unwrap_or_default();
+    assert!(last.contains("724 solutions"), "{last}");
+    let ended = watching.wait();
+    let lost = format!("lost the coordinator at {url}/; looking for the one that leads");
+    assert!(ended.status.success() && ended.stderr.contains(&lost), "{ended:?}");
+}
+
+#[test]
+fn a_doctor_asks_each_and_says_who_leads() {
+    let scratch = scratch();
+    let leader = Coordinator::start(&scratch.path().join("data"));
+    let standby = Standby::start();
+    standby.name(&leader.url());
+    let (led, stands) = (leader.url(), standby.url());
+    for listed in [&[stands.as_str()][..], &[&stands, &led], &[&led, &stands]] {
+        let ended = ask(listed, &["doctor"]);
+        assert!(ended.status.success(), "{ended:?}");
+        for line in [
+            format!("ok    coordinator  {stands}/: this coordinator stands by: {led} leads"),
+            format!("ok    coordinator  {led}/ answers after "),
+            format!("ok    leader       {led}/ leads"),
+        ] {
+            assert!(ended.stdout.contains(&line), "{line}: {ended:?}");
+        }
+    }
+    let ended = ask(&[NOBODY, &led], &["doctor"]);
+    assert!(
+        ended.status.success() && ended.stdout.contains(&format!("warn  coordinator  {NOBODY}/: ")),
+        "{ended:?}"
+    );
+    let other = Coordinator::start(&scratch.path().join("other"));
+    let both = ask(&[&led, &other.url()], &["doctor"]);
+    assert!(both.stdout.contains("all lead: they are not on one database"), "{both:?}");
+    assert_eq!(both.status.code(), Some(1), "{both:?}");
+    leader.kill();
+    let none = ask(&[&stands], &["doctor"]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
+    assert!(none.stdout.contains("BAD   leader       none of the coordinators leads"), "{none:?}");
+}
+
+/// Each coordinator has a key of its own.
+#[test]
+fn any_of_several_pins_is_taken() {
+    let scratch = scratch();
+    let [first, second] = ["first", "second"].map(|name| Guarded::start(&scratch.path().join(name)));
+    let pins =
+        [&first, &second].map(|one| Pin::of_file(&one.keys().join("server.pem")).expect("a pin").to_string());
+    for (one, pin, other_pin) in [(&first, &pins[0], &pins[1]), (&second, &pins[1], &pins[0])] {
+        let token = one.invite(["--role", "viewer"]).token;
+        let jobs = |args: &[&str]| {
+            let mut command = queens(["jobs", "--coordinator", &one.url()]);
+            run(std::mem::replace(command.args(args).env("QUEENS_TOKEN", token.secret()), queens([""; 0])))
+        };
+        for args in [&["--pin", &pins.join(",")][..], &["--pin", other_pin, "--pin", pin], &["--pin", pin]] {
+            assert_eq!(jobs(args).status.code(), Some(0), "{:?}", jobs(args));
+        }
+        assert!(jobs(&["--pin", other_pin]).complaint(1).contains("is not pinned"));
+    }
+}

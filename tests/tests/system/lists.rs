@@ -1,0 +1,251 @@
+//! The lists of the coordinator's pages, the page of a worker, and what there is not, by HTTP and in a real browser.
+
+use queens_tests::browser::{Browser, Viewport};
+use queens_tests::cluster::Coordinator;
+use queens_tests::http::{self, Answer};
+use queens_tests::process::wait_until;
+use queens_tests::{TempDir, skipped};
+use serde_json::{Value, json};
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 22;
+
+/// The widths that are looked at, each in both colours.
+const WIDTHS: [u32; 5] = [360, 480, 768, 1280, 1920];
+
+/// What a browser asks for when somebody goes to a page.
+const OF_A_PERSON: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+
+fn page(site: &str, path: &str) -> Answer {
+    http::request(site, "GET", path, &[OF_A_PERSON], "")
+}
+
+/// The names in a list of workers.
+fn names(list: &Value) -> Vec<&str> {
+    let workers = list["workers"].as_array().expect("a list");
+    workers.iter().map(|worker| worker["name"].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn lists_are_searched_and_sorted_where_they_are_made() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let site = coordinator.http();
+    let _workers = ["anna", "bert", "anna-2"].map(|name| coordinator.worker(name));
+    coordinator.wait_for_workers(3);
+    let workers = |query: &str| http::get(&site, &format!("/api/v1/workers?{query}")).json();
+    wait_until("all to be listed", || (workers("")["total"] == 3).then_some(()));
+    assert_eq!(names(&workers("search=AN")), ["anna", "anna-2"]);
+    assert_eq!(names(&workers("name=anna")), ["anna"]);
+    assert_eq!(names(&workers("sort=name&reverse=true")), ["bert", "anna-2", "anna"]);
+    let second = workers("search=an&limit=1&offset=1");
+    assert_eq!((names(&second), &second["total"]), (vec!["anna-2"], &json!(2)));
+    assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"bert"}"#).status, 200);
+    wait_until("the block", || (names(&workers("state=blocked")) == ["bert"]).then_some(()));
+    assert_eq!(workers("state=lost")["total"], 0);
+
+    for n in [8, 9, LONG] {
+        _ = coordinator.submit(n);
+    }
+    let jobs = |query: &str| {
+        let list = http::get(&site, &format!("/api/v1/jobs?{query}")).json();
+        let jobs = list["jobs"].as_array().expect("a list").iter();
+        jobs.map(|job| job["job"].as_str().expect("a number").to_owned()).collect::<Vec<_>>()
+    };
+    wait_until("two to be done", || (jobs("state=done").len() == 2).then_some(()));
+    wait_until("one to run", || (jobs("state=running") == ["3"]).then_some(()));
+    assert_eq!(jobs(""), ["3", "2", "1"]);
+    assert_eq!(jobs("sort=n&reverse=true"), ["1", "2", "3"]);
+    assert_eq!(jobs("search=n%3D9"), ["2"]);
+    assert_eq!(jobs("sort=served&limit=1"), ["3"]);
+    let long = format!("search={}", "x".repeat(101));
+    for query in ["state=gone", "sort=colour", "reverse=2", "colour=red", &long] {
+        for list in ["jobs", "workers"] {
+            let answer = http::get(&site, &format!("/api/v1/{list}?{query}"));
+            assert_eq!(answer.status, 400, "{answer:?}");
+            assert!(answer.json()["error"].is_string());
+        }
+    }
+
+    // Events that name somebody, and not those of whom the name is a part.
+    let events = http::get(&site, "/api/v1/events?worker=anna").json()["events"].to_string();
+    assert!(events.contains("anna joined") && !events.contains("anna-2 joined"), "{events}");
+}
+
+#[test]
+fn the_fleet_has_a_curve_that_goes_on_after_a_restart() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start_with_http(&data_dir);
+    let site = coordinator.http();
+    let _workers = ["anna", "bert"].map(|name| coordinator.worker(name));
+    coordinator.wait_for_workers(2);
+    let seconds = || http::get(&site, "/api/v1/history").json()["levels"][0].clone();
+    assert_eq!(seconds(), json!({ "step_seconds": 1, "search": [], "halves": [], "workers": [] }));
+    _ = coordinator.submit(LONG);
+    let at = |level: &Value, of: &str| -> Option<f64> { level[of].as_array()?.last()?["mean"].as_f64() };
+    wait_until("the curve", || {
+        let now = seconds();
+        (at(&now, "search")? > 0.0 && (at(&now, "workers")? - 2.0).abs() < 0.2).then_some(())
+    });
+    assert_eq!(seconds()["halves"], json!([]));
+    let before = seconds()["workers"][0].clone();
+    let ports = coordinator.ports();
+    coordinator.stop();
+    let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
+    assert_eq!(seconds()["workers"][0], before);
+}
+
+#[test]
+fn what_is_not_there_is_told_on_a_page_or_as_json() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let site = coordinator.http();
+    for (path, title) in [
+        ("/nowhere", "No such page"),
+        ("/jobs/1/nowhere", "No such page"),
+        ("/jobs/7", "No such job"),
+        ("/workers/nobody", "No such worker"),
+        ("/workers/%3Cscript%3E", "No such worker"),
+    ] {
+        let answer = page(&site, path);
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (404, Some("text/html; charset=utf-8")),
+            "{path}"
+        );
+        assert!(answer.body.contains(&format!("<h1>{title}</h1>")), "{answer:?}");
+        assert!(answer.body.contains(r#"<a href="/">"#) && !answer.body.contains('{'), "{answer:?}");
+        assert!(answer.header("content-security-policy").is_some(), "{answer:?}");
+    }
+    for path in ["/api/v1/nowhere", "/api/nowhere"] {
+        let answer = page(&site, path);
+        assert_eq!(
+            (answer.status, &answer.json()["error"]),
+            (404, &json!("there is no such page")),
+            "{path}"
+        );
+    }
+    // Programs that take anything get what they can read.
+    assert!(http::get(&site, "/nowhere").json()["error"].is_string());
+    // A name that is blocked has a page, though nobody has the name now.
+    assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"a b/c"}"#).status, 200);
+    wait_until("the page", || (page(&site, "/workers/a%20b%2Fc").status == 200).then_some(()));
+}
+
+/// Looks at a page in all widths and both colours, and keeps pictures. Nothing may overflow.
+fn keep(browser: &Browser, name: &str) {
+    for width in WIDTHS {
+        for dark in [false, true] {
+            browser.look(Viewport { width, dark });
+            let wide = "[...document.querySelectorAll('section')].filter((one) => \
+                        one.scrollWidth > one.clientWidth + 1).length";
+            assert_eq!(browser.eval(wide), 0, "{name} at {width}: a part is wider than its place");
+            browser.screenshot(&format!("{name}-{width}-{}", if dark { "dark" } else { "light" }));
+        }
+        let is_table =
+            browser.eval("getComputedStyle(document.querySelector('#list td')).display === 'table-cell'");
+        assert_eq!(is_table, width >= 480, "{name} at {width}");
+    }
+    browser.look(Viewport { width: 1920, dark: false });
+}
+
+fn rows(browser: &Browser, column: u32) -> Value {
+    browser.eval(&format!(
+        "[...document.querySelectorAll('#list tbody tr')].map((row) => row.cells[{column}].innerText)"
+    ))
+}
+
+#[test]
+fn lists_are_searched_and_sorted_on_their_pages() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("lists in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let site = coordinator.http();
+    let mut workers = ["anna", "bert", "carl"].map(|name| Some(coordinator.worker(name)));
+    coordinator.wait_for_workers(3);
+    for n in [8, 9, LONG] {
+        _ = coordinator.submit(n);
+    }
+    let browser = Browser::open(&format!("http://{site}"));
+    browser.look(Viewport { width: 1920, dark: false });
+
+    // Sorted by a heading, from both ends, and as at first; the address has it, so that a reload shows the same.
+    browser.go("/workers");
+    browser.wait_for("#found", "3 workers");
+    assert_eq!(rows(&browser, 0), json!(["anna", "bert", "carl"]));
+    let sorted = "document.querySelector('#list th[data-sort=name]').ariaSort";
+    assert_eq!(browser.eval(sorted), "ascending");
+    browser.click("#list th[data-sort=name] button");
+    browser.wait_until("the other end", "document.querySelector('#workers a').innerText === 'carl'");
+    assert_eq!(browser.eval(sorted), "descending");
+    browser.keys("#search", "AN");
+    browser.wait_for("#found", "1 worker found");
+    browser.wait_until("the address", "location.search === '?search=AN&reverse=true'");
+    browser.go("/workers?search=r&reverse=true");
+    // All of them by the kernel, which is the portable one.
+    browser.wait_for("#found", "3 workers found");
+    assert_eq!(rows(&browser, 0), json!(["carl", "bert", "anna"]));
+    assert_eq!(browser.eval("document.querySelector('#search').value"), "r");
+    browser.go("/workers?state=blocked");
+    browser.wait_for("#found", "0 workers found");
+    browser.click("#all");
+    browser.wait_for("#found", "3 workers");
+    browser.go("/workers?sort=colour");
+    browser.wait_for("#refused", "colour");
+    browser.go("/workers");
+    browser.wait_for("#workers", "job 3, cross");
+    keep(&browser, "list-of-workers");
+
+    // A worker's own page.
+    browser.click("#workers a");
+    browser.wait_for("#title", "anna");
+    browser.wait_for("#all", "ready");
+    browser.wait_for("#all", "job 3, cross");
+    browser.wait_for("#jobs", "of what is recorded");
+    browser.wait_for("#events", "anna joined");
+    browser.click("button[aria-label='Block anna']");
+    browser.click("dialog button[value=yes]");
+    browser.wait_for("#said", "block is done");
+    browser.wait_for("#all", "blocked");
+    browser.wait_for("#blocked", "no worker that has it gets work");
+    browser.click("button[aria-label='Unblock anna']");
+    browser.wait_until("no block", "document.querySelector('#blocked').hidden");
+    for width in WIDTHS {
+        for dark in [false, true] {
+            browser.look(Viewport { width, dark });
+            browser.screenshot(&format!("worker-{width}-{}", if dark { "dark" } else { "light" }));
+        }
+    }
+    workers[0].take().expect("it is there").kill();
+    browser.wait_until("it to go", "!document.querySelector('#gone').hidden");
+
+    // Jobs.
+    browser.look(Viewport { width: 1920, dark: false });
+    browser.go("/?sort=n&reverse=true");
+    browser.wait_for("#found", "3 jobs");
+    assert_eq!(rows(&browser, 1), json!(["8", "9", "22"]));
+    assert_eq!(browser.eval("document.querySelector('#list th[data-sort=n]').ariaSort"), "ascending");
+    browser.click("#list th[data-sort=n] button");
+    browser.wait_until(
+        "the order of service",
+        "location.search === '' && document.querySelector('#jobs a').innerText === 'job 3'",
+    );
+    browser.keys("#state", "done");
+    browser.wait_for("#found", "2 jobs found");
+    browser.wait_until("the address", "location.search === '?state=done'");
+    browser.go("/");
+    browser.wait_until(
+        "curves",
+        "document.querySelectorAll(':is(#workers-chart, #search-chart) .curve').length >= 2",
+    );
+    keep(&browser, "list-of-jobs");
+    browser.go("/nowhere");
+    assert!(browser.text("main").contains("No such page"));
+    browser.screenshot("missing");
+    let other = |line: &String| !line.contains("404") && !line.contains("400") && !line.contains("colour");
+    let complaints: Vec<String> = browser.complaints().into_iter().filter(other).collect();
+    assert_eq!(json!(complaints), json!([]));
+}

@@ -1,0 +1,137 @@
+//! How many reports a coordinator makes durable in a second, by store: each worker sends the next when the last is
+//! acknowledged, so that as many wait as there are workers, and go into a transaction together. And how many leases it
+//! hands out, when every report ends all that its worker holds.
+
+use std::env;
+use std::time::Duration;
+
+use queens_messages::ToWorker;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::postgres::Postgres;
+use queens_tests::process::wait_at_most;
+use queens_tests::{TempDir, files, say};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::worker::Worker;
+use super::{alone, move_to, on_cores_apart};
+
+/// A flood of reports.
+#[derive(Clone, Copy, Debug)]
+struct Flood {
+    n: u8,
+    settled: Duration,
+    measured: Duration,
+    full: bool,
+}
+
+/// In a second.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    reports: f64,
+    leases: f64,
+}
+
+/// What a report says was counted: a second, or whatever the worker holds.
+const SECOND: Duration = Duration::from_secs(1);
+const ALL: Duration = Duration::from_secs(24 * 3600);
+
+/// Both stores in turns, on the same machine.
+#[test]
+fn reports_are_durable_in_either_store() {
+    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
+    let _files = files::take(300);
+    if full {
+        // The server has its processes wherever there is time for them.
+        move_to("0,1");
+    }
+    let Some(postgres) = Postgres::start("") else { return };
+    let seconds = Duration::from_secs;
+    let (floods, n_rounds, flood) = if full {
+        let floods = &[(1, SECOND), (10, SECOND), (100, SECOND), (1000, SECOND), (1000, ALL)][..];
+        (floods, 3, Flood { n: 27, settled: seconds(3), measured: seconds(10), full })
+    } else {
+        (&[(20, SECOND), (20, ALL)][..], 1, Flood { n: 25, settled: seconds(1), measured: seconds(2), full })
+    };
+    for (n_workers, counted) in floods {
+        let mut rates = [Vec::new(), Vec::new()];
+        for round in 0..n_rounds {
+            let store = postgres.database(&format!("flood_{n_workers}_{}_{round}", counted.as_secs()));
+            rates[0].push(measure(flood, *n_workers, *counted, None));
+            rates[1].push(measure(flood, *n_workers, *counted, Some(&store)));
+        }
+        let [sqlite, server] = rates.map(|mut rates| {
+            rates.sort_by(|left, right| left.reports.total_cmp(&right.reports));
+            rates[rates.len() / 2]
+        });
+        let what = if *counted == ALL { " that ends all it holds" } else { "" };
+        say(&format!(
+            "{n_workers} workers, each with one report on its way{what}: durable in SQLite {:.0}/s, and {:.0} leases \
+             granted; in PostgreSQL {:.0}/s, and {:.0}; ratio {:.2}",
+            sqlite.reports,
+            sqlite.leases,
+            server.reports,
+            server.leases,
+            server.reports / sqlite.reports
+        ));
+        assert!(sqlite.reports > 0.0 && server.reports > 0.0);
+        assert!(*counted == SECOND || (sqlite.leases > 0.0 && server.leases > 0.0));
+    }
+}
+
+/// What is acknowledged and granted meanwhile.
+fn measure(flood: Flood, n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(store.map_or_else(Vec::new, |store| vec!["--store", store]));
+    let command = if flood.full { on_cores_apart(&command) } else { command };
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let job = coordinator.submit(flood.n);
+    wait_at_most(Duration::from_secs(300), "the plan", || {
+        (coordinator.status(&job)["state"] == "queued").then_some(())
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let url = coordinator.url();
+    let all: Vec<(usize, usize)> = runtime.block_on(async {
+        let mut workers = Vec::new();
+        for number in 0..n_workers {
+            workers.push(Worker::connect_plainly(number, 1, url.clone()).await);
+        }
+        let from = Instant::now() + flood.settled;
+        let floods = workers.into_iter().map(|worker| worker.flood(counted, from, from + flood.measured));
+        floods.collect::<JoinSet<_>>().join_all().await
+    });
+    coordinator.kill();
+    let per_second = |n: usize| n as f64 / flood.measured.as_secs_f64();
+    Rates {
+        reports: per_second(all.iter().map(|(n_reports, _)| n_reports).sum()),
+        leases: per_second(all.iter().map(|(_, n_leases)| n_leases).sum()),
+    }
+}
+
+impl Worker {
+    /// Sends one report after the other, each when the last is acknowledged; how many of those that were
+    /// sent from then on, and how many leases came from then on.
+    async fn flood(mut self, counted: Duration, from: Instant, end: Instant) -> (usize, usize) {
+        let mut n_leases = 0;
+        loop {
+            if self.has_only_leases() {
+                self.report(counted).await.expect("the session goes on");
+            }
+            tokio::select! {
+                message = self.next() => {
+                    let message = message.expect("the session goes on");
+                    let is_lease = matches!(message, ToWorker::Lease(_));
+                    n_leases += usize::from(is_lease && (from..end).contains(&Instant::now()));
+                    if let Err(other) = self.hear(message, from, end) {
+                        self.give_up(other);
+                    }
+                }
+                () = tokio::time::sleep_until(end) => return (self.times.len(), n_leases),
+            }
+        }
+    }
+}

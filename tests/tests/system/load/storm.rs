@@ -1,0 +1,239 @@
+//! All workers lose their coordinator at once, and come back: to the same when it is there again, or to another that
+//! shares its database.
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use queens_access::Credentials;
+use queens_coordinator::store::postgres::{Server, audit as audit_server};
+use queens_coordinator::store::sqlite::audit;
+use queens_proto::client::{Problem, Routes, Search, endpoint};
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::postgres::Postgres;
+use queens_tests::process::wait_at_most;
+use queens_tests::service::Service;
+use queens_tests::{TempDir, files, say};
+use queens_worker::remote::Pauses;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::worker::{Lost, Worker, endpoint_of};
+use super::{OPENING, alone, on_cores_apart};
+
+/// In which all are to be back.
+const BACK: Duration = Duration::from_secs(30);
+
+/// How long one connection may take.
+const CONNECTING: Duration = Duration::from_secs(10);
+
+/// What is played.
+#[derive(Clone, Copy, Debug)]
+struct Storm {
+    n: u8,
+    n_workers: u64,
+    period: Duration,
+    /// How long there is no coordinator.
+    gone: Duration,
+}
+
+#[test]
+fn all_workers_come_back_after_a_restart_and_none_is_refused_for_good() {
+    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
+    let _files = files::take(300);
+    let short = Storm { n: 23, n_workers: 100, period: Duration::from_secs(1), gone: Duration::from_secs(1) };
+    let long = |gone| Storm { n: 27, n_workers: 10_000, period: Duration::from_secs(10), gone };
+    if full {
+        // After a restart, when nearly all come at the second or third attempt, and after a long outage.
+        [2, 60].into_iter().for_each(|gone| check(long(Duration::from_secs(gone)), true));
+    } else {
+        check(short, false);
+    }
+}
+
+#[test]
+fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
+    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
+    let _files = files::take(300);
+    let Some(postgres) = Postgres::start("") else { return };
+    let address = postgres.database("storm");
+    let (n, n_workers, seconds) = if full { (27, 10_000, 10) } else { (23, 100, 1) };
+    let storm = Storm { n, n_workers, period: Duration::from_secs(seconds), gone: Duration::ZERO };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let command = |name: &str| {
+        let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join(name));
+        command.args(["--store", &address]);
+        if full { on_cores_apart(&command) } else { command }
+    };
+    let first = Coordinator::start_command(command("first"), &scratch.path().join("first"));
+    let mut second = Service::start(command("second"), &scratch.path().join("second.log"));
+    let second_url = format!("http://{}", second.logged("standing by address="));
+    let swarm = Swarm::begin(storm, &first, &[first.url(), second_url]);
+    first.kill();
+    swarm.come_back(storm, "whose coordinator was killed while another stood by", full);
+    second.kill();
+    let jobs = audit_server(&Server::new(&address, None, None).expect("an address"));
+    assert!(jobs.expect("nothing contradicts")[0].n_recorded > 0);
+}
+
+#[track_caller]
+fn check(storm: Storm, full: bool) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let start = |listen: &str| {
+        let command = coordinator_command(listen, &data_dir);
+        Coordinator::start_command(if full { on_cores_apart(&command) } else { command }, &data_dir)
+    };
+    let coordinator = start("127.0.0.1:0");
+    let url = coordinator.url();
+    let swarm = Swarm::begin(storm, &coordinator, std::slice::from_ref(&url));
+    coordinator.kill();
+    std::thread::sleep(storm.gone);
+    let coordinator = start(url.strip_prefix("http://").expect("without TLS"));
+    swarm.come_back(storm, &format!("without a coordinator for {:.0?}", storm.gone), full);
+    coordinator.kill();
+    let jobs = audit(&data_dir).expect("nothing contradicts");
+    assert!(jobs[0].n_recorded > 0);
+}
+
+/// Workers that all count with one coordinator.
+struct Swarm {
+    runtime: tokio::runtime::Runtime,
+    /// When a worker's first report in a session was acknowledged.
+    news: mpsc::UnboundedReceiver<Instant>,
+    n_attempts: Arc<AtomicU64>,
+}
+
+impl Swarm {
+    /// Submits a job and has all workers count it.
+    fn begin(storm: Storm, coordinator: &Coordinator, urls: &[String]) -> Self {
+        let job = coordinator.submit(storm.n);
+        wait_at_most(Duration::from_secs(300), "the plan", || {
+            (coordinator.status(&job)["state"] == "queued").then_some(())
+        });
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let (said, mut news) = mpsc::unbounded_channel();
+        let n_attempts = Arc::new(AtomicU64::new(0));
+        let endpoints = urls.iter().map(|url| endpoint(url).expect("a URL")).collect();
+        let routes = Routes::new(endpoints, Credentials::default()).expect("no credentials");
+        runtime.block_on(async {
+            let opening = Arc::new(Semaphore::new(OPENING));
+            for number in 0..storm.n_workers {
+                let (opening, url, routes) = (opening.clone(), urls[0].clone(), routes.clone());
+                let (said, n_attempts) = (said.clone(), n_attempts.clone());
+                tokio::spawn(async move {
+                    let permit = opening.acquire().await.expect("it is not closed");
+                    let worker = Worker::connect_plainly(number, 1, url).await;
+                    drop(permit);
+                    live(worker, number, routes, storm, &said, &n_attempts).await;
+                });
+            }
+            // Each says when its first report in a session is acknowledged.
+            for _ in 0..storm.n_workers {
+                timeout(Duration::from_secs(120), news.recv()).await.expect("all work").expect("they live");
+            }
+        });
+        Self { runtime, news, n_attempts }
+    }
+
+    /// Sees that all work again, and tells how long that takes from now on.
+    #[track_caller]
+    fn come_back(mut self, storm: Storm, which: &str, full: bool) {
+        let began = Instant::now();
+        self.n_attempts.store(0, Ordering::Relaxed);
+        let mut back: Vec<Duration> = self.runtime.block_on(async {
+            let mut back = Vec::new();
+            while back.len() as u64 != storm.n_workers {
+                let at = timeout(BACK * 4, self.news.recv()).await;
+                back.push(at.expect("all come back").expect("they live").saturating_duration_since(began));
+            }
+            back
+        });
+        back.sort_unstable();
+        let percentile = |percent: usize| back[(back.len() - 1) * percent / 100];
+        say(&format!(
+            "{} workers {which}: back and their first report acknowledged after {:.1?} (median), {:.1?} (99th \
+             percentile), {:.1?} (the last), with {} attempts",
+            storm.n_workers,
+            percentile(50),
+            percentile(99),
+            percentile(100),
+            self.n_attempts.load(Ordering::Relaxed),
+        ));
+        if full {
+            assert!(percentile(100) <= BACK, "{:?}", percentile(100));
+        }
+    }
+}
+
+/// Works in one session after the other, as a worker does, and says when the first report of each is acknowledged.
+async fn live(
+    mut worker: Worker,
+    number: u64,
+    routes: Routes,
+    storm: Storm,
+    said: &mpsc::UnboundedSender<Instant>,
+    n_attempts: &AtomicU64,
+) {
+    let are_several = routes.are_several();
+    let mut search = Search::new(routes);
+    loop {
+        let Err(Lost) = work(&mut worker, number, storm, said).await;
+        let (mut pauses, since) = (Pauses::new(are_several), Instant::now());
+        'lost: loop {
+            sleep(pauses.next(since.elapsed())).await;
+            search.begin();
+            while let Some(attempt) = search.next(pauses.are_short(since.elapsed())) {
+                n_attempts.fetch_add(1, Ordering::Relaxed);
+                let url = attempt.route.uri().to_string();
+                let open = async {
+                    let connection = endpoint_of(number, &url).connect().await?;
+                    worker.open(connection.into()).await.map_err(Problem::from)
+                };
+                match timeout(attempt.patience.unwrap_or(CONNECTING), open).await {
+                    Ok(Ok(())) => {
+                        search.leads(&attempt.route);
+                        break 'lost;
+                    }
+                    Ok(Err(problem)) => {
+                        assert!(!problem.is_final(), "{problem}");
+                        search.failed(&attempt.route, &problem);
+                    }
+                    Err(_) => search.failed(&attempt.route, &Problem::Silent),
+                }
+            }
+        }
+    }
+}
+
+/// One session: reports what was counted meanwhile, then once a period, until it ends.
+async fn work(
+    worker: &mut Worker,
+    number: u64,
+    storm: Storm,
+    said: &mpsc::UnboundedSender<Instant>,
+) -> Result<std::convert::Infallible, Lost> {
+    let mut has_said = false;
+    let now = Instant::now();
+    let n_acknowledged = worker.acknowledged.len();
+    worker.report(storm.period).await?;
+    let place = storm.period.mul_f64(number as f64 / storm.n_workers as f64);
+    let mut reports = tokio::time::interval_at(now + storm.period / 10 + place, storm.period);
+    loop {
+        tokio::select! {
+            _ = reports.tick() => worker.report(storm.period).await?,
+            message = worker.next() => {
+                if let Err(other) = worker.hear(message?, now, now) {
+                    worker.give_up(other);
+                }
+                if worker.acknowledged.len() > n_acknowledged && !std::mem::replace(&mut has_said, true) {
+                    _ = said.send(Instant::now());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What encryption adds to the load of a coordinator.
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_access::{Credentials, Trust};
+use queens_proto::client::{Route, endpoint};
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::Guarded;
+use queens_tests::process::{processor_time, wait_at_most};
+use queens_tests::{TempDir, files, say};
+
+use super::worker::Worker;
+use super::{Connecting, FULL, Load, SHORT, alone, begin, on_cores_apart, peak_memory_kib};
+
+/// The most that encryption may take of what is taken without.
+const MOST_PROCESSOR: f64 = 1.4;
+const MOST_MEMORY: f64 = 1.5;
+
+/// What a coordinator took.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    processor: Duration,
+    peak_kib: u64,
+    n_reports: usize,
+}
+
+#[test]
+fn encryption_adds_little_to_the_load() {
+    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
+    let _alone = alone(full);
+    let _files = files::take(300);
+    let load = if full { FULL[0] } else { SHORT[0] };
+    let rounds = if full { 2 } else { 1 };
+    for _ in 0..rounds {
+        let (plain, encrypted) = (plain(load, full), encrypted(load, full));
+        let processor = encrypted.processor.as_secs_f64() / plain.processor.as_secs_f64().max(1e-9);
+        let memory = encrypted.peak_kib as f64 / plain.peak_kib as f64;
+        say(&format!(
+            "{} workers, without TLS: {:.1} s of processor time, {} MiB, {} reports; with TLS: {:.1} s ({processor:.2} \
+             times as much), {} MiB ({memory:.2} times as much), {} reports",
+            load.n_workers,
+            plain.processor.as_secs_f64(),
+            plain.peak_kib / 1024,
+            plain.n_reports,
+            encrypted.processor.as_secs_f64(),
+            encrypted.peak_kib / 1024,
+            encrypted.n_reports,
+        ));
+        assert!(plain.n_reports > 0 && encrypted.n_reports > 0);
+        if full {
+            assert!(processor <= MOST_PROCESSOR, "{processor}");
+            assert!(memory <= MOST_MEMORY, "{memory}");
+        }
+    }
+}
+
+fn plain(load: Load, full: bool) -> Taken {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    if full {
+        command = on_cores_apart(&command);
+    }
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    _ = coordinator.submit(load.n);
+    wait_at_most(Duration::from_secs(300), "the plan", || {
+        (coordinator.status("1")["state"] == "queued").then_some(())
+    });
+    let url = coordinator.url();
+    measure(load, &coordinator, move |number| {
+        Box::pin(Worker::connect_plainly(number, load.n_threads, url.clone()))
+    })
+}
+
+fn encrypted(load: Load, full: bool) -> Taken {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let place = |command| if full { on_cores_apart(&command) } else { command };
+    let guarded = Guarded::start_as(&scratch.path().join("data"), &[], place);
+    let operator = guarded.invite(["--role", "operator"]);
+    let submitted = guarded.queens(Some(&operator), ["submit", &load.n.to_string(), "--yes"]);
+    assert!(submitted.status.success(), "{submitted:?}");
+    wait_at_most(Duration::from_secs(300), "the plan", || {
+        let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
+        (status["state"] == "queued").then_some(())
+    });
+    let worker = guarded.invite(["--role", "worker", "--uses", &load.n_workers.to_string()]);
+    let credentials = Credentials {
+        trust: Trust::Authorities(guarded.authority().to_owned()),
+        token: Some(worker.token),
+        certificate: None,
+    };
+    let route = Route::new(endpoint(&guarded.url()).expect("a URL"), &credentials).expect("a route");
+    let route = Arc::new(route);
+    measure(load, guarded.coordinator(), move |number| {
+        let route = route.clone();
+        Box::pin(async move {
+            Worker::connect(number, load.n_threads, route.open().await.expect("connected")).await
+        })
+    })
+}
+
+fn measure<C>(load: Load, coordinator: &Coordinator, connect: C) -> Taken
+where
+    C: Fn(u64) -> Connecting + Send + Sync + 'static,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    runtime.block_on(async {
+        let workers = begin(load, connect).await;
+        let before = processor_time(coordinator.id());
+        tokio::time::sleep(load.measured).await;
+        let processor = processor_time(coordinator.id()) - before;
+        let mut n_reports = 0;
+        for worker in workers {
+            n_reports += worker.await.expect("it does not panic").times.len();
+        }
+        Taken { processor, peak_kib: peak_memory_kib(coordinator.id()), n_reports }
+    })
+}

@@ -1,0 +1,234 @@
+//! Logging in by the pages.
+
+use queens_tests::TempDir;
+use queens_tests::cluster::Coordinator;
+use queens_tests::guarded::Behind;
+use queens_tests::http::{self, Answer};
+use queens_tests::process::run;
+
+/// A coordinator that browsers reach.
+struct Site {
+    behind: Behind,
+    _scratch: TempDir,
+}
+
+impl Site {
+    fn start() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        Self { behind: Behind::start(&scratch.path().join("data"), &[]), _scratch: scratch }
+    }
+
+    fn token(&self, role: &str) -> String {
+        self.behind.token(role)
+    }
+
+    fn post(&self, path: &str, cookie: Option<&str>, body: &str) -> Answer {
+        self.ask("POST", path, cookie, &[("Content-Type", "application/json")], body)
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        cookie: Option<&str>,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut all = headers.to_vec();
+        all.extend(cookie.map(|cookie| ("Cookie", cookie)));
+        http::request(&self.behind.coordinator().http(), method, path, &all, body)
+    }
+
+    fn get(&self, path: &str, cookie: Option<&str>) -> Answer {
+        self.ask("GET", path, cookie, &[], "")
+    }
+
+    /// Logs in; what the browser shows from then on.
+    fn log_in(&self, token: &str) -> String {
+        let answer = self.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let cookie = answer.header("set-cookie").expect("a cookie");
+        assert!(cookie.starts_with("__Host-queens="), "{cookie}");
+        for attribute in ["Path=/", "Secure", "HttpOnly", "SameSite=Strict", "Max-Age=43200"] {
+            assert!(cookie.split("; ").any(|part| part == attribute), "{cookie}");
+        }
+        cookie.split(';').next().expect("a pair").to_owned()
+    }
+}
+
+#[test]
+fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
+    let site = Site::start();
+    let (viewer, operator) = (site.log_in(&site.token("viewer")), site.log_in(&site.token("operator")));
+    for (cookie, role, decides) in [(&viewer, "viewer", 403), (&operator, "operator", 201)] {
+        let cookie = Some(cookie.as_str());
+        let me = site.get("/api/v1/me", cookie).json();
+        assert_eq!(me["role"], role);
+        assert_eq!(site.get("/api/v1/jobs", cookie).status, 200);
+        assert_eq!(site.get("/", cookie).status, 200);
+        assert_eq!(site.post("/api/v1/jobs", cookie, "{\"n\":8}").status, decides, "{role}");
+    }
+    // A page of another site can't have its visitor's browser decide.
+    let json = ("Content-Type", "application/json");
+    let elsewhere = [json, ("Origin", "https://evil.example")];
+    assert_eq!(site.ask("POST", "/api/v1/jobs", Some(&operator), &elsewhere, "{\"n\":8}").status, 403);
+    let out = site.post("/api/v1/logout", Some(&operator), "{}");
+    assert_eq!(
+        (out.status, out.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0"))),
+        (204, true)
+    );
+    assert_eq!(site.get("/api/v1/jobs", Some(&operator)).status, 401);
+    assert_eq!(site.get("/api/v1/jobs", Some(&viewer)).status, 200);
+}
+
+/// Method and path of all requests by HTTP: what the document describes, and the pages.
+fn requests() -> Vec<(String, String)> {
+    let document = include_str!("../../../coordinator/src/http/openapi.json");
+    let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
+    let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
+        methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
+    });
+    let pages =
+        ["/", "/workers", "/board", "/decisions", "/login", "/jobs/{job}", "/jobs/{job}/crosses/{cross}"];
+    described.chain(pages.map(|path| ("GET".to_owned(), path.to_owned()))).collect()
+}
+
+/// The rule, told once more: whoever adds a request has to say here who may make it, unless it only reads.
+#[test]
+#[expect(clippy::print_stdout, reason = "the table is shown to whoever asks for it")]
+fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
+    let site = Site::start();
+    let roles = ["viewer", "operator", "worker"].map(|role| (role, site.token(role)));
+    let requests = requests();
+    assert!(requests.len() >= 36, "{}", requests.len());
+    for (method, template) in requests {
+        let path = template.replace("{job}", "0").replace("{cross}", "0");
+        let ask = |token: Option<&str>| {
+            let bearer = token.map(|token| format!("Bearer {token}"));
+            let mut headers = vec![("Content-Type", "application/json")];
+            headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+            // What is asked is nonsense: who may ask is told so.
+            http::status(&site.behind.coordinator().http(), &method, &path, &headers, "[]")
+        };
+        let is_free = ["/healthz", "/readyz", "/login", "/api/v1/login", "/api/v1/logout"];
+        let is_free = is_free.contains(&template.as_str());
+        let is_decision = method == "POST" || template == "/api/v1/decisions";
+        let mut found = vec![("nobody", ask(None), 401, is_free)];
+        for (role, token) in &roles {
+            let may = is_free || *role == "operator" || *role == "viewer" && !is_decision;
+            found.push((role, ask(Some(token)), 403, may));
+        }
+        let told: Vec<String> = found.iter().map(|(who, status, ..)| format!("{who} {status}")).collect();
+        println!("{method:4} {template:45} {}", told.join(", "));
+        for (who, status, refusal, may) in found {
+            assert_eq!(status != refusal, may, "{who}: {method} {template}: {status}");
+        }
+    }
+}
+
+#[test]
+fn who_is_not_logged_in_sees_the_page_for_that_and_nothing_else() {
+    let site = Site::start();
+    let html = [("Accept", "text/html,application/xhtml+xml")];
+    for path in ["/", "/workers", "/jobs/1", "/jobs/1/crosses/0"] {
+        let answer = site.ask("GET", path, None, &html, "");
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/login")), "{path}");
+    }
+    for path in ["/login", "/assets/login.js", "/assets/page.js", "/assets/style.css", "/healthz"] {
+        assert_eq!(site.get(path, None).status, 200, "{path}");
+    }
+    for path in ["/api/v1/jobs", "/api/v1/live", "/api/v1/me", "/metrics", "/api/v1/openapi.json", "/"] {
+        assert_eq!(site.get(path, None).status, 401, "{path}");
+    }
+    for path in ["/nothing", "/api/v1/nothing", "/%2e%2e/etc/passwd", "/assets/../Cargo.toml"] {
+        assert_eq!(site.get(path, None).status, 404, "{path}");
+    }
+    let cookie = format!("__Host-queens={}", "0".repeat(64));
+    assert_eq!(site.get("/api/v1/jobs", Some(&cookie)).status, 401);
+}
+
+#[test]
+fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
+    let site = Site::start();
+    let (good, worker) = (site.token("viewer"), site.token("worker"));
+    let digits = good.rsplit('_').next().expect("digits");
+    let wrong = format!("queens_1_{}", "0".repeat(64));
+    let began = std::time::Instant::now();
+    for token in [wrong.as_str(), "nonsense", &good.replace("queens_1", "queens_77"), &good.to_uppercase()] {
+        let answer = site.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
+        assert_eq!((answer.status, answer.header("set-cookie")), (401, None), "{answer:?}");
+        assert!(!answer.body.contains(token), "{answer:?}");
+    }
+    assert!(began.elapsed().as_millis() >= 1500, "100 + 200 + 400 + 800 ms: {:?}", began.elapsed());
+    // Who is right does not wait.
+    let began = std::time::Instant::now();
+    let cookie = site.log_in(&good);
+    let waited = began.elapsed().as_millis();
+    assert!(waited < 1600, "the next attempt would wait for so long: {waited} ms");
+    let refused = site.post("/api/v1/login", None, &format!("{{\"token\":\"{worker}\"}}"));
+    assert_eq!(refused.status, 403, "{refused:?}");
+    site.behind.manage(["revoke", "1"]);
+    queens_tests::process::wait_until("the end of the session", || {
+        // A request that is under way then gets no answer.
+        let address = site.behind.coordinator().http();
+        let answer = http::try_request(&address, "GET", "/api/v1/jobs", &[("Cookie", &cookie)], "");
+        (answer?.status == 401).then_some(())
+    });
+    let log = site.behind.coordinator().log();
+    assert!(log.contains("not let in") && !log.contains(digits) && !log.contains(&cookie), "{log}");
+}
+
+#[test]
+fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
+    let site = Site::start();
+    let (viewer, operator) = (site.token("viewer"), site.token("operator"));
+    let [seen, decides] = [&viewer, &operator].map(|token| site.log_in(token));
+    assert_eq!(site.post("/api/v1/jobs", Some(&decides), "{\"n\":8}").status, 201);
+    assert_eq!(site.post("/api/v1/jobs/1/cancel", Some(&seen), "{}").status, 403);
+    assert_eq!(site.post("/api/v1/jobs/77/cancel", Some(&decides), "{}").status, 404);
+    assert_eq!(site.get("/api/v1/decisions", Some(&seen)).status, 403);
+    let queens = |args: &[&str]| {
+        let mut command = site.behind.coordinator().queens_command(args);
+        command.env("QUEENS_TOKEN", &operator);
+        run(command)
+    };
+    assert!(queens(&["workers", "block", "someone"]).status.success());
+    assert!(!queens(&["pause", "99"]).status.success());
+    let expected = [
+        ("pause job 99", "refused: there is no job 99"),
+        ("block workers named 'someone'", "done"),
+        ("/api/v1/decisions", "refused: this takes an operator"),
+        ("cancel job 77", "refused: 404"),
+        ("/api/v1/jobs/{job}/cancel", "refused: this takes an operator"),
+        ("submit n = 8 by search, priority 0", "done"),
+    ];
+    let recorded = queens_tests::process::wait_until("the records", || {
+        let all = queens(&["audit", "--output", "json"]).answer();
+        Some(all.as_array().expect("an array").clone()).filter(|all| all.len() == expected.len())
+    });
+    for (found, (what, outcome)) in recorded.iter().zip(expected) {
+        assert_eq!(found["what"], what, "{found}");
+        assert!(found["outcome"].as_str().is_some_and(|found| found.starts_with(outcome)), "{found}");
+        assert_eq!(found["peer"], "127.0.0.1");
+    }
+    let by = |at: usize| (recorded[at]["who"].as_str(), recorded[at]["role"].as_str());
+    assert_eq!(by(0), (Some("invitation 2"), Some("operator")));
+    assert_eq!(by(4), (Some("invitation 1"), Some("viewer")));
+    let told = site.get("/api/v1/decisions", Some(&decides)).json();
+    assert_eq!(told["decisions"].as_array().map(Vec::len), Some(expected.len()));
+    assert_eq!(site.get("/decisions", Some(&decides)).status, 200);
+    // Reading is not recorded, and a restart loses nothing.
+    let digits = operator.rsplit('_').next().expect("digits");
+    assert!(!queens(&["audit"]).stdout.contains(digits));
+    let log = site.behind.data_dir().join("access.sqlite3");
+    assert!(log.exists());
+}
+
+#[test]
+fn where_everybody_is_let_in_nobody_has_to_log_in() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let me = http::get(&coordinator.http(), "/api/v1/me").json();
+    assert_eq!((me["who"].as_str(), me["role"].is_null()), (Some("anybody"), true));
+    assert_eq!(http::get(&coordinator.http(), "/").status, 200);
+}

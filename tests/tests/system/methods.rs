@@ -1,0 +1,276 @@
+//! Jobs of both methods through clusters of real processes.
+//!
+//! With the environment variable `QUEENS_FAULTS` set to `full`, 20 queens are counted by halves, which takes minutes.
+
+use std::env;
+use std::process::Command;
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_proto::pb;
+use queens_proto::pb::worker_message::Message;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, Method, published};
+use queens_tests::cluster::{Coordinator, worker_with};
+use queens_tests::http;
+use queens_tests::process::{clean, queens, run, wait_at_most, wait_until};
+use queens_tests::{TempDir, binary, say};
+use serde_json::Value;
+
+/// The most queens that are counted by both methods in seconds, without optimisation and with the slowest kernel.
+const N: u8 = 14;
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 20;
+
+fn solutions(n: u8) -> u128 {
+    published(BoardSize::new(n).expect("a board size")).expect("published").solutions
+}
+
+fn submit(coordinator: &Coordinator, n: u8, method: Method) -> String {
+    // One worker may be all there is: nobody could count anything again.
+    let args = ["submit", &n.to_string(), "--method", method.name(), "--recount", "0", "--output", "json"];
+    coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
+}
+
+#[test]
+fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let jobs = Method::ALL.map(|method| (method, submit(&coordinator, N, method)));
+    let victim = coordinator.worker("victim");
+    // The second, so that the first is done before.
+    let (_, second) = &jobs[1];
+    wait_until("records of the second job", || (coordinator.status(second)["recorded"] != "0").then_some(()));
+    victim.kill();
+    let _worker = coordinator.worker("other");
+    for (method, job) in &jobs {
+        let done = wait_at_most(Duration::from_secs(120), "the count", || {
+            Some(coordinator.status(job)).filter(|status| status["state"] == "done")
+        });
+        assert_eq!(done["method"], method.name());
+        assert_eq!((&done["solutions"], &done["agrees"]), (&solutions(N).to_string().into(), &true.into()));
+        let listed = coordinator.queens(["jobs"]).stdout;
+        assert!(listed.contains(method.name()), "{listed}");
+    }
+    coordinator.stop();
+    let audits = audit(&data_dir).expect("nothing contradicts");
+    let proved: Vec<_> = audits.iter().map(|audit| (audit.job.method, audit.total)).collect();
+    assert_eq!(proved, Method::ALL.map(|method| (method, solutions(N))));
+    assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
+}
+
+/// A worker is killed when a third is recorded; another goes on, and `check` proves the sum from the records.
+#[test]
+fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
+    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let kernel = Kernel::best();
+    let n = match kernel {
+        _ if full => 20,
+        Kernel::Portable => N,
+        _ => 17,
+    };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let job = submit(&coordinator, n, Method::Halves);
+    let fraction = |status: &Value| status["fraction"].as_f64().expect("a number");
+    let victim = worker_with(&coordinator.url(), "victim", kernel);
+    let limit = Duration::from_secs(if full { 1800 } else { 120 });
+    let status = wait_at_most(limit, "a third of the count", || {
+        Some(coordinator.status(&job)).filter(|status| fraction(status) > 0.33)
+    });
+    victim.kill();
+    let killed_at = fraction(&coordinator.status(&job));
+    assert!(status["state"] == "running" && killed_at < 0.9, "killed too late, at {killed_at}: {status}");
+    let _other = worker_with(&coordinator.url(), "other", kernel);
+    let done = wait_at_most(limit, "the count", || {
+        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+    });
+    assert_eq!((&done["method"], &done["agrees"]), (&"halves".into(), &true.into()));
+    assert_eq!(done["solutions"], solutions(n).to_string().as_str());
+    let contributions = coordinator.queens(["contributions", &job]).stdout;
+    assert!(["victim", "other"].iter().all(|name| contributions.contains(name)), "{contributions}");
+    coordinator.stop();
+    let mut check = clean(Command::new(binary("queens-coordinator")));
+    check.arg("check").arg(&data_dir);
+    let proved = run(check);
+    assert!(proved.status.success() && proved.stdout.contains(&solutions(n).to_string()), "{proved:?}");
+    say(&format!("Q({n}) = {} by halves; a worker killed at {:.0} %", solutions(n), 100.0 * killed_at));
+}
+
+/// A worker of a program that knows the search alone.
+async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: 7,
+        name: "old".to_owned(),
+        build: "0".to_owned(),
+        kernel: "portable".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e6,
+        ..pb::Hello::default()
+    };
+    let hello = pb::WorkerMessage { message: Some(Message::Hello(hello)) };
+    let open = tokio_stream::StreamExt::chain(tokio_stream::iter([hello]), tokio_stream::pending());
+    let mut client = WorkersClient::connect(url).await.expect("connected");
+    client.session(open).await.expect("a session").into_inner()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let halves = submit(&coordinator, 10, Method::Halves);
+    let mut session = old_worker(coordinator.url()).await;
+    coordinator.wait_for_workers(1);
+    let status = wait_until("the reason", || {
+        let status = coordinator.status(&halves);
+        status["waits_for"]
+            .as_str()
+            .is_some_and(|what| what.contains("can count by halves"))
+            .then_some(status)
+    });
+    assert_eq!(status["state"], "queued", "{status}");
+    let shown = coordinator.queens(["status", &halves]).stdout;
+    assert!(shown.contains("waits for     a worker that can count by halves"), "{shown}");
+    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+    assert_eq!(workers[0]["methods"], serde_json::json!(["search"]));
+    // The search that comes after it is leased at once.
+    let search = submit(&coordinator, 10, Method::Search);
+    let leased = session.message().await.expect("a session").and_then(|message| message.message);
+    let Some(pb::coordinator_message::Message::Lease(lease)) = leased else { panic!("{leased:?}") };
+    assert_eq!((lease.job.to_string(), lease.method), (search, pb::Method::Search.into()));
+    let _able = coordinator.worker("able");
+    wait_until("the count of the halves", || (coordinator.status(&halves)["state"] == "done").then_some(()));
+    assert_eq!(coordinator.status(&halves)["solutions"], solutions(10).to_string().as_str());
+}
+
+#[test]
+fn a_directory_keeps_its_method() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let dir = scratch.path().join("data");
+    let count = |method: &[&str]| {
+        let mut command = queens(["count", "11", "--output", "json", "--data-dir"]);
+        command.arg(&dir).args(method);
+        run(command)
+    };
+    let answer: Value = count(&["--method", "halves"]).answer();
+    assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));
+    let again: Value = count(&[]).answer();
+    assert_eq!((&again["method"], &again["counted_now"]), (&"halves".into(), &"0".into()));
+    let refused = count(&["--method", "search"]);
+    let complaint = refused.complaint(1);
+    assert!(
+        complaint.contains("holds a count by halves, not by search: choose another directory"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn methods_that_there_are_not_and_what_can_not_be_counted_by_halves_are_said_so() {
+    for command in ["count", "submit", "estimate"] {
+        let outcome = run(queens([command, "8", "--method", "half"]));
+        assert!(outcome.complaint(2).contains("expected auto, search or halves"), "{outcome:?}");
+    }
+    let outcome = run(queens(["count", "8", "--method", "halves", "--given", "0:0"]));
+    assert!(outcome.complaint(2).contains("by search alone"), "{outcome:?}");
+}
+
+/// Nodes are the search's.
+#[test]
+fn the_work_of_halves_is_told_in_units() {
+    for (command, expected) in [
+        (&["count", "10"][..], &[" units of work in "][..]),
+        (&["estimate", "13"], &[" units of work, ", " samples of halves"]),
+        (&["bench", "--n", "12"], &[" units of work in ", " ns per unit\n", " samples of halves"]),
+    ] {
+        for (method, in_units) in [("halves", true), ("search", false)] {
+            let outcome = run(queens(command.iter().copied().chain(["--method", method])));
+            let shown = outcome.stdout;
+            assert!(expected.iter().all(|part| shown.contains(part) == in_units), "{shown}");
+            assert_eq!(shown.contains("node"), !in_units, "{shown}");
+        }
+    }
+}
+
+/// What workers and the fleet count by each method, in lists and among Prometheus' numbers.
+#[test]
+fn speeds_are_told_by_each_method() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let job = submit(&coordinator, LONG, Method::Halves);
+    let _worker = coordinator.worker("able");
+    let told = wait_at_most(Duration::from_secs(120), "a speed", || {
+        let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+        Some(workers[0].clone()).filter(|worker| worker["speed_by"]["halves"].as_f64() > Some(0.0))
+    });
+    assert_eq!(told["speed_by"]["search"], 0.0, "{told}");
+    assert_eq!(told["speed_by"]["halves"], told["nodes_per_second"], "{told}");
+    let in_hand = &told["counting"];
+    assert_eq!((&in_hand["job"], &in_hand["method"]), (&job.into(), &"halves".into()), "{told}");
+    let listed = coordinator.queens(["workers"]).stdout;
+    assert!(listed.contains(" M units/s") && !listed.to_lowercase().contains("nodes"), "{listed}");
+    let numbers = http::get(&coordinator.http(), "/metrics").body;
+    let number = |name: &str| {
+        let sample = numbers.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+        sample.trim().parse::<f64>().expect("a number")
+    };
+    assert_eq!(number(r#"queens_nodes_total{method="search"}"#), 0.0);
+    assert!(number(r#"queens_nodes_total{method="halves"}"#) > 0.0);
+}
+
+/// A subproblem is told with the columns of each half, which the picture has in two colours, and the queens next to the
+/// middle that it gives, each on a column of its half.
+#[test]
+fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
+    const SIZE: u8 = 25;
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let job = coordinator.queens(["submit", "25", "--method", "halves", "--yes"]).stdout;
+    let path = |what: &str| format!("/api/v1/jobs/{}/crosses/3{what}", job.trim());
+    let told = wait_at_most(Duration::from_secs(60), "the plan", || {
+        let answer = http::get(&coordinator.http(), &path("?subproblem=29"));
+        (answer.status == 200).then(|| answer.json())
+    });
+    let columns = |field: &str| -> Vec<u64> {
+        let columns = told[field].as_array().expect(field).iter();
+        columns.map(|column| column.as_u64().expect("a number")).collect()
+    };
+    let (upper, lower) = (columns("prefix_upper"), columns("prefix_lower"));
+    let middle = told["queens"][0]["column"].as_u64().expect("the middle row has a queen");
+    let mut all = [upper.as_slice(), &lower, &[middle]].concat();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..SIZE.into()), "{told}");
+    for (known, of_subproblem) in [("upper", &upper), ("lower", &lower)] {
+        assert!(columns(known).iter().all(|column| of_subproblem.contains(column)), "{told}");
+    }
+    let prefix = told["prefix"].as_array().expect("queens");
+    assert_eq!(prefix.len(), 2, "{told}");
+    for (queen, row, columns) in [(&prefix[0], 11, &upper), (&prefix[1], 13, &lower)] {
+        assert_eq!(queen["row"], row, "{told}");
+        assert!(queen["column"].as_u64().is_some_and(|column| columns.contains(&column)), "{told}");
+    }
+    // Half of the squares of the rows above are of the upper half's columns, and so below.
+    let picture = http::get(&coordinator.http(), &path("/board.svg?subproblem=29")).body;
+    for colours in [["#bcd6ee", "#7fa8cf"], ["#dfc7ef", "#b795d3"]] {
+        let n_squares: usize = colours.iter().map(|colour| picture.matches(colour).count()).sum();
+        assert_eq!(n_squares, 12 * 12, "{colours:?}");
+    }
+}
+
+#[test]
+fn halves_are_measured_estimated_and_compared() {
+    let bench = run(queens(["bench", "--n", "12", "--method", "halves", "--output", "json"])).answer();
+    assert_eq!((&bench["method"], &bench["agrees"]), (&"halves".into(), &true.into()));
+    let estimate = run(queens(["estimate", "12", "--method", "halves", "--output", "json"])).answer();
+    assert_eq!((&estimate["method"], &estimate["solutions"]), (&"halves".into(), &14200.0.into()));
+    let table =
+        run(queens(["table", "--from", "6", "--to", "9", "--method", "search,halves", "--format", "json"]));
+    let rows: Value = table.answer();
+    let counts: Vec<&Value> = rows.as_array().expect("rows").iter().map(|row| &row["solutions"]).collect();
+    assert_eq!(counts, ["4", "40", "92", "352"]);
+    assert!(rows[3]["seconds"]["halves"].is_f64(), "{rows}");
+}

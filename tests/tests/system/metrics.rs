@@ -1,0 +1,164 @@
+//! Numbers for Prometheus: its own tools accept them, and it scrapes a running cluster.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use queens_tests::cluster::Coordinator;
+use queens_tests::http::{Answer, get};
+use queens_tests::process::{clean, is_installed, run, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{Port, TempDir, binary, skipped};
+use serde_json::Value;
+
+const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
+
+/// A coordinator and a worker, both with HTTP.
+struct Cluster {
+    coordinator: Coordinator,
+    worker: Service,
+    worker_http: String,
+}
+
+impl Cluster {
+    #[track_caller]
+    fn start(scratch: &Path) -> Self {
+        let coordinator = Coordinator::start_with_http(&scratch.join("data"));
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args(["--coordinator", &coordinator.url(), "--http", "127.0.0.1:0", "--name", "w"]);
+        command.args(["--threads", "1"]);
+        let mut worker = Service::start(command, &scratch.join("worker.log"));
+        let worker_http = worker.logged("serving metrics address=");
+        Self { coordinator, worker, worker_http }
+    }
+
+    fn stop(self) {
+        self.worker.stop();
+        self.coordinator.stop();
+    }
+}
+
+/// Feeds `text` to `promtool check metrics`, which also complains about names and units.
+#[track_caller]
+fn check_metrics(text: &str) {
+    let mut promtool = Command::new("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut promtool = promtool.spawn().expect("it is installed");
+    promtool.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+    let output = promtool.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
+}
+
+/// The sample with this name and these labels.
+#[track_caller]
+fn sample(text: &str, name: &str) -> f64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in\n{text}"))
+}
+
+#[test]
+fn coordinator_and_worker_tell_their_numbers() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let cluster = Cluster::start(scratch.path());
+    assert_eq!(cluster.coordinator.queens(["count", "14"]).status.code(), Some(0));
+    let Answer { status, body: text, .. } = get(&cluster.coordinator.http(), "/metrics");
+    assert_eq!(status, 200);
+    assert_eq!(sample(&text, r#"queens_job_solutions{job="1",n="14",method="search"}"#), 365_596.0);
+    assert_eq!(sample(&text, r#"queens_job_work_ratio{job="1",n="14",method="search"}"#), 1.0);
+    assert_eq!(sample(&text, r#"queens_jobs{state="done"}"#), 1.0);
+    assert_eq!(sample(&text, r#"queens_workers{state="ready"}"#), 1.0);
+    assert_eq!(sample(&text, r#"queens_reports_total{outcome="conflict"}"#), 0.0);
+    assert!(sample(&text, r#"queens_reports_total{outcome="accepted"}"#) > 0.0);
+    assert!(sample(&text, "queens_report_seconds_count") > 0.0);
+    assert!(sample(&text, "queens_commit_seconds_count") > 0.0);
+    let nodes = sample(&text, r#"queens_nodes_total{method="search"}"#);
+    assert_eq!(nodes, sample(&text, r#"queens_job_nodes{job="1",n="14",method="search"}"#));
+    let Answer { status, body: of_worker, .. } = get(&cluster.worker_http, "/metrics");
+    assert_eq!(status, 200);
+    // With one worker and no fault, what it counted is what is recorded.
+    assert_eq!(sample(&of_worker, r#"queens_worker_nodes_total{method="search"}"#), nodes);
+    assert_eq!(sample(&of_worker, "queens_worker_connected"), 1.0);
+    let health = get(&cluster.worker_http, "/healthz");
+    assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));
+    assert_eq!(get(&cluster.worker_http, "/nothing").status, 404);
+    if is_installed("promtool") {
+        check_metrics(&text);
+        check_metrics(&of_worker);
+    } else {
+        skipped("promtool on the numbers, as it is not installed");
+    }
+    cluster.stop();
+}
+
+#[test]
+fn promtool_accepts_what_is_in_deploy() {
+    if !is_installed("promtool") {
+        return skipped("alert rules, as promtool is not installed");
+    }
+    for (what, file) in [("rules", "alerts.yml"), ("config", "prometheus.yml")] {
+        let mut promtool = Command::new("promtool");
+        promtool.args(["check", what, &format!("{DEPLOY}/{file}")]);
+        let outcome = run(promtool);
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    }
+    // What alerts and panels ask for exists: only names that the coordinator has.
+    let scratch = TempDir::new().expect("a temporary directory");
+    let cluster = Cluster::start(scratch.path());
+    let text = get(&cluster.coordinator.http(), "/metrics").body;
+    cluster.stop();
+    for file in ["alerts.yml", "grafana.json"] {
+        let asked = fs::read_to_string(format!("{DEPLOY}/{file}")).expect(file);
+        let words = asked.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in words.filter(|word| word.starts_with("queens_")) {
+            let family = name.trim_end_matches("_bucket");
+            assert!(text.contains(&format!("# TYPE {family} ")), "{file} asks for {name}");
+        }
+    }
+}
+
+#[test]
+fn prometheus_scrapes_a_running_cluster() {
+    if !is_installed("prometheus") {
+        return skipped("scraping, as prometheus is not installed");
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let cluster = Cluster::start(scratch.path());
+    assert_eq!(cluster.coordinator.queens(["count", "12"]).status.code(), Some(0));
+    let config = fs::read_to_string(format!("{DEPLOY}/prometheus.yml")).expect("the example");
+    let config = config
+        .replace("127.0.0.1:8080", &cluster.coordinator.http())
+        .replace("127.0.0.1:8081", &cluster.worker_http)
+        .replace("alerts.yml", &format!("{DEPLOY}/alerts.yml"))
+        .replace("15s", "1s");
+    let config_file = scratch.path().join("prometheus.yml");
+    fs::write(&config_file, config).expect("written");
+    let mut command = Command::new("prometheus");
+    // It can't choose a free port itself.
+    let port = Port::draw();
+    let address = port.address();
+    command.arg(format!("--config.file={}", config_file.display()));
+    command.arg(format!("--storage.tsdb.path={}", scratch.path().join("tsdb").display()));
+    command.arg(format!("--web.listen-address={address}"));
+    let mut prometheus = Service::start(command, &scratch.path().join("prometheus.log"));
+    prometheus.logged("Server is ready to receive web");
+    let ask = |query: &str| -> Vec<Value> {
+        let body = get(&address, &format!("/api/v1/query?query={query}")).body;
+        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
+        answer["data"]["result"].as_array().cloned().unwrap_or_default()
+    };
+    wait_until("both targets to be up", || (ask("up==1").len() == 2).then_some(()));
+    let solutions = wait_until("a value", || ask("queens_job_solutions").first().cloned());
+    assert_eq!(
+        (&solutions["value"][1], &solutions["metric"]["n"]),
+        (&"14200".into(), &"12".into()),
+        "{solutions}"
+    );
+    let nodes = wait_until("the worker's value", || ask("queens_worker_nodes_total").first().cloned());
+    assert_eq!(nodes["metric"]["job"], "queens-worker", "{nodes}");
+    let alerts = get(&address, "/api/v1/rules").body;
+    assert!(alerts.contains("QueensNoWorkers") && !alerts.contains("\"firing\""), "{alerts}");
+    cluster.stop();
+    prometheus.stop();
+}

@@ -1,0 +1,235 @@
+//! Mistakes around a cluster: each gets one clear message, and disturbs nobody else.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use queens_proto::checksum;
+use queens_proto::pb::jobs_client::JobsClient;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_proto::pb::{self, worker_message::Message};
+use queens_solver::DECOMPOSITION_VERSION;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::data_dir::records;
+use queens_tests::process::{clean, queens, run};
+use queens_tests::{TempDir, binary};
+use tonic::{Code, Status};
+
+struct Fixture {
+    // Dropped, and with it killed, before its directory.
+    coordinator: Coordinator,
+    scratch: TempDir,
+}
+
+fn fixture() -> Fixture {
+    let scratch = TempDir::new().expect("a temporary directory");
+    Fixture { coordinator: Coordinator::start(&scratch.path().join("data")), scratch }
+}
+
+impl Fixture {
+    /// The coordinator and a worker of it still do what they are for.
+    #[track_caller]
+    fn check_alive(&self) {
+        let _worker = self.coordinator.worker("honest");
+        let answer = self.coordinator.queens(["count", "10", "--output", "json"]).answer();
+        assert_eq!(answer["solutions"], "724");
+    }
+}
+
+#[test]
+fn a_busy_port_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let outcome = run(coordinator_command(&address, &data_dir));
+    let complaint = outcome.complaint(1);
+    assert!(complaint.contains(&address) && complaint.contains("in use"), "{complaint}");
+    assert!(!data_dir.exists(), "nothing is made for a coordinator that can't start");
+}
+
+#[test]
+fn a_data_directory_in_use_is_refused() {
+    let fixture = fixture();
+    let data_dir = fixture.scratch.path().join("data");
+    let outcome = run(coordinator_command("127.0.0.1:0", &data_dir));
+    assert!(outcome.complaint(1).contains("in use by another process"), "{outcome:?}");
+    fixture.check_alive();
+}
+
+#[test]
+fn bad_arguments_are_refused_in_one_line() {
+    let worker = |args: &[&str]| {
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args(args);
+        run(command)
+    };
+    for url in ["", "foo", "127.0.0.1:50051", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://"] {
+        let outcome = worker(&["--coordinator", url]);
+        assert!(
+            outcome.complaint(2).contains("expected a URL such as http://127.0.0.1:50051"),
+            "{outcome:?}"
+        );
+    }
+    // Nothing in a URL is passed over in silence.
+    for behind in ["50051/jobs", "50051?n=8", "50051#1", "0"] {
+        let outcome = run(queens(["jobs", "--coordinator", &format!("http://127.0.0.1:{behind}")]));
+        assert!(outcome.complaint(2).contains("expected a URL such as"), "{outcome:?}");
+    }
+    let outcome = run(queens(["jobs", "--coordinator", "http://anna:secret@127.0.0.1:50051"]));
+    assert!(outcome.complaint(2).contains("expected a URL such as"), "{outcome:?}");
+    // A worker takes for an address what a coordinator does.
+    for address in ["http://127.0.0.1:80", "a/b:80", "a b:80", ":80", "a"] {
+        let outcome = worker(&["--http", address]);
+        assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
+        let mut coordinator = coordinator_command("127.0.0.1:0", TempDir::new().expect("a directory").path());
+        coordinator.args(["--http", address]);
+        let outcome = run(coordinator);
+        assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
+    }
+    for job in ["0", "+1", "01", "-1", "1.0", "18446744073709551616"] {
+        let outcome = run(queens(["status", job]));
+        assert!(outcome.complaint(2).contains("a whole number from 1"), "{outcome:?}");
+    }
+    assert!(worker(&["--threads", "0"]).complaint(2).contains("from 1 to 4096"));
+    assert!(worker(&["--kernel", "abacus"]).complaint(2).contains("expected auto, avx512, avx2 or portable"));
+    assert!(worker(&["--name", ""]).complaint(2).contains("visible characters"));
+    let scratch = TempDir::new().expect("a temporary directory");
+    let outcome = run(coordinator_command("nowhere", scratch.path()));
+    assert!(outcome.complaint(2).contains("'nowhere'"), "{outcome:?}");
+}
+
+fn hello() -> pb::Hello {
+    pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: 42,
+        name: "strange".to_owned(),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e6,
+        held: Vec::new(),
+        ..pb::Hello::default()
+    }
+}
+
+/// Sends these messages as a worker and returns how the session ends.
+async fn end_of_session(url: &str, messages: Vec<pb::WorkerMessage>) -> Status {
+    let mut client = WorkersClient::connect(url.to_owned()).await.expect("connected");
+    // The stream stays open: the coordinator has to end the session.
+    let messages = tokio_stream::StreamExt::chain(tokio_stream::iter(messages), tokio_stream::pending());
+    let mut answers = match client.session(messages).await {
+        Ok(answers) => answers.into_inner(),
+        Err(status) => return status,
+    };
+    let end = async {
+        loop {
+            match answers.message().await {
+                Ok(Some(_)) => {}
+                Ok(None) => return Status::ok("ended"),
+                Err(status) => return status,
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), end).await.expect("the session is ended")
+}
+
+#[track_caller]
+fn check_refused(fixture: &Fixture, messages: Vec<Message>, code: Code, what: &str) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let messages = messages.into_iter().map(|message| pb::WorkerMessage { message: Some(message) });
+    let status = runtime.block_on(end_of_session(&fixture.coordinator.url(), messages.collect()));
+    assert_eq!(status.code(), code, "{status:?}");
+    assert!(status.message().contains(what), "{status:?}");
+}
+
+#[test]
+fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
+    let fixture = fixture();
+    let hello = hello();
+    // What comes under a lease that was never granted here is not even looked at.
+    fixture.check_alive();
+    let lease = records(&fixture.scratch.path().join("data")).expect("readable")[0].lease.unsigned_abs();
+    let job = fixture.coordinator.submit(14).parse().expect("a number");
+    let delta = |job, cross, from, to, solutions| {
+        let span = Some(pb::Span { cross, from, to });
+        let delta = pb::Delta { job, lease, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
+        let delta = pb::Delta { checksum: checksum::of_delta(&delta), ..delta };
+        let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
+        vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
+    };
+    let versions = "protocol version 99 is not supported: this program supports 1 to 1";
+    let other = vec![Message::Hello(pb::Hello { protocol: 99, ..hello.clone() })];
+    check_refused(&fixture, other, Code::FailedPrecondition, versions);
+    let other = vec![Message::Hello(pb::Hello { decomposition: 99, ..hello.clone() })];
+    check_refused(&fixture, other, Code::FailedPrecondition, "decomposition version 99");
+    let nobody = vec![Message::Hello(pb::Hello { threads: 0, ..hello.clone() })];
+    check_refused(&fixture, nobody, Code::FailedPrecondition, "no threads");
+    let nan = vec![Message::Hello(pb::Hello { nodes_per_second: f64::NAN, ..hello.clone() })];
+    check_refused(&fixture, nan, Code::InvalidArgument, "NaN nodes per second are no speed");
+    for odd in ["\u{7}", "", "a\u{202e}b", "a\u{200b}b", "a\u{2028}b", " a", "a ", &"a".repeat(101)]
+        .map(str::to_owned)
+    {
+        let name = vec![Message::Hello(pb::Hello { name: odd.clone(), ..hello.clone() })];
+        check_refused(
+            &fixture,
+            name,
+            Code::InvalidArgument,
+            "the worker's name is no name: expected 1 to 100",
+        );
+        let build = vec![Message::Hello(pb::Hello { build: odd.clone(), ..hello.clone() })];
+        check_refused(&fixture, build, Code::InvalidArgument, "the worker's build is no name");
+        let kernel = vec![Message::Hello(pb::Hello { kernel: odd, ..hello.clone() })];
+        check_refused(&fixture, kernel, Code::InvalidArgument, "the worker's kernel is no name");
+    }
+    check_refused(&fixture, vec![Message::Goodbye(pb::Goodbye {})], Code::InvalidArgument, "hello");
+    let twice = vec![Message::Hello(hello.clone()), Message::Hello(hello)];
+    check_refused(&fixture, twice, Code::InvalidArgument, "second hello");
+    check_refused(&fixture, delta(99, 0, 0, 1, 1), Code::InvalidArgument, "job 99, which does not exist");
+    check_refused(&fixture, delta(job, 0, 0, 2, 1), Code::InvalidArgument, "subproblems 0..2");
+    check_refused(&fixture, delta(job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
+    check_refused(&fixture, delta(job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
+    check_refused(&fixture, delta(job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
+    // The job that lies were told of is counted right.
+    let _worker = fixture.coordinator.worker("honest");
+    let watched = fixture.coordinator.queens(["watch", &job.to_string()]);
+    assert_eq!(watched.status.code(), Some(0), "{watched:?}");
+    assert_eq!(fixture.coordinator.status(&job.to_string())["solutions"], "365596");
+}
+
+#[test]
+fn garbage_on_the_wire_ends_its_connection_and_no_other() {
+    let fixture = fixture();
+    for garbage in
+        [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 100_000], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0", b""]
+    {
+        let mut stream = TcpStream::connect(fixture.coordinator.address()).expect("connected");
+        stream.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
+        // It may close while we still write.
+        _ = stream.write_all(garbage);
+        _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        _ = stream.read_to_end(&mut answer);
+    }
+    fixture.check_alive();
+}
+
+#[test]
+fn operators_who_ask_for_nonsense_are_told_so() {
+    let fixture = fixture();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let mut client = JobsClient::connect(fixture.coordinator.url()).await.expect("connected");
+        let refused = client
+            .submit(pb::SubmitRequest { n: 33, ..pb::SubmitRequest::default() })
+            .await
+            .expect_err("no such board");
+        assert_eq!(refused.code(), Code::InvalidArgument);
+        assert!(refused.message().contains("'33' is not a whole number from 0 to 32"), "{refused:?}");
+        let refused = client.cancel(pb::CancelRequest { job: u64::MAX }).await.expect_err("no such job");
+        assert_eq!(refused.code(), Code::NotFound);
+    });
+    fixture.check_alive();
+}

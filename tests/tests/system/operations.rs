@@ -1,0 +1,355 @@
+//! README.md, the tutorial, and the pages of docs/operations and docs/guides: every command that they show is run as it
+//! stands there, and what is said to come of it comes.
+//!
+//! A page's blocks of `sh` are one script, in the order of the page, which ends at the first command that fails. It runs
+//! in an empty directory that is also its home, with our programs first on its path, in a network and among processes of
+//! its own (Linux's namespaces): ports are free as they are documented, and all that it has started ends with it. A
+//! block of `text` right behind one of `sh` is what that writes to stdout, line by line. `…` stands for anything in a
+//! line, and a line that is nothing else for any lines. Blocks of `sh package`, `sh docker` and `sh engine` are for other
+//! machines; `.ci/run` and `.ci/long` have the commands of those of `sh build`.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, io};
+
+use queens_tests::process::{Running, clean, run, wait_at_most};
+use queens_tests::{TempDir, binary, skipped_without_root};
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// How long a page may take, far more than any does.
+const MOST_SECONDS: u64 = 120;
+
+/// What blocks may be: commands, what is not run here, what commands write, and configurations.
+const KINDS: [&str; 10] =
+    ["sh", "sh package", "sh docker", "sh engine", "sh build", "text", "toml", "ini", "nginx", "haproxy"];
+
+/// A test for each page, and where all are.
+macro_rules! pages {
+    ($($page:ident $path:literal),*) => {
+        const PAGES: &[&str] = &[$($path),*];
+        $(
+            #[test]
+            fn $page() {
+                check(stringify!($page), $path);
+            }
+        )*
+    };
+}
+
+pages!(
+    readme "README.md",
+    tutorial "docs/TUTORIAL.md",
+    boards "docs/guides/boards.md",
+    count "docs/guides/count.md",
+    estimate "docs/guides/estimate.md",
+    backup "docs/operations/backup.md",
+    database "docs/operations/database.md",
+    engines "docs/operations/engines.md",
+    install "docs/operations/install.md",
+    invite "docs/operations/invite.md",
+    jobs "docs/operations/jobs.md",
+    limits "docs/operations/limits.md",
+    trouble "docs/operations/trouble.md",
+    upgrade "docs/operations/upgrade.md",
+    verify "docs/operations/verify.md",
+    watch "docs/operations/watch.md",
+    workers "docs/operations/workers.md"
+);
+
+#[track_caller]
+fn check(page: &str, path: &str) {
+    let text = fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("the page is there");
+    if !can_be_apart() {
+        return skipped_without_root(&format!(
+            "the commands of {path}, without the right to make namespaces"
+        ));
+    }
+    if let Err(wrong) = follow(page, &text) {
+        panic!("{path}: {wrong}");
+    }
+}
+
+#[test]
+fn every_page_is_tested_and_listed() {
+    let index = fs::read_to_string(Path::new(REPOSITORY).join("docs/OPERATIONS.md")).expect("it is there");
+    for dir in ["operations", "guides"] {
+        let mut found = vec![];
+        for entry in fs::read_dir(Path::new(REPOSITORY).join("docs").join(dir)).expect("it is there") {
+            let name = entry.expect("a directory can be read").file_name().into_string().expect("UTF-8");
+            let is_listed = dir == "guides" || index.contains(&format!("(operations/{name})"));
+            assert!(is_listed, "docs/OPERATIONS.md does not list {name}");
+            found.push(format!("docs/{dir}/{name}"));
+        }
+        found.sort();
+        let of_dir = |page: &&&str| page.starts_with(&format!("docs/{dir}/"));
+        assert_eq!(found, PAGES.iter().filter(of_dir).copied().collect::<Vec<_>>());
+    }
+}
+
+/// Building takes minutes: it is not done here, but the same commands are typed elsewhere.
+#[test]
+fn what_pages_tell_to_build_is_built() {
+    let read = |path: &str| fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("it is there");
+    let typed = [".ci/run", ".ci/long"].map(read).concat();
+    let mut n_commands = 0;
+    for path in PAGES {
+        let page = read(path);
+        let blocks = blocks(&page).expect("a page");
+        for command in blocks.iter().filter(|block| block.kind == "sh build").flat_map(|block| &block.lines) {
+            assert!(typed.lines().any(|line| line == *command), "{path}: nobody types {command}");
+            n_commands += 1;
+        }
+    }
+    assert!(n_commands > 4, "{n_commands} commands were found");
+}
+
+/// Links between documents, and to headings in them.
+#[test]
+fn links_lead_somewhere() {
+    let repository = Path::new(REPOSITORY);
+    let mut documents = vec![];
+    for dir in ["", "docs", "docs/guides", "docs/operations", "docs/reference"] {
+        let entries = fs::read_dir(repository.join(dir)).expect("it is there");
+        documents.extend(entries.map(|entry| entry.expect("a directory can be read").path()));
+    }
+    documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    assert!(documents.len() > PAGES.len(), "{documents:?}");
+    let mut n_links = 0;
+    for document in documents {
+        for target in links(&prose(&document)) {
+            let (path, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let path = if path.is_empty() { document.clone() } else { document.with_file_name(path) };
+            assert!(path.exists(), "{}: there is no {target}", document.display());
+            let is_there = heading.is_empty() || headings(&prose(&path)).any(|known| known == heading);
+            assert!(is_there, "{}: there is no heading {target}", document.display());
+            n_links += 1;
+        }
+    }
+    assert!(n_links > 50, "{n_links} links were found");
+}
+
+/// The lines of a document outside its blocks.
+fn prose(document: &Path) -> String {
+    let text = fs::read_to_string(document).expect("a document");
+    text.split("```").step_by(2).collect()
+}
+
+/// Where the links of a text lead, but for those into the world.
+fn links(prose: &str) -> impl Iterator<Item = String> {
+    let targets = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
+    targets.filter(|target| !target.starts_with("http"))
+}
+
+/// The headings of a text, as links name them.
+fn headings(prose: &str) -> impl Iterator<Item = String> {
+    let lines = prose.lines().filter(|line| line.starts_with('#'));
+    lines.map(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        words.chars().filter(|c| c.is_alphanumeric() || ['-', '_'].contains(c)).collect()
+    })
+}
+
+/// What stands between two fences.
+struct Block<'a> {
+    kind: &'a str,
+    /// The line of its first fence, from 0.
+    line: usize,
+    lines: Vec<&'a str>,
+    /// Whether nothing but empty lines is between it and the block before.
+    is_next: bool,
+}
+
+/// The blocks of a page, or what is wrong with them.
+fn blocks(page: &str) -> Result<Vec<Block<'_>>, String> {
+    let mut blocks: Vec<Block<'_>> = vec![];
+    let (mut is_open, mut is_next) = (false, false);
+    for (i, line) in page.lines().enumerate() {
+        let fence = line.trim_start().strip_prefix("```");
+        match (fence, blocks.last_mut().filter(|_| is_open)) {
+            (Some(""), Some(_)) => (is_open, is_next) = (false, true),
+            (Some(kind), None) if KINDS.contains(&kind) && line.starts_with("```") && i > 0 => {
+                blocks.push(Block { kind, line: i, lines: vec![], is_next });
+                is_open = true;
+            }
+            (Some(_), _) => {
+                return Err(format!(
+                    "line {}: a block is one of {KINDS:?}, at a line's start: {line}",
+                    i + 1
+                ));
+            }
+            (None, Some(block)) => block.lines.push(line),
+            (None, None) => is_next &= line.trim().is_empty(),
+        }
+    }
+    if is_open { Err("the last block does not end".to_owned()) } else { Ok(blocks) }
+}
+
+/// The script of a page. Each command is in the line that it has in the page, so that bash names that.
+fn script(page: &str, blocks: &[&Block<'_>], outputs: &Path) -> String {
+    let mut lines = vec![String::new(); page.lines().count()];
+    lines[0] = "set -Eeuo pipefail; trap 'echo \"line $LINENO fails: $BASH_COMMAND\" >&2' ERR".to_owned();
+    for block in blocks {
+        lines[block.line] = format!("exec >'{}'", output_of(block, outputs).display());
+        for (line, command) in lines[block.line + 1..].iter_mut().zip(&block.lines) {
+            (*command).clone_into(line);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Where a block's stdout goes.
+fn output_of(block: &Block<'_>, outputs: &Path) -> PathBuf {
+    outputs.join((block.line + 1).to_string())
+}
+
+/// Runs all commands of a page; or what is wrong with it.
+fn follow(name: &str, page: &str) -> Result<(), String> {
+    let blocks = blocks(page)?;
+    let commands: Vec<&Block<'_>> = blocks.iter().filter(|block| block.kind == "sh").collect();
+    if commands.is_empty() {
+        return Err("there is no command that is run".to_owned());
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let [home, outputs] = ["home", "outputs"].map(|name| scratch.path().join(name));
+    for dir in [&home, &outputs] {
+        fs::create_dir(dir).expect("a directory");
+    }
+    let path = scratch.path().join(format!("{name}.md"));
+    fs::write(&path, script(page, &commands, &outputs)).expect("a file");
+    let log = scratch.path().join("stderr");
+    let mut running = Running::start_redirected(
+        apart("exec bash \"$0\"")
+            .arg(&path)
+            .current_dir(&home)
+            .env("HOME", &home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).expect("a file")),
+    );
+    let limit = Duration::from_secs(MOST_SECONDS + 30);
+    wait_at_most(limit, "the end of a page", || (!running.is_running()).then_some(()));
+    let status = running.wait_for_end();
+    let read = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+    if !status.success() {
+        let last = commands.iter().rfind(|block| output_of(block, &outputs).exists());
+        let stdout = last.map(|block| read(&output_of(block, &outputs))).unwrap_or_default();
+        return Err(format!("{status}\nstdout of the block:\n{stdout}\nstderr of the page:\n{}", read(&log)));
+    }
+    for pair in blocks.windows(2) {
+        let [block, output] = pair else { continue };
+        if block.kind == "sh" && output.kind == "text" && output.is_next {
+            let found = read(&output_of(block, &outputs));
+            if !are_alike(&output.lines, &found.lines().collect::<Vec<_>>()) {
+                let expected = output.lines.join("\n");
+                return Err(format!("line {}: expected\n{expected}\nfound\n{found}", output.line + 1));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A shell command in a network and among processes of its own, which are killed when it ends or has taken too long.
+fn apart(command: &str) -> Command {
+    let mut apart = clean(Command::new("timeout"));
+    apart.args(["--signal=KILL", &MOST_SECONDS.to_string()]);
+    apart.args(["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    apart.args(["bash", "-c", &format!("ip link set lo up && {command}")]);
+    let programs = ["queens", "queens-coordinator", "queens-worker"].map(binary);
+    let programs = programs[0].parent().expect("programs lie in a directory").to_owned();
+    let usual = env::var_os("PATH").unwrap_or_default();
+    let all = [programs].into_iter().chain(env::split_paths(&usual));
+    apart.env("PATH", env::join_paths(all).expect("a path"));
+    // There is nobody else in its network.
+    for proxy in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        apart.env_remove(proxy);
+    }
+    apart
+}
+
+/// Whether we may make namespaces, and have the programs for it.
+fn can_be_apart() -> bool {
+    let mut nothing = apart("true");
+    nothing.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    nothing.status().is_ok_and(|status| status.success())
+}
+
+/// Whether these lines are those that a page shows.
+fn are_alike(shown: &[&str], found: &[&str]) -> bool {
+    match (shown, found) {
+        ([], []) => true,
+        (["…", shown @ ..], _) => (0..=found.len()).any(|n| are_alike(shown, &found[n..])),
+        ([line, shown @ ..], [same, found @ ..]) => is_alike(line, same) && are_alike(shown, found),
+        _ => false,
+    }
+}
+
+/// Whether a line is one that a page shows.
+fn is_alike(shown: &str, found: &str) -> bool {
+    let (shown, found) = (shown.trim_end(), found.trim_end());
+    let Some((start, mut shown)) = shown.split_once('…') else { return shown == found };
+    let Some(mut found) = found.strip_prefix(start) else { return false };
+    while let Some((part, rest)) = shown.split_once('…') {
+        let Some(at) = found.find(part) else { return false };
+        (shown, found) = (rest, &found[at + part.len()..]);
+    }
+    found.ends_with(shown)
+}
+
+#[track_caller]
+fn check_alike(shown: &str, found: &str, expected: bool) {
+    let [shown, found] = [shown, found].map(|text| text.lines().collect::<Vec<_>>());
+    assert_eq!(are_alike(&shown, &found), expected, "{shown:?} {found:?}");
+}
+
+#[test]
+fn what_is_shown_is_what_is_written() {
+    check_alike("a\nb", "a\nb", true);
+    check_alike("a\nb", "a", false);
+    check_alike("a", "a\nb", false);
+    check_alike("a … b …", "a 1 b 2", true);
+    check_alike("a … b …", "a 1 c 2", false);
+    check_alike("…b", "ab", true);
+    check_alike("a…a", "a", false);
+    check_alike("a\n…\nb", "a\nb", true);
+    check_alike("a\n…\nb", "a\nc\nd\nb", true);
+    check_alike("a\n…\nb", "a\nc", false);
+}
+
+/// Checks what is wrong with a page.
+#[track_caller]
+fn check_wrong(page: &str, expected: &str) {
+    let wrong = follow("example", page).expect_err("it is wrong");
+    assert!(wrong.contains(expected), "{wrong}");
+}
+
+#[test]
+fn what_is_wrong_with_a_page_is_said() -> io::Result<()> {
+    check_wrong("# A\n```sh quick\ntrue\n```\n", "line 2: a block is one of");
+    check_wrong("# A\n- b:\n  ```sh\n  true\n  ```\n", "at a line's start");
+    check_wrong("# A\n```sh\ntrue\n", "does not end");
+    check_wrong("# A\n```sh package\ntrue\n```\n", "there is no command");
+    if !can_be_apart() {
+        skipped_without_root("what is wrong with pages of commands, without the right to make namespaces");
+        return Ok(());
+    }
+    check_wrong("# A\n```sh\ntrue\nqueens solve 3\n```\n", "line 4 fails: queens solve 3");
+    check_wrong("# A\n```sh\necho shown; queens solve 3 | cat\n```\n", "stdout of the block:\nshown\n");
+    check_wrong("# A\n```sh\nnobody --knows\n```\n", "line 3: nobody: command not found");
+    check_wrong("# A\n```sh\necho \"$NOBODY\"\n```\n", "NOBODY: unbound variable");
+    check_wrong(
+        "# A\n```sh\ntrue\n```\n\n```sh\necho 1\n```\n\n```text\n2\n```\n",
+        "line 10: expected\n2\nfound\n1\n",
+    );
+    // What is shown elsewhere is not what the last block writes; and what a page has started ends with it.
+    let scratch = TempDir::new()?;
+    let lock = scratch.path().display();
+    let later = format!("exec 9<'{lock}'; flock 9; sleep 1000 &");
+    assert_eq!(follow("example", &format!("# A\n```sh\n{later}\n```\nSo:\n```text\n2\n```\n")), Ok(()));
+    let mut free = Command::new("flock");
+    free.args(["--nonblock", &lock.to_string(), "true"]);
+    assert!(run(free).status.success(), "it goes on");
+    Ok(())
+}

@@ -1,0 +1,522 @@
+//! What operators do to a running cluster: jobs are paused and hurried, workers drained and blocked, backups made.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use queens_coordinator::store::sqlite::{audit, audit_file};
+use queens_proto::pb::worker_message::Message;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_proto::pb::{self, coordinator_message};
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
+use queens_tests::cluster::Coordinator;
+use queens_tests::data_dir::{records, tamper};
+use queens_tests::guarded::Behind;
+use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
+use queens_tests::{TempDir, binary};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+fn scratch() -> TempDir {
+    TempDir::new().expect("a temporary directory")
+}
+
+fn solutions(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").solutions.to_string()
+}
+
+fn number(value: &Value) -> u128 {
+    value.as_str().expect("a number as text").parse().expect("digits")
+}
+
+fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
+    number(&coordinator.status(job)["recorded"])
+}
+
+/// Waits until so many subproblems of a job are recorded.
+#[track_caller]
+fn wait_for_records(coordinator: &Coordinator, job: &str, n_recorded: u128) {
+    wait_until("records", || (recorded(coordinator, job) >= n_recorded).then_some(()));
+}
+
+#[track_caller]
+fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
+    wait_at_most(Duration::from_secs(300), state, || {
+        (coordinator.status(job)["state"] == state).then_some(())
+    });
+}
+
+#[track_caller]
+fn check_done(coordinator: &Coordinator, job: &str, n: u8) {
+    wait_for_state(coordinator, job, "done");
+    let status = coordinator.status(job);
+    assert_eq!(status["solutions"], solutions(n).as_str());
+    assert_eq!((&status["agrees"], &status["disputed"]), (&Value::from(true), &Value::from(0)), "{status}");
+}
+
+/// The worker of a name, as `queens workers --output json` tells it.
+fn worker(coordinator: &Coordinator, name: &str) -> Option<Value> {
+    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+    workers.as_array().expect("an array").iter().find(|worker| worker["name"] == name).cloned()
+}
+
+/// Whether something was done, or the one line that says why not.
+#[track_caller]
+fn check_says(outcome: &Ended, expected: &str) {
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    assert!(outcome.stdout.contains(expected), "'{expected}' is not in {outcome:?}");
+}
+
+#[test]
+fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
+    let scratch = scratch();
+    let data_dir = scratch.path().join("data");
+    let mut coordinator = Coordinator::start(&data_dir);
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    let job = coordinator.submit(17);
+    wait_for_records(&coordinator, &job, 20);
+    check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
+    check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
+    wait_until("chunks in hand to be reported", || (coordinator.status(&job)["workers"] == 0).then_some(()));
+    let before = coordinator.status(&job);
+    assert!(before["fraction"].as_f64().expect("a number") < 1.0, "{before}");
+    coordinator = coordinator.kill_and_restart();
+    coordinator.wait_for_workers(2);
+    // Other jobs go on, and that one doesn't.
+    let other = coordinator.queens(["count", "12", "--output", "json"]).answer();
+    assert_eq!(other["solutions"], solutions(12).as_str());
+    let after = coordinator.status(&job);
+    for what in ["state", "recorded", "nodes", "seconds", "workers"] {
+        assert_eq!(after[what], before[what], "{after}");
+    }
+    check_says(&coordinator.queens(["resume", &job]), "job 1 is");
+    check_done(&coordinator, &job, 17);
+    assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
+    for change in [&["pause", &job][..], &["resume", &job], &["priority", &job, "3"]] {
+        let outcome = coordinator.queens(change);
+        assert!(outcome.complaint(1).contains("job 1 is done and stays so"), "{outcome:?}");
+    }
+    let outcome = coordinator.queens(["cancel", &job]);
+    assert!(outcome.complaint(1).contains("job 1 is done: there is nothing to give up"), "{outcome:?}");
+    coordinator.stop();
+    assert!(audit(&data_dir).expect("nothing contradicts").iter().all(|job| job.is_complete()));
+}
+
+/// Workers are with the urgent job after one report interval, one chunk and what this machine takes on top; without
+/// it, the job they are at would keep them for minutes.
+#[test]
+fn workers_go_over_to_an_urgent_job_and_come_back() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    let slow = coordinator.submit(18);
+    wait_for_records(&coordinator, &slow, 20);
+    let answer = coordinator.queens(["submit", "17", "--priority", "5", "--output", "json"]).answer();
+    let urgent = answer["job"].as_str().expect("a job").to_owned();
+    wait_until("the workers to change", || {
+        let [slow, urgent] = [coordinator.status(&slow), coordinator.status(&urgent)];
+        (slow["workers"] == 0 && urgent["workers"] == 2).then_some(())
+    });
+    let n_recorded = recorded(&coordinator, &slow);
+    wait_for_records(&coordinator, &urgent, 20);
+    assert_eq!(recorded(&coordinator, &slow), n_recorded);
+    // The other way round, while both are there to be counted.
+    check_says(&coordinator.queens(["priority", &slow, "6"]), "priority 6");
+    wait_for_records(&coordinator, &slow, n_recorded + 1);
+    let [first, second] = [coordinator.status(&slow), coordinator.status(&urgent)];
+    assert_eq!((&first["priority"], &second["priority"]), (&Value::from(6), &Value::from(5)));
+    assert_eq!(coordinator.queens(["cancel", &slow]).status.code(), Some(0));
+    check_done(&coordinator, &urgent, 17);
+    assert_eq!(coordinator.status(&urgent)["verified"], 0, "nothing is counted twice");
+    for (args, code, expected) in [
+        (&["priority", "1", "1001"][..], 2, "from -1000 to 1000"),
+        (&["submit", "9", "--priority", "high"], 2, "'high' is no priority"),
+        (&["priority", "99", "1"], 1, "there is no job 99"),
+        (&["pause", "99"], 1, "there is no job 99"),
+    ] {
+        let outcome = coordinator.queens(args);
+        assert!(outcome.complaint(code).contains(expected), "{outcome:?}");
+    }
+}
+
+/// A worker whose log goes to a file.
+fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1"]);
+    command.args(["--kernel", "portable"]).stderr(File::create(log).expect("a log file"));
+    Running::start_redirected(&mut command)
+}
+
+#[test]
+fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
+    let scratch = scratch();
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let log = scratch.path().join("worker.log");
+    let drained = logging_worker(&coordinator, "drained", &log);
+    let job = coordinator.submit(17);
+    wait_for_records(&coordinator, &job, 10);
+    check_says(&coordinator.queens(["workers", "drain", "drained"]), "1 worker named 'drained': sent home");
+    let outcome = drained.wait();
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let log = fs::read_to_string(&log).expect("a log");
+    assert!(log.contains("sent home by the coordinator") && !log.contains("WARN"), "{log}");
+    wait_until("its goodbye", || worker(&coordinator, "drained").is_none().then_some(()));
+    let status = coordinator.status(&job);
+    assert_eq!((&status["state"], &status["workers"]), (&Value::from("queued"), &Value::from(0)), "{status}");
+    // The next of the name is another worker.
+    let _next = coordinator.worker("drained");
+    check_done(&coordinator, &job, 17);
+    assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
+    let outcome = coordinator.queens(["workers", "drain", "nobody"]);
+    assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
+}
+
+#[test]
+fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
+    let scratch = scratch();
+    let mut coordinator = Coordinator::start(&scratch.path().join("data"));
+    let log = scratch.path().join("worker.log");
+    let blocked = logging_worker(&coordinator, "bad", &log);
+    let job = coordinator.submit(17);
+    wait_for_records(&coordinator, &job, 10);
+    check_says(&coordinator.queens(["workers", "block", "bad"]), "1 worker named 'bad': blocked");
+    wait_until("its chunk", || (coordinator.status(&job)["workers"] == 0).then_some(()));
+    coordinator = coordinator.kill_and_restart();
+    let again =
+        wait_until("it to come back", || worker(&coordinator, "bad").filter(|w| w["connected"] == true));
+    assert_eq!((&again["state"], &again["leases"]), (&Value::from("blocked"), &Value::from(0)), "{again}");
+    let n_recorded = recorded(&coordinator, &job);
+    // Nobody else is there: if it got a lease, it would count.
+    let other = coordinator.worker("good");
+    wait_for_records(&coordinator, &job, n_recorded + 5);
+    assert_eq!(worker(&coordinator, "bad").expect("is there")["recorded"], 0);
+    blocked.kill();
+    wait_until("it to be given up", || {
+        (worker(&coordinator, "bad").expect("still listed")["connected"] == false).then_some(())
+    });
+    let table = wait_until("the block alone to be listed", || {
+        let table = coordinator.queens(["workers"]).stdout;
+        table.lines().any(|line| line.starts_with("bad") && line.contains("not connected")).then_some(table)
+    });
+    assert!(table.contains("good"), "{table}");
+    other.kill();
+    let _again = logging_worker(&coordinator, "bad", &log);
+    wait_until("its log", || {
+        fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked").then_some(())
+    });
+    check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
+    check_done(&coordinator, &job, 17);
+    for (what, done) in [("block", "blocked"), ("unblock", "not blocked")] {
+        let outcome = coordinator.queens(["workers", what, "nobody"]);
+        check_says(&outcome, &format!("workers named 'nobody': {done}; there is none at present"));
+    }
+    let outcome = coordinator.queens(["workers", "unblock", "nobody"]);
+    assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
+}
+
+/// A worker that speaks the protocol and whose kernel always fails.
+async fn failing_worker(url: String, id: u64) {
+    let mut client = WorkersClient::connect(url).await.expect("connected");
+    let (sender, receiver) = mpsc::channel(64);
+    let send = |message| pb::WorkerMessage { message: Some(message) };
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: id,
+        name: format!("broken {id}"),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e6,
+        held: Vec::new(),
+        ..pb::Hello::default()
+    };
+    sender.send(send(Message::Hello(hello))).await.expect("open");
+    let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
+    let mut sequence = 0;
+    loop {
+        let answer = tokio::time::timeout(Duration::from_secs(2), answers.message()).await;
+        sequence += 1;
+        let mut finished = vec![];
+        if let Ok(answer) = answer {
+            let Ok(Some(pb::CoordinatorMessage { message: Some(message) })) = answer else { return };
+            let coordinator_message::Message::Lease(lease) = message else { continue };
+            let span = lease.spans[0].span;
+            let (job, reason) = (lease.job, "the kernel\nhas panicked".to_owned());
+            let failure = pb::Failure { job, lease: lease.lease, span, reason };
+            sender.send(send(Message::Failure(failure))).await.expect("open");
+            finished.push(lease.lease);
+        }
+        let report = pb::Report { sequence, deltas: vec![], finished };
+        sender.send(send(Message::Report(report))).await.expect("open");
+    }
+}
+
+#[test]
+fn a_job_whose_spans_fail_on_all_workers_says_so_and_goes_on_with_the_rest() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let job = coordinator.submit(14);
+    let broken: Vec<_> = (1..=3).map(|id| runtime.spawn(failing_worker(coordinator.url(), id))).collect();
+    wait_for_state(&coordinator, &job, "failed");
+    let watched = coordinator.queens(["watch", &job]);
+    assert_eq!(watched.status.code(), Some(1), "{watched:?}");
+    // The list of workers may be a second older than the jobs.
+    let failing = wait_until("the worker that fails", || {
+        worker(&coordinator, "broken 1").filter(|worker| worker["state"] == "failing")
+    });
+    assert_eq!(
+        (&failing["state"], &failing["failure"]),
+        (&Value::from("failing"), &Value::from("the kernel has panicked"))
+    );
+    // An honest worker counts all the rest, and what not all three have tried.
+    let _honest = coordinator.worker("honest");
+    wait_until("the rest", || {
+        let status = coordinator.status(&job);
+        (status["workers"] == 0 && number(&status["recorded"]) > 0).then_some(())
+    });
+    let status = coordinator.status(&job);
+    assert_eq!(
+        (&status["state"], &status["failed"]),
+        (&Value::from("failed"), &status["given_up"]),
+        "{status}"
+    );
+    let n_failed = status["failed"].as_u64().expect("a number");
+    assert!(n_failed > 0 && number(&status["recorded"]) < number(&status["subproblems"]), "{status}");
+    let text = coordinator.queens(["status", &job]).stdout;
+    assert!(text.contains("on three workers") && text.contains("the kernel has panicked"), "{text}");
+    for broken in broken {
+        broken.abort();
+    }
+    wait_until("the broken ones to be given up", || {
+        (1..=3).all(|id| worker(&coordinator, &format!("broken {id}")).is_none()).then_some(())
+    });
+    // Failures of workers that are gone do not count.
+    check_done(&coordinator, &job, 14);
+    assert_eq!(coordinator.status(&job)["failed"], 0);
+}
+
+fn maintain(args: &[&str], data_dir: &Path) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args).arg("--data-dir").arg(data_dir);
+    // As containers have it.
+    run(command)
+}
+
+#[test]
+fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
+    let scratch = scratch();
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let worker = coordinator.worker("only");
+    let job = coordinator.submit(17);
+    wait_for_records(&coordinator, &job, 20);
+    let file = scratch.path().join("backup.db");
+    let path = file.to_str().expect("UTF-8");
+    check_says(&maintain(&["backup", path], &data_dir), path);
+    let at_backup = recorded(&coordinator, &job);
+    assert!(maintain(&["backup", path], &data_dir).complaint(1).contains("is there already"));
+    assert!(maintain(&["check"], &data_dir).complaint(1).contains("in use by another process"));
+    check_says(&maintain(&["check", path], &data_dir), "job 1  n = 17  active");
+    let in_backup = audit_file(&file).expect("nothing contradicts")[0].n_recorded;
+    assert!((20..=at_backup).contains(&in_backup), "{in_backup} of {at_backup}");
+    wait_for_records(&coordinator, &job, at_backup + 1);
+    coordinator.stop();
+    worker.kill();
+
+    let restored = scratch.path().join("restored");
+    fs::create_dir(&restored).expect("created");
+    fs::copy(&file, restored.join("queens.db")).expect("copied");
+    let coordinator = Coordinator::start(&restored);
+    assert_eq!(recorded(&coordinator, &job), in_backup);
+    let _worker = coordinator.worker("only");
+    check_done(&coordinator, &job, 17);
+    coordinator.stop();
+    check_says(&maintain(&["check"], &restored), &format!("{} solutions", solutions(17)));
+    // A directory may be given in place of a backup.
+    let given = restored.to_str().expect("UTF-8");
+    check_says(&maintain(&["check", given], Path::new("nowhere")), &format!("{} solutions", solutions(17)));
+    let epochs = |dir: &Path| -> BTreeSet<i64> {
+        records(dir).expect("records").iter().map(|record| record.lease >> 32).collect()
+    };
+    // What was counted since the backup.
+    let since = &epochs(&restored) - &epochs(&data_dir);
+    assert_eq!(since.len(), 1, "tokens of the one are none of the other");
+    tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE cross = 7");
+    assert!(maintain(&["check"], &restored).complaint(1).contains("cross 7"));
+}
+
+/// Whoever answers at the address later may know another job by the same number.
+#[test]
+fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
+    let scratch = scratch();
+    let first = Coordinator::start(&scratch.path().join("first"));
+    let _worker = first.worker("only");
+    let job = first.submit(18);
+    wait_for_records(&first, &job, 5);
+    let second = {
+        // Its job 1 is of a smaller board, and planned before the worker comes.
+        let data_dir = scratch.path().join("second");
+        let second = Coordinator::start(&data_dir);
+        assert_eq!(second.submit(16), job);
+        wait_for_state(&second, &job, "queued");
+        second.stop();
+        first.kill_and_restart_on(&data_dir)
+    };
+    check_done(&second, &job, 16);
+    let status = second.status(&job);
+    assert_eq!((&status["disputed"], &status["verified"]), (&Value::from(0), &Value::from(0)), "{status}");
+}
+
+#[test]
+fn a_coordinator_listens_on_names_and_says_what_it_expects() {
+    let scratch = scratch();
+    let listen = |address: &str| {
+        run(queens_tests::cluster::coordinator_command(address, &scratch.path().join("data")))
+    };
+    assert!(listen("localhost").complaint(2).contains("such as 127.0.0.1:8000"));
+    assert!(listen("localhost:http").complaint(2).contains("such as 127.0.0.1:8000"));
+    assert!(listen("host.invalid:1").complaint(1).contains("failed to listen on host.invalid:1"));
+    let began = Instant::now();
+    Coordinator::start_listening("localhost:0", &scratch.path().join("data")).stop();
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_server_that_is_no_coordinator_is_named_as_such() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            _ = std::io::Write::write_all(&mut &stream, b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let complaint = |args: &[&str], url: &str| {
+        let mut command = queens_tests::process::queens(args);
+        command.args(["--coordinator", url]);
+        let outcome = run(command);
+        assert!(outcome.complaint(1).contains(url), "{outcome:?}");
+        outcome.complaint(1).to_owned()
+    };
+    for args in [&["jobs"][..], &["count", "8"], &["pause", "1"]] {
+        assert!(complaint(args, &url).contains("no coordinator"));
+    }
+    // The likeliest mistake: the other port.
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let pages = format!("http://{}", coordinator.http());
+    for args in [&["jobs"][..], &["watch", "1"], &["pause", "1"]] {
+        assert!(complaint(args, &pages).contains("the address of its --http"));
+    }
+    coordinator.stop();
+}
+
+#[test]
+fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    // What a client makes up of answers that are none, as the name of a worker.
+    for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
+    {
+        let outcome = coordinator.queens(["workers", "unblock", name]);
+        assert_eq!(outcome.complaint(1), format!("error: there is no worker named '{name}'"));
+    }
+    coordinator.stop();
+}
+
+#[test]
+fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let [first, second] = [coordinator.submit(32), coordinator.submit(31)];
+    assert_eq!(coordinator.status(&first)["plans_before"], Value::Null);
+    assert_eq!(coordinator.status(&second)["plans_before"], 1);
+    let status = coordinator.queens(["status", &second]).stdout;
+    assert!(status.contains("waiting to be planned (1 other plan before it)"), "{status}");
+    let jobs = coordinator.queens(["jobs"]).stdout;
+    assert!(jobs.contains("planning, 1 before it"), "{jobs}");
+    check_says(&coordinator.queens(["cancel", &first]), "job 1 is cancelled, priority 0");
+    wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
+    check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled, priority 0");
+    coordinator.stop();
+}
+
+#[test]
+fn a_block_of_what_is_no_name_any_more_is_dropped() {
+    let scratch = scratch();
+    let data_dir = scratch.path().join("data");
+    // What an earlier program has left, which did not check names.
+    fs::create_dir(&data_dir).expect("is made");
+    tamper(&data_dir, include_str!("../../../coordinator/tests/version_2.sql"));
+    tamper(
+        &data_dir,
+        "DELETE FROM blocked_worker;
+         INSERT INTO blocked_worker (name) VALUES ('good'), (''), ('a' || char(27) || '[2Jb'), ('a' || char(8238))",
+    );
+    let coordinator = Coordinator::start(&data_dir);
+    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
+    assert_eq!(workers, json!([{ "name": "good", "state": "blocked", "connected": false }]));
+    let log = coordinator.log();
+    assert_eq!(log.matches("a block is dropped").count(), 3, "{log}");
+    assert!(!log.contains('\u{1b}') && !log.contains('\u{202e}'), "{log:?}");
+    coordinator.stop();
+    let coordinator = Coordinator::start(&data_dir);
+    assert!(!coordinator.log().contains("a block is dropped"), "it is gone");
+}
+
+#[test]
+fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
+    let scratch = scratch();
+    let behind = Behind::start(&scratch.path().join("data"), &["--max-submissions", "5"]);
+    let token = behind.token("operator");
+    let queens = |args: &str| {
+        let mut command = behind.coordinator().queens_command(args.split(' '));
+        command.env("QUEENS_TOKEN", &token);
+        run(command)
+    };
+    check_says(&queens("submit 8..10 --priority 3"), "1\n2\n3\n");
+    let jobs = queens("jobs --output json").answer();
+    let jobs = jobs.as_array().expect("a list");
+    let told: Vec<_> = jobs.iter().map(|job| (job["n"].as_u64(), job["priority"].as_i64())).collect();
+    assert_eq!(told, [8, 9, 10].map(|n| (Some(n), Some(3))));
+    let refused = queens("submit 11..14 --output json");
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert_eq!(refused.stdout, "{\"job\":\"4\"}\n{\"job\":\"5\"}\n");
+    for part in ["error: n = 13: ", "5 jobs were submitted", "before it: n = 11 as job 4, n = 12 as job 5"] {
+        assert!(refused.stderr.contains(part), "{refused:?}");
+    }
+    let refused = queens("submit 13..14");
+    assert!(!refused.complaint(1).contains("before it"), "nothing was: {refused:?}");
+    assert_eq!(queens("jobs --output json").answer().as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn jobs_are_listed_by_their_states() {
+    let scratch = scratch();
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let jobs = |state: &str| coordinator.queens(["jobs", "--state", state, "--output", "json"]).answer();
+    check_says(&coordinator.queens(["jobs", "--state", "running"]), "no jobs; 'queens submit N' makes one");
+    let ids = [coordinator.submit(18), coordinator.submit(17), coordinator.submit(16)];
+    assert_eq!(coordinator.queens(["cancel", &ids[0]]).status.code(), Some(0));
+    assert_eq!(coordinator.queens(["pause", &ids[1]]).status.code(), Some(0));
+    wait_for_state(&coordinator, &ids[2], "queued");
+    for (state, expected) in
+        [("cancelled", &[1][..]), ("paused,cancelled", &[1, 2]), ("queued", &[3]), ("done", &[])]
+    {
+        let jobs = jobs(state);
+        let found = jobs.as_array().expect("a list").iter().map(|job| job["job"].as_str().map(str::to_owned));
+        let expected = expected.iter().map(|id: &u64| Some(id.to_string()));
+        assert!(found.eq(expected), "{state}: {jobs}");
+    }
+    let twice = coordinator.queens(["jobs", "--state", "paused", "--state", "queued"]).stdout;
+    assert_eq!(twice.lines().count(), 3, "{twice}");
+    let none = coordinator.queens(["jobs", "--state", "done,failed"]);
+    check_says(&none, "no job is done or failed; there are 3 others");
+    coordinator.stop();
+}

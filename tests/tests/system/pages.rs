@@ -1,0 +1,314 @@
+//! What all pages have in common, in a real browser: they keep nobody out, are small, and are there at once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use queens_tests::browser::{Browser, Viewport};
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::{Running, wait_until};
+use queens_tests::{TempDir, http, skipped};
+use serde_json::{Value, json};
+
+/// A board that takes any machine here some hours.
+const LONG: u8 = 22;
+
+const WIDTHS: [u32; 4] = [360, 768, 1280, 1920];
+
+/// Bytes of a page with all that it loads until it is complete, before they are packed for the way.
+const MOST_BYTES: u64 = 150_000;
+
+/// Milliseconds until something is seen.
+const LATEST_PAINT_MS: f64 = 1000.0;
+
+/// How much of what is seen may move while a page is loaded: what the Web Vitals call good.
+const MOST_SHIFT: f64 = 0.1;
+
+/// Loads of which the fastest counts: another may have had to wait for who else uses this machine.
+const N_LOADS: usize = 3;
+
+/// Each page: its name, its path, and what is true when it is complete.
+const PAGES: [(&str, &str, &str); 10] = [
+    (
+        "jobs",
+        "/",
+        "document.querySelector('#job-2') !== null && document.querySelector('#events li') !== null",
+    ),
+    ("workers", "/workers", "document.querySelector('#workers')?.innerText.includes('anna')"),
+    ("one-worker", "/workers/anna", "document.querySelector('#all section') !== null"),
+    (
+        "job-running",
+        "/jobs/2",
+        "document.querySelector('#chart .curve') !== null && document.querySelector('#heat button') !== null \
+         && document.querySelector('#picture').naturalWidth > 0 && document.querySelector('#contributions td') !== null",
+    ),
+    (
+        "job-done",
+        "/jobs/1",
+        "document.querySelector('#count').innerText === '14,772,512' && document.querySelector('#heat button') !== null \
+         && document.querySelector('#picture').naturalWidth > 0 && document.querySelector('#contributions td') !== null \
+         && document.querySelector('#agrees').innerText !== ''",
+    ),
+    ("cross", "/jobs/2/crosses/0", "document.querySelector('#board').naturalWidth > 0"),
+    ("decisions", "/decisions", "document.querySelector('#connection').innerText === 'live'"),
+    ("login", "/login", "document.querySelector('input[name=token]') !== null"),
+    ("board", "/board?n=6", "Number(document.querySelector('#tried').innerText) > 0"),
+    ("missing", "/jobs/99", "document.querySelector('h1').innerText !== ''"),
+];
+
+/// A coordinator with a job that is done, and one that is counted.
+struct Site {
+    browser: Browser,
+    address: String,
+    _coordinator: Coordinator,
+    _worker: Running,
+    _scratch: TempDir,
+}
+
+impl Site {
+    fn start() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+        let address = coordinator.http();
+        let worker = coordinator.worker("anna");
+        let done = coordinator.submit(16);
+        wait_until("the first count", || {
+            let job = http::get(&address, &format!("/api/v1/jobs/{done}")).json();
+            (job["state"] == "done" && job["fundamental"].is_string()).then_some(())
+        });
+        _ = coordinator.submit(LONG);
+        wait_until("a curve", || {
+            let history = http::get(&address, "/api/v1/jobs/2/history").json();
+            (history["levels"][0]["samples"].as_array()?.len() > 3).then_some(())
+        });
+        let browser = Browser::open(&format!("http://{address}"));
+        Self { browser, address, _coordinator: coordinator, _worker: worker, _scratch: scratch }
+    }
+
+    /// Loads a page until it is complete.
+    #[track_caller]
+    fn go(&self, (name, path, complete): (&str, &str, &str)) {
+        // Another document in between: the same would only be looked at again.
+        self.browser.go("/assets/queen.svg");
+        self.browser.go(path);
+        self.browser.wait_until(&format!("the page '{name}'"), complete);
+        self.browser.wait_until("it to be seen", "document.querySelector('main.waits') === null");
+    }
+}
+
+/// Where `.ci/axe` puts the rules.
+fn axe() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js")).to_owned()
+}
+
+/// What the rules of axe-core find that is serious or worse, and on which elements.
+const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
+    .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
+
+#[test]
+fn the_pages_keep_nobody_out() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("whether the pages keep nobody out, as {reason}"));
+    }
+    let Ok(rules) = fs::read_to_string(axe()) else {
+        return skipped(
+            "whether the pages keep nobody out, as there is no axe-core: '.ci/axe target/tools' gets it",
+        );
+    };
+    let site = Site::start();
+    let mut found = vec![];
+    for page in PAGES {
+        for dark in [false, true] {
+            site.browser.look(Viewport { width: 1280, dark });
+            site.go(page);
+            site.browser.run(&rules);
+            let violations = site.browser.eval(VIOLATIONS);
+            let violations = violations.as_array().expect("a list");
+            found.extend(violations.iter().map(|one| format!("{}, dark: {dark}: {one}", page.0)));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    // They find what is broken: an image that nobody describes.
+    let broken = "document.querySelector('main').append(document.createElement('img'))";
+    _ = site.browser.eval(broken);
+    assert_ne!(site.browser.eval(VIOLATIONS), json!([]));
+}
+
+/// How much has moved since the page was begun, without what somebody's input has moved.
+const SHIFT: &str = "new Promise((done) => { let sum = 0; \
+    new PerformanceObserver((list) => { for (const { hadRecentInput, value } of list.getEntries()) sum += hadRecentInput ? 0 : value; }) \
+    .observe({ type: 'layout-shift', buffered: true }); \
+    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(sum)))); })";
+
+/// Bytes of the page and of each thing that it loads, once.
+const BYTES: &str = "[...new Map([...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')] \
+    .map((one) => [one.name.split('?')[0], one.decodedBodySize])).values()].reduce((sum, bytes) => sum + bytes, 0)";
+
+/// When something was seen first; null where the browser does not say, as of a window that it did not draw then.
+const PAINT: &str = "new Promise((done) => { \
+    const seen = (list) => list.getEntriesByName('first-contentful-paint').forEach(({ startTime }) => done(startTime)); \
+    new PerformanceObserver(seen).observe({ type: 'paint', buffered: true }); setTimeout(() => done(null), 2000); })";
+
+#[test]
+fn the_pages_are_small_and_there_at_once() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("how soon pages are there, as {reason}"));
+    }
+    let site = Site::start();
+    let mut found = vec![];
+    for page in PAGES {
+        let (name, mut paints) = (page.0, vec![]);
+        for (load, width) in (0..N_LOADS).zip([360, 1280, 1920]) {
+            site.browser.look(Viewport { width, dark: false });
+            site.go(page);
+            let shift = site.browser.eval(SHIFT).as_f64().expect("a number");
+            if shift > MOST_SHIFT {
+                found.push(format!("{name} moves by {shift:.3} at {width} pixels"));
+            }
+            paints.extend(site.browser.eval(PAINT).as_f64());
+            let bytes = site.browser.eval(BYTES).as_u64().expect("a number");
+            assert!(bytes > 1000, "load {load} of {name} has {bytes} bytes");
+            if bytes > MOST_BYTES {
+                found.push(format!("{name} has {bytes} bytes"));
+            }
+        }
+        let first = paints.iter().copied().fold(f64::INFINITY, f64::min);
+        // Infinite if none of the loads was seen.
+        if first > LATEST_PAINT_MS {
+            found.push(format!("of {name} nothing is seen for {first:.0} ms"));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    // The page that is not there is answered so, and what the browser suggests is no error.
+    let is_error = |line: &String| !line.contains("404") && !line.contains("[DOM]");
+    let complaints: Vec<String> = site.browser.complaints().into_iter().filter(is_error).collect();
+    assert_eq!(json!(complaints), json!([]));
+}
+
+#[test]
+fn the_pages_fit_every_screen() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the pages on screens of any width, as {reason}"));
+    }
+    let site = Site::start();
+    for page in PAGES {
+        for (width, dark) in WIDTHS.into_iter().flat_map(|width| [false, true].map(|dark| (width, dark))) {
+            site.browser.look(Viewport { width, dark });
+            site.go(page);
+            let scheme = if dark { "dark" } else { "light" };
+            site.browser.screenshot(&format!("{}-{width}-{scheme}", page.0));
+        }
+    }
+}
+
+fn number(browser: &Browser, css: &str) -> Value {
+    browser.eval(&format!("Number(document.querySelector({css:?}).innerText.replaceAll(',', ''))"))
+}
+
+/// Chooses a size, and the highest speed.
+fn choose(browser: &Browser, n: u8) {
+    browser.go(&format!("/board?n={n}"));
+    _ = browser.eval("document.querySelector('#rate').value = '600'");
+}
+
+/// The board shows the search as `queens animate` does, to its end, and stops when it is told to.
+#[test]
+fn a_search_is_seen_step_by_step() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("a search in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let browser = Browser::open(&format!("http://{}", coordinator.http()));
+
+    // To the end. Where there is no solution, it says so.
+    for (n, said, tried, solutions) in [
+        (1, "it has found the only solution", 1, 1),
+        (2, "there is no solution. 2 queens never fit on a board of 2 by 2", 6, 0),
+        (3, "there is no solution. 3 queens never fit on a board of 3 by 3", 18, 0),
+        (4, "it has found all 2 solutions", 60, 2),
+        (6, "it has found all 4 solutions", 894, 4),
+    ] {
+        choose(&browser, n);
+        browser.wait_for("#said", said);
+        let counted = [number(&browser, "#tried"), number(&browser, "#solutions")];
+        assert_eq!(json!(counted), json!([tried, solutions]), "n = {n}");
+        assert_eq!(number(&browser, "#placed"), number(&browser, "#taken-back"), "n = {n}");
+        assert_eq!(browser.eval("document.querySelector('#play').disabled"), true);
+    }
+
+    // By the keyboard: pause, a step, from the beginning.
+    browser.go("/board?n=8");
+    browser.wait_until("some squares", "Number(document.querySelector('#tried').innerText) > 2");
+    browser.wait_until("a way back", "!document.querySelector('#again').disabled");
+    browser.keys("#play", "\u{e007}");
+    browser.wait_for("#play", "Play");
+    let before = number(&browser, "#tried").as_f64().expect("a number");
+    browser.keys("#step", "\u{e007}");
+    browser.wait_for("#said", "Row ");
+    let label = browser.eval("document.querySelector('#squares').ariaLabel").to_string();
+    assert!(label.contains("a board of 8 by 8 with queens at row 0 column "), "{label}");
+    assert!(number(&browser, "#tried").as_f64().is_some_and(|tried| tried - before <= 1.0));
+    browser.keys("#again", "\u{e007}");
+    browser.wait_for("#said", "The board is empty");
+    assert_eq!(number(&browser, "#tried"), json!(0));
+    _ = browser.eval("document.querySelector('#n').value = ''");
+    browser.keys("#n", "5\u{e007}");
+    browser.wait_until("another board", "document.querySelectorAll('#squares .square').length === 25");
+
+    // Nothing moves by itself for whom that is too much.
+    browser.still();
+    browser.go("/board?n=5");
+    browser.wait_for("#play", "Play");
+    browser.wait_until("the search", "!document.querySelector('#step').disabled");
+    assert_eq!(number(&browser, "#tried"), json!(0));
+    browser.click("#step");
+    browser.click("#step");
+    browser.wait_for("#said", "Row 0, column 0: safe, a queen is placed.");
+    assert_eq!(json!(browser.complaints()), json!([]));
+}
+
+/// The picture of the count is one, is of what is recorded, and is there to download.
+#[test]
+fn the_count_is_a_picture_to_download() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the picture of a count in a browser, as {reason}"));
+    }
+    let site = Site::start();
+    let done = http::get(&site.address, "/api/v1/jobs/1/count.svg");
+    assert_eq!((done.status, done.header("content-type")), (200, Some("image/svg+xml")));
+    let partial = http::get(&site.address, "/api/v1/jobs/2/count.svg");
+    for (svg, texts) in [
+        (&done, ["16 queens: 14,772,512 solutions", "All is counted ("]),
+        (&partial, ["solutions, a partial count", "PARTIAL: "]),
+    ] {
+        let document = roxmltree::Document::parse(&svg.body).expect("XML");
+        let all: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
+        assert!(texts.iter().all(|text| all.iter().any(|one| one.contains(text))), "{texts:?} in {all:?}");
+    }
+    // What is done does not change.
+    assert_eq!(http::get(&site.address, "/api/v1/jobs/1/count.svg").body, done.body);
+    assert_eq!(http::get(&site.address, "/api/v1/jobs/99/count.svg").status, 404);
+    site.go(PAGES.into_iter().find(|page| page.0 == "job-done").expect("a page"));
+    let link = "document.querySelector('#picture-link')";
+    assert_eq!(
+        site.browser.eval(&format!("[{link}.getAttribute('href'), {link}.hasAttribute('download')]")),
+        json!(["/api/v1/jobs/1/count.svg", true])
+    );
+    // Nothing is left that matters to a running job only.
+    for id in ["left", "now", "hour", "workers", "bar", "priority"] {
+        assert_eq!(
+            site.browser.eval(&format!("document.querySelector('#{id}').checkVisibility()")),
+            false,
+            "{id}"
+        );
+    }
+    for (id, text) in [
+        ("count-title", "Counted"),
+        ("counters", "1 worker"),
+        ("core-hours", "core-"),
+        ("agrees", "agrees with"),
+    ] {
+        site.browser.wait_for(&format!("#{id}"), text);
+    }
+}

@@ -1,0 +1,52 @@
+//! Parts of boards, counted by real processes.
+
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_solver::{BoardSize, Method, parts_in_counting_order, published};
+use queens_tests::TempDir;
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::wait_at_most;
+
+/// Two jobs share a board; together they have all of its solutions, and nobody takes either for the whole.
+#[test]
+fn two_parts_of_a_board_add_up_to_it() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let n = BoardSize::new(12).expect("a board size");
+    let n_parts = parts_in_counting_order(n, Method::Search).len();
+    let (first, second) = (format!("0..{}", n_parts / 3), format!("{}..{n_parts}", n_parts / 3));
+    let submit = |crosses: &str| {
+        let args = ["submit", "12", "--method", "search", "--crosses", crosses, "--output", "json"];
+        coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
+    };
+    let jobs = [submit(&first), submit(&second)];
+    let refused = coordinator.queens(["submit", "12", "--method", "search", "--crosses", "7..100000"]);
+    assert!(refused.stderr.contains("there are no 7..100000"), "{refused:?}");
+    let coordinator = coordinator.kill_and_restart();
+    let _worker = coordinator.worker("anna");
+    let done = jobs.map(|job| {
+        wait_at_most(Duration::from_secs(60), "the count", || {
+            Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+        })
+    });
+    let solutions =
+        done.iter().map(|job| job["solutions"].as_str().expect("text").parse::<u128>().expect("a number"));
+    assert_eq!(solutions.sum::<u128>(), published(n).expect("published").solutions);
+    for (job, crosses) in done.iter().zip([&first, &second]) {
+        let found = (&job["crosses"], &job["agrees"], &job["published"], &job["fundamental"]);
+        let null = &serde_json::Value::Null;
+        assert_eq!(found, (&crosses.as_str().into(), null, null, null));
+        let shown = coordinator.queens(["status", job["job"].as_str().expect("text")]).stdout;
+        assert!(shown.contains(&format!("crosses {crosses} of {n_parts}")), "{shown}");
+        assert!(!shown.contains("published"), "{shown}");
+    }
+    coordinator.stop();
+    let audits = audit(&data_dir).expect("nothing contradicts");
+    assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
+    assert_eq!(
+        audits.iter().map(|audit| audit.total).sum::<u128>(),
+        published(n).expect("published").solutions
+    );
+}

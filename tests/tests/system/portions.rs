@@ -1,0 +1,260 @@
+//! How much one person may take who was invited, and that nobody else has less of it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use queens_access::{Credentials, Token, Trust};
+use queens_proto::client::{Route, endpoint};
+use queens_proto::pb;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_solver::DECOMPOSITION_VERSION;
+use queens_tests::cluster::Coordinator;
+use queens_tests::guarded::Behind;
+use queens_tests::process::{run, wait_at_most, wait_until};
+use queens_tests::{TempDir, http, say};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Code, Status, Streaming};
+
+/// A coordinator that one person can have too much of.
+struct Site {
+    behind: Behind,
+    /// The token of somebody who looks.
+    viewer: String,
+    _scratch: TempDir,
+}
+
+impl Site {
+    fn start() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let behind = Behind::start(&scratch.path().join("data"), &["--max-submissions", "30"]);
+        let viewer = behind.token("viewer");
+        Self { behind, viewer, _scratch: scratch }
+    }
+
+    fn coordinator(&self) -> &Coordinator {
+        self.behind.coordinator()
+    }
+
+    fn token(&self, role: &str) -> String {
+        self.behind.token(role)
+    }
+
+    fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> http::Answer {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        http::request(&self.coordinator().http(), method, path, &headers, body)
+    }
+
+    /// Begins to follow the news; the connection, and the beginning of the answer.
+    fn follow(&self, token: &str) -> (TcpStream, String) {
+        let address = self.coordinator().http();
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let head =
+            format!("GET /api/v1/live HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).expect("an answer");
+        (stream, String::from_utf8_lossy(&answer).into_owned())
+    }
+}
+
+fn credentials(token: &str) -> Credentials {
+    let token = Some(token.parse().expect("a token"));
+    Credentials { trust: Trust::Public, token, certificate: None }
+}
+
+/// The way of somebody with a token.
+fn route(site: &Site, token: &str) -> Route {
+    let address = endpoint(&site.coordinator().url()).expect("a URL");
+    Route::new(address, &credentials(token)).expect("a route")
+}
+
+#[test]
+fn one_person_has_so_many_requests_at_a_time() {
+    let site = Site::start();
+    let [greedy, other] = [(); 2].map(|()| site.token("viewer"));
+    let mut open = Vec::new();
+    let refused = loop {
+        let (stream, answer) = site.follow(&greedy);
+        if answer.ends_with("200") {
+            open.push(stream);
+        } else {
+            break answer;
+        }
+        assert!(open.len() < 1000, "there is no limit");
+    };
+    say(&format!("{} requests of one token at a time, then {refused}", open.len()));
+    assert_eq!((open.len(), refused.as_str()), (128, "HTTP/1.1 429"));
+    let answer = site.ask(&greedy, "GET", "/api/v1/jobs", "");
+    assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")), "{answer:?}");
+    assert!(answer.json()["error"].to_string().contains("requests of yours"), "{answer:?}");
+    assert_eq!(site.ask(&other, "GET", "/api/v1/jobs", "").status, 200);
+    drop(open);
+    wait_until("its portion is given back", || {
+        (site.ask(&greedy, "GET", "/api/v1/jobs", "").status == 200).then_some(())
+    });
+}
+
+#[test]
+fn one_person_submits_so_many_jobs() {
+    let site = Site::start();
+    let [greedy, other] = [(); 2].map(|()| site.token("operator"));
+    let statuses: Vec<u16> =
+        (0..200).map(|_| site.ask(&greedy, "POST", "/api/v1/jobs", "{\"n\":4}").status).collect();
+    let n_taken = statuses.iter().filter(|status| **status == 201).count();
+    say(&format!("of 200 submissions with one token {n_taken} were taken"));
+    assert!((30..200).contains(&n_taken), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [201, 429].contains(status)), "{statuses:?}");
+    // By the other protocol it is the same person, who can still read.
+    let queens = |args: &[&str]| {
+        let mut command = site.coordinator().queens_command(args);
+        command.env("QUEENS_TOKEN", &greedy);
+        run(command)
+    };
+    let mut submitted = (0..20).map(|_| queens(&["submit", "5"]));
+    let refused = submitted.find(|ended| !ended.status.success()).expect("faster than one a second");
+    assert!(refused.complaint(1).contains("30 jobs were submitted with this invitation"));
+    assert!(queens(&["jobs"]).status.success());
+    assert_eq!(site.ask(&other, "POST", "/api/v1/jobs", "{\"n\":4}").status, 201);
+}
+
+#[test]
+fn one_person_has_so_many_sessions() {
+    let site = Site::start();
+    let route = route(&site, &site.token("worker"));
+    Runtime::new().expect("a runtime").block_on(async {
+        let mut open = Vec::new();
+        let status = loop {
+            let mut client = WorkersClient::new(route.open().await.expect("connected"));
+            let (sender, messages) = mpsc::channel::<pb::WorkerMessage>(1);
+            match client.session(ReceiverStream::new(messages)).await {
+                Ok(session) => open.push((sender, session)),
+                Err(status) => break status,
+            }
+            assert!(open.len() < 1000, "there is no limit");
+        };
+        say(&format!("{} sessions of a token for one name, then: {}", open.len(), status.message()));
+        assert_eq!((open.len(), status.code()), (6, Code::ResourceExhausted), "{status:?}");
+        // What is given up is given back, all of it.
+        drop(open);
+        let mut again = Vec::new();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while again.len() < 6 {
+            assert!(Instant::now() < deadline, "only {} came back", again.len());
+            let mut client = WorkersClient::new(route.open().await.expect("connected"));
+            let (sender, messages) = mpsc::channel::<pb::WorkerMessage>(1);
+            match client.session(ReceiverStream::new(messages)).await {
+                Ok(session) => again.push((sender, session)),
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    });
+}
+
+/// What a worker says first.
+fn hello(number: u64, name: &str) -> pb::WorkerMessage {
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: number,
+        name: name.to_owned(),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e9,
+        ..pb::Hello::default()
+    };
+    pb::WorkerMessage { message: Some(pb::worker_message::Message::Hello(hello)) }
+}
+
+/// A session that has begun, and what its worker says in it.
+type Session = (mpsc::Sender<pb::WorkerMessage>, Streaming<pb::CoordinatorMessage>);
+
+async fn begin(route: &Route, number: u64, name: &str) -> Result<Session, Status> {
+    let mut client = WorkersClient::new(route.open().await.expect("connected"));
+    let (sender, messages) = mpsc::channel(16);
+    sender.send(hello(number, name)).await.expect("there is room");
+    let session = client.session(ReceiverStream::new(messages)).await?;
+    Ok((sender, session.into_inner()))
+}
+
+#[test]
+fn nobody_comes_and_goes_to_have_more_than_a_share() {
+    let site = Site::start();
+    let route = route(&site, &site.token("worker"));
+    let n_known = || site.ask(&site.viewer, "GET", "/api/v1/workers", "").json()["total"].as_u64();
+    Runtime::new().expect("a runtime").block_on(async {
+        let began = Instant::now();
+        let mut n_refused = 0;
+        for number in 1..=100 {
+            match begin(&route, number, "fool").await {
+                Ok(session) => drop(session),
+                Err(status) => {
+                    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+                    n_refused += 1;
+                }
+            }
+        }
+        // Six in five seconds.
+        let most = 6 * (1 + began.elapsed().as_secs() / 5);
+        assert!(100 - n_refused <= most, "{n_refused} of 100 were refused");
+        assert!(n_known().is_some_and(|n| n <= most), "{:?}", n_known());
+    });
+}
+
+#[test]
+fn who_is_revoked_is_put_out_though_answers_are_not_read() {
+    let site = Site::start();
+    let token = site.token("worker");
+    // Leases are what it is sent.
+    assert_eq!(site.ask(&site.token("operator"), "POST", "/api/v1/jobs", "{\"n\":14}").status, 201);
+    wait_until("the plan", || {
+        (site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued").then_some(())
+    });
+    let address = endpoint(&site.coordinator().url()).expect("a URL");
+    // The answers wait for somebody who takes none.
+    let credentials = credentials(&token);
+    let route = Route::new(address.initial_stream_window_size(0), &credentials).expect("a route");
+    let is_connected = || {
+        let workers = site.ask(&site.viewer, "GET", "/api/v1/workers", "").json();
+        workers["workers"].as_array().is_some_and(|all| all.iter().any(|worker| worker["connected"] == true))
+    };
+    let runtime = Runtime::new().expect("a runtime");
+    let session = runtime.block_on(begin(&route, 1, "fool")).expect("a session");
+    wait_until("the worker", || is_connected().then_some(()));
+    let number = token.parse::<Token>().expect("a token").invitation().to_string();
+    site.behind.manage(["revoke", &number]);
+    wait_at_most(Duration::from_secs(5), "the end of its session", || (!is_connected()).then_some(()));
+    drop(session);
+}
+
+/// What a session answers to a worker's first message.
+async fn answer(route: &Route, message: pb::WorkerMessage) -> Code {
+    let mut client = WorkersClient::new(route.open().await.expect("connected"));
+    let (sender, messages) = mpsc::channel(1);
+    sender.send(message).await.expect("there is room");
+    let session = client.session(ReceiverStream::new(messages)).await.expect("a session");
+    session.into_inner().message().await.expect_err("it is refused").code()
+}
+
+#[test]
+fn what_has_more_parts_than_anybody_sends_is_refused() {
+    let site = Site::start();
+    let route = route(&site, &site.token("worker"));
+    let report = |n_deltas| {
+        let report =
+            pb::Report { sequence: 1, deltas: vec![pb::Delta::default(); n_deltas], ..pb::Report::default() };
+        pb::WorkerMessage { message: Some(pb::worker_message::Message::Report(report)) }
+    };
+    Runtime::new().expect("a runtime").block_on(async {
+        // Decoded, and found to make no sense; and not decoded.
+        assert_eq!(answer(&route, report(8192)).await, Code::InvalidArgument);
+        assert_eq!(answer(&route, report(8193)).await, Code::OutOfRange);
+        // Would take 400 MiB.
+        assert_eq!(answer(&route, report(5_000_000)).await, Code::OutOfRange);
+    });
+}

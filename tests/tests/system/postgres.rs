@@ -1,0 +1,226 @@
+//! The store in PostgreSQL: it does what the store in memory does, and real coordinators count with it whatever is
+//! killed.
+
+mod failures;
+#[path = "../../../coordinator/tests/store/steps.rs"]
+mod steps;
+
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use queens_coordinator::store::postgres::{Candidate, Contact, PostgresStore, Server};
+use queens_ledger::store::StoreError;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::postgres::Postgres;
+use queens_tests::process::{Ended, clean, run, wait_until};
+use queens_tests::{TempDir, binary};
+
+use self::steps::{any_steps, assert_same_records, play};
+
+fn try_open(address: &str, holder: &str) -> Result<PostgresStore, StoreError> {
+    let server = Server::new(address, None, None).expect("an address");
+    let contact = Contact { url: holder.to_owned(), pages: None };
+    Candidate::new(server, contact, Path::new(".")).lead()
+}
+
+#[test]
+fn behaves_like_the_store_in_memory() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("steps");
+    let config = ProptestConfig { failure_persistence: None, cases: 16, ..ProptestConfig::default() };
+    let played = TestRunner::new(config).run(&any_steps(), |steps| {
+        postgres.sql("steps", "DROP SCHEMA IF EXISTS queens CASCADE").expect("drops");
+        let (store, mut model) = play(steps, || try_open(&address, "here").expect("opens"));
+        assert_same_records(store, &mut model);
+        Ok(())
+    });
+    played.expect("the same");
+}
+
+/// Whoever leads alone writes: nobody else can take the lead, and who has lost it can't write any more.
+#[test]
+fn only_who_leads_writes() {
+    use queens_ledger::store::{Store, Write};
+
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("lead");
+    let mut first = try_open(&address, "http://first:1").expect("opens");
+    first.commit(&[Write::Epoch(1 << 30)]).expect("leads");
+    let refused = try_open(&address, "http://second:1").expect_err("another leads");
+    assert!(matches!(&refused, StoreError::Led { leader, .. } if leader == "http://first:1"), "{refused}");
+    // As if its term had run out while it was stopped.
+    postgres.sql("lead", "UPDATE queens.lease SET expires = '-infinity'").expect("is there");
+    let mut second = try_open(&address, "http://second:1").expect("opens");
+    let late = first.commit(&[Write::Epoch(1 << 30)]).expect_err("it leads no more");
+    assert!(matches!(&late, StoreError::Fenced(_)) && !late.may_heal(), "{late}");
+    second.commit(&[Write::Epoch((1 << 30) + 1)]).expect("leads");
+    // That it leads no more does not take the lead from who has it.
+    drop(first);
+    second.commit(&[Write::Epoch((1 << 30) + 2)]).expect("leads");
+    drop(second);
+    // Given up, and not waited for.
+    assert_eq!(
+        try_open(&address, "http://third:1").expect("opens").load().expect("loads").epoch,
+        (1 << 30) + 2
+    );
+}
+
+/// Nobody else takes the lead while a transaction of the leader is open, also if it was renewed meanwhile, which needs to
+/// wait for nothing.
+#[test]
+fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("open");
+    drop(try_open(&address, "http://first:1").expect("makes the tables"));
+    let epoch = postgres.sql("open", "SELECT epoch FROM queens.lease").expect("is there");
+    thread::scope(|scope| {
+        let sql = format!("BEGIN; SELECT queens.hold({epoch}); SELECT pg_sleep(3); COMMIT");
+        let postgres = &postgres;
+        let open = scope.spawn(move || postgres.sql("open", &sql));
+        let holds = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        wait_until("the transaction to hold it", || {
+            postgres.sql("open", holds).ok().filter(|found| !found.is_empty())
+        });
+        let soon = |sql: &str| postgres.sql("open", &format!("SET lock_timeout TO '300ms'; {sql}"));
+        soon("UPDATE queens.lease SET expires = clock_timestamp()").expect("waits for nobody");
+        let refused =
+            soon("UPDATE queens.lease SET epoch = epoch + 1").expect_err("waits for the transaction");
+        assert!(refused.contains("lock timeout"), "{refused}");
+        open.join().expect("no panic").expect("commits");
+        soon("UPDATE queens.lease SET epoch = epoch + 1").expect("nobody holds it");
+        let late = postgres.sql("open", &format!("SELECT queens.hold({epoch})")).expect_err("another leads");
+        assert!(late.contains("http://first:1"), "{late}");
+    });
+}
+
+/// A candidate that has waited in vain and given up is not made the leader when what it waited for has ended: nobody would
+/// know, and nobody lead until its term had run out.
+#[test]
+fn who_has_given_up_waiting_takes_nothing() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("late");
+    drop(try_open(&address, "http://first:1").expect("makes the tables"));
+    let epoch = || postgres.sql("late", "SELECT epoch FROM queens.lease").expect("is there");
+    let before = epoch();
+    thread::scope(|scope| {
+        let sql = format!("BEGIN; SELECT queens.hold({before}); SELECT pg_sleep(4.5); COMMIT");
+        let postgres = &postgres;
+        let open = scope.spawn(move || postgres.sql("late", &sql));
+        let holds = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        wait_until("the transaction to hold it", || {
+            postgres.sql("late", holds).ok().filter(|found| !found.is_empty())
+        });
+        let waited = try_open(&address, "http://second:1").expect_err("the transaction is open");
+        assert!(waited.may_heal(), "{waited}");
+        open.join().expect("no panic").expect("commits");
+    });
+    assert_eq!(epoch(), before);
+}
+
+fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
+    let mut command = coordinator_command(listen, data_dir);
+    command.args(["--store", address]);
+    command
+}
+
+fn queens_coordinator(args: &[&str]) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args);
+    run(command)
+}
+
+/// What `check` says of a store.
+#[track_caller]
+fn checked(place: &str) -> String {
+    let args: &[&str] = if place.contains("://") { &["check", "--store", place] } else { &["check", place] };
+    let checked = queens_coordinator(args);
+    assert!(checked.status.success(), "{}", checked.stderr);
+    checked.stdout
+}
+
+/// A count goes on when the coordinator is killed, and when the database is: nothing that was acknowledged is lost, and
+/// nothing is added twice. What was counted can be moved to a directory and back, and is proved in each place.
+#[test]
+fn counts_whatever_is_killed_and_moves() {
+    let Some(mut postgres) = Postgres::start("") else { return };
+    let address = postgres.database("counts");
+    let dir = TempDir::new().expect("a temporary directory");
+    let data_dir = dir.path().join("data");
+    let start = |listen: &str| Coordinator::start_command(with_store(listen, &data_dir, &address), &data_dir);
+    let mut coordinator = start("127.0.0.1:0");
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(16);
+    let records = |postgres: &Postgres| {
+        postgres
+            .sql("counts", "SELECT count(*) FROM queens.record")
+            .map(|n| n.parse::<u64>().expect("a number"))
+    };
+    wait_until("records", || records(&postgres).ok().filter(|n| *n > 0));
+    let listen = coordinator.address().to_owned();
+    coordinator.kill();
+    let before = records(&postgres).expect("answers");
+    coordinator = start(&listen);
+    assert!(coordinator.log().contains("waiting to lead"), "{}", coordinator.log());
+    wait_until("more records", || records(&postgres).ok().filter(|n| *n > before));
+    postgres.kill();
+    wait_until("a complaint", || {
+        coordinator
+            .log()
+            .contains("nothing is acknowledged until the store can be written again")
+            .then_some(())
+    });
+    thread::sleep(Duration::from_millis(500));
+    postgres.run();
+    let waited = coordinator.queens(["watch", &job]);
+    assert!(waited.stdout.contains("14772512"), "{} {}", waited.stdout, waited.stderr);
+    coordinator.stop();
+
+    let proved = checked(&address);
+    assert!(proved.contains(": 14772512 solutions"), "{proved}");
+    let moved = dir.path().join("moved");
+    let to = moved.to_str().expect("UTF-8");
+    let answer = queens_coordinator(&["move", "--from", &address, "--to", to]);
+    assert!(answer.status.success(), "{}", answer.stderr);
+    assert_eq!(checked(to), proved);
+    let back = postgres.database("back");
+    let answer = queens_coordinator(&["move", "--from", to, "--to", &back]);
+    assert!(answer.status.success(), "{}", answer.stderr);
+    assert_eq!(checked(&back), proved);
+    let again = queens_coordinator(&["move", "--from", to, "--to", &back]);
+    assert!(again.complaint(1).contains("there are jobs in the database 'back' on"), "{}", again.stderr);
+    // What is not what was written is not moved.
+    postgres
+        .sql("back", "UPDATE queens.record SET solutions = solutions + 1 WHERE first = 0")
+        .expect("writes");
+    let damaged = queens_coordinator(&["move", "--from", &back, "--to", &postgres.database("third")]);
+    assert!(damaged.complaint(1).contains("its digest is not that of its content"), "{}", damaged.stderr);
+    assert_eq!(checked(to), proved);
+}
+
+/// A server that can't be reached is waited for, and said so.
+#[test]
+fn waits_for_a_server_and_says_so() {
+    let Some(mut postgres) = Postgres::start("") else { return };
+    let address = postgres.database("late");
+    postgres.kill();
+    let dir = TempDir::new().expect("a temporary directory");
+    let data_dir = dir.path().join("data");
+    let log = data_dir.with_extension("log");
+    thread::scope(|scope| {
+        let started = scope
+            .spawn(|| Coordinator::start_command(with_store("127.0.0.1:0", &data_dir, &address), &data_dir));
+        wait_until("word of it", || {
+            std::fs::read_to_string(&log).is_ok_and(|log| log.contains("waiting to lead")).then_some(())
+        });
+        postgres.run();
+        let coordinator = started.join().expect("starts");
+        assert!(coordinator.queens(["jobs"]).stdout.contains("no jobs"));
+        coordinator.stop();
+    });
+    let wrong = queens_coordinator(&["--store", "postgres://queens@db.example/x", "--check-config"]);
+    assert!(wrong.complaint(1).contains("would be reached without TLS"), "{}", wrong.stderr);
+}

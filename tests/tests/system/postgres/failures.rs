@@ -1,0 +1,203 @@
+//! The store in PostgreSQL when the server gives up a statement, warns of something, or can't do what it is told; and who
+//! leads when its clock was wrong.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use queens_coordinator::store::postgres::PostgresStore;
+use queens_ledger::store::{Store, StoreError, Write};
+use queens_messages::JobId;
+use queens_tests::cluster::coordinator_command;
+use queens_tests::postgres::Postgres;
+use queens_tests::process::{clean, queens, run, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary};
+
+use super::steps::{choices, job, record_of};
+use super::try_open;
+
+/// A store with a job of so many crosses.
+fn with_job(address: &str, n_crosses: usize) -> PostgresStore {
+    let mut store = try_open(address, "http://first:1").expect("opens");
+    let plan = Write::Plan { job: JobId(1), choices: choices(n_crosses) };
+    store.commit(&[Write::Job(job(1, 20)), plan]).expect("an empty store");
+    store
+}
+
+/// A record of each cross of the job.
+fn records(n_crosses: u32) -> Vec<Write> {
+    (0..n_crosses).map(|cross| record_of(1, (cross, 0, 10), (7, 100), "anna")).collect()
+}
+
+fn n_records(postgres: &Postgres, database: &str) -> String {
+    postgres.sql(database, "SELECT count(*) FROM queens.record").expect("is there")
+}
+
+/// Nothing of a transaction that is too large for one statement is sent before the server has begun it and held the lead:
+/// it would be carried out by itself if one of these two were given up.
+#[test]
+fn nothing_is_sent_before_a_transaction_has_begun() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    _ = postgres.database("begun");
+    let proxy = Proxy::start(&postgres.address());
+    let through = proxy.url().replace("http://", "postgres://queens@") + "/begun";
+    let mut store = with_job(&through, 3000);
+    store.commit(&records(1)).expect("leads, and has prepared what it says");
+    thread::scope(|scope| {
+        proxy.delay_answers(Duration::from_secs(2));
+        let committing = scope.spawn(|| store.commit(&records(3000)));
+        let begun =
+            "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%hold%'";
+        wait_until("a transaction that has begun, and nothing else", || {
+            postgres.sql("begun", begun).ok().filter(|found| !found.is_empty())
+        });
+        assert_eq!(n_records(&postgres, "begun"), "1");
+        proxy.delay_answers(Duration::ZERO);
+        committing.join().expect("no panic").expect("commits");
+    });
+    assert_eq!(n_records(&postgres, "begun"), "3000");
+}
+
+/// Whoever leads no more writes nothing, in one statement or in many.
+#[test]
+fn no_late_record_is_written() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    for n_crosses in [1, 3000] {
+        let name = format!("late_{n_crosses}");
+        let mut store = with_job(&postgres.database(&name), 3000);
+        postgres.sql(&name, "UPDATE queens.lease SET epoch = epoch + 1").expect("is there");
+        let late = store.commit(&records(n_crosses)).expect_err("it leads no more");
+        assert!(matches!(&late, StoreError::Fenced(_)), "{late}");
+        assert_eq!(n_records(&postgres, &name), "0");
+    }
+}
+
+/// Statements of one commit that are given up at random moments leave all of it or nothing: what the store says afterwards
+/// is what the model says, which knows no half commits.
+#[test]
+fn a_commit_that_is_given_up_has_no_effect() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let mut store = with_job(&postgres.database("given_up"), 1500);
+    let is_over = AtomicBool::new(false);
+    let (mut n_done, mut n_given_up) = (0_u32, 0_u32);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let cancel = "DO $$ DECLARE pids INT[] := ARRAY(SELECT pid FROM pg_stat_activity \
+                          WHERE application_name = 'queens-coordinator'); \
+                          BEGIN FOR i IN 1..100 LOOP PERFORM pg_cancel_backend(pid) FROM unnest(pids) pid; \
+                          PERFORM pg_sleep(0.0005); END LOOP; END $$";
+            while !is_over.load(Ordering::Relaxed) {
+                _ = postgres.sql("given_up", cancel);
+            }
+        });
+        for part in 0..10 {
+            let crosses = 0..1500;
+            let of = |cross| record_of(1, (cross, part * 10, part * 10 + 10), (7, 100), "anna");
+            let next: Vec<Write> = crosses.map(of).collect();
+            while let Err(error) = store.commit(&next) {
+                assert!(error.may_heal(), "{error}");
+                n_given_up += 1;
+                let written = n_records(&postgres, "given_up");
+                // Given up, or carried out by a server that could not say so any more.
+                let expected = [n_done, n_done + 1].map(|n| (n * 1500).to_string());
+                assert!(expected.contains(&written), "{written} after {n_done}");
+            }
+            n_done += 1;
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    queens_tests::say(&format!("{n_done} commits, of which the server gave up {n_given_up}"));
+    assert_eq!(n_records(&postgres, "given_up"), "15000");
+}
+
+/// What a server warns of in a transaction, such as that it waits for no standby any more, may not be durable.
+#[test]
+fn a_warning_is_no_success() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let mut store = with_job(&postgres.database("warns"), 10);
+    let warn = "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                RAISE WARNING 'nobody knows whether it lasts'; RETURN NEW; END $$; \
+                CREATE TRIGGER warn BEFORE INSERT ON queens.record FOR EACH ROW EXECUTE FUNCTION warn()";
+    postgres.sql("warns", warn).expect("is made");
+    let warned = store.commit(&records(1)).expect_err("the server warns");
+    assert!(warned.may_heal() && warned.to_string().contains("nobody knows whether it lasts"), "{warned}");
+    postgres.sql("warns", "DROP TRIGGER warn ON queens.record").expect("is there");
+    store.commit(&records(1)).expect("the same again");
+    assert_eq!(n_records(&postgres, "warns"), "1");
+}
+
+/// A lead that ends later than any could was taken by a clock that was ahead, and keeps nobody from leading.
+#[test]
+fn a_clock_that_was_ahead_keeps_nobody_from_leading() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("ahead");
+    drop(try_open(&address, "http://first:1").expect("makes the tables"));
+    let lead_for = |interval: &str| {
+        let sql = format!("UPDATE queens.lease SET expires = clock_timestamp() + interval '{interval}'");
+        postgres.sql("ahead", &sql).expect("is there");
+        try_open(&address, "http://second:1")
+    };
+    let refused = lead_for("5 s").expect_err("the first leads");
+    assert!(matches!(refused, StoreError::Led { .. }), "{refused}");
+    drop(lead_for("1 hour").expect("nobody leads for so long"));
+    postgres.sql("ahead", "DELETE FROM queens.lease").expect("is there");
+    let empty = try_open(&address, "http://third:1").expect_err("nobody can lead");
+    assert!(empty.to_string().contains("its table 'lease' is empty"), "{empty}");
+}
+
+#[test]
+fn a_database_that_has_not_all_characters_is_refused() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let make = "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'";
+    postgres.sql("postgres", make).expect("is made");
+    let refused = try_open(&postgres.address_of("latin"), "http://first:1").expect_err("it is refused");
+    let said = refused.to_string();
+    assert!(!refused.may_heal() && said.contains("LATIN1") && said.contains("--encoding=UTF8"), "{said}");
+}
+
+/// What nobody can mend by waiting ends the coordinator, which says what it is, and not that another leads.
+#[test]
+fn what_can_not_be_written_is_said() {
+    let Some(postgres) = Postgres::start("") else { return };
+    let address = postgres.database("broken");
+    let dir = TempDir::new().expect("a temporary directory");
+    let data_dir = dir.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--store", &address]);
+    let mut coordinator = Service::start(command, &data_dir.with_extension("log"));
+    let address = coordinator.logged("listening address=");
+    let broken = "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                  RAISE EXCEPTION 'could not read block 7: invalid page' USING ERRCODE = 'XX001'; END $$; \
+                  CREATE TRIGGER broken BEFORE INSERT ON queens.job FOR EACH ROW EXECUTE FUNCTION broken()";
+    postgres.sql("broken", broken).expect("is made");
+    _ = run(queens(["submit", "16", "--coordinator", &format!("http://{address}")]));
+    assert!(!coordinator.wait().success());
+    let log = coordinator.log();
+    assert!(log.contains("invalid page") && !log.contains("leads no more"), "{log}");
+}
+
+/// What is refused, with what to do, and no password in it.
+#[track_caller]
+fn check_refused(arguments: &[&str], expected: &str) {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(arguments);
+    let refused = run(command);
+    let said = refused.complaint(refused.status.code().unwrap_or_default());
+    assert!(said.contains(expected) && !said.contains("SECRET"), "{arguments:?}: {said}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refused =
+        |store: &str, expected: &str| check_refused(&["--store", store, "--check-config"], expected);
+    refused("postgress://q:SECRET@127.0.0.1/q", "'…@127.0.0.1/q' is not postgres://");
+    refused("q:SECRET@127.0.0.1/q", "'…@127.0.0.1/q' is not postgres://");
+    refused("postgres://q:a@SECRET@127.0.0.1/q", "write %40");
+    refused("postgres://q@127.0.0.1/q?sslmode=verify-full", "sslmode=require looks at");
+    check_refused(&["--store-password-file", "x", "--check-config"], "name it by --store or QUEENS_STORE");
+    check_refused(&["backup", "x.db", "--store", "postgres://q@127.0.0.1/q"], "pg_dump");
+    check_refused(&["export", "1", "x", "--store", "postgres://q@127.0.0.1/q"], "'queens export'");
+}

@@ -1,0 +1,151 @@
+//! Workers, operators and pages through proxies that encrypt: nginx and HAProxy, as docs/operations/invite.md sets them up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::certs;
+use queens_tests::process::{Running, clean, is_installed, queens, run, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{Port, TempDir, binary, http, skipped};
+
+const PAGE: &str = include_str!("../../../docs/operations/invite.md");
+
+/// The ports of a proxy, and where its keys are.
+struct Site {
+    scratch: TempDir,
+    grpc: Port,
+    pages: Port,
+}
+
+impl Site {
+    fn new() -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        certs(&scratch.path().join("keys"), &[]);
+        let [grpc, pages] = [(); 2].map(|()| Port::draw());
+        Self { scratch, grpc, pages }
+    }
+
+    fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The configuration that stands behind a line in the documentation, for these ports.
+    fn configuration(&self, name: &str, coordinator: &Coordinator) -> PathBuf {
+        let (_, rest) = PAGE.split_once(&format!("```{name}\n")).expect("it is documented");
+        let (text, _) = rest.split_once("```").expect("it ends");
+        let text = text
+            .replace("127.0.0.1:50051", coordinator.address())
+            .replace("127.0.0.1:8080", &coordinator.http())
+            .replace("*:", "127.0.0.1:")
+            .replace(":443 ", &format!(":{} ", self.grpc.number()))
+            .replace(":8443 ", &format!(":{} ", self.pages.number()))
+            .replace("/etc/queens", self.path().join("keys").to_str().expect("a path"));
+        let path = self.path().join(name);
+        fs::write(&path, text).expect("written");
+        path
+    }
+}
+
+/// A coordinator that listens on this machine alone, and asks for tokens.
+fn coordinator(site: &Site) -> Coordinator {
+    let data_dir = site.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
+    command.args(["--url", &format!("https://queens.example.org:{}", site.grpc.number())]);
+    Coordinator::start_command(command, &data_dir)
+}
+
+fn invite(site: &Site, role: &str) -> String {
+    let mut invite = clean(Command::new(binary("queens-coordinator")));
+    invite.args(["invite", "--role", role, "--data-dir"]).arg(site.path().join("data"));
+    let line = run(invite).stdout;
+    assert!(line.contains("https://queens.example.org:"), "{line}");
+    let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+    token.expect("a token").to_owned()
+}
+
+/// Counts through a proxy that is started by a command, and looks at pages and what is refused.
+fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str) {
+    // What it says of itself is of interest when this fails.
+    let log = site.path().join("proxy.log");
+    let stderr = fs::File::create(&log).expect("a log");
+    proxy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+    let mut proxy = Running::start_redirected(&mut proxy);
+    let url = format!("https://127.0.0.1:{}", site.grpc.number());
+    let ca = site.path().join("keys/ca.pem");
+    let show = |mut command: Command, token: &str| {
+        command.args(["--coordinator", &url, "--ca"]).arg(&ca).env("QUEENS_TOKEN", token);
+        command
+    };
+    wait_until("the proxy", || {
+        assert!(proxy.is_running(), "{}", fs::read_to_string(&log).expect("readable"));
+        run(show(queens(["jobs"]), operator)).status.success().then_some(())
+    });
+    let mut command = show(clean(Command::new(binary("queens-worker"))), worker);
+    command.args(["--threads", "1", "--kernel", "portable"]);
+    let worker_log = site.path().join("worker.log");
+    let worker_process = Service::start(command, &worker_log);
+    let count = run(show(queens(["count", "14", "--output", "json"]), operator));
+    assert_eq!(count.answer()["solutions"], "365596");
+    assert!(!run(show(queens(["jobs"]), worker)).status.success(), "a worker's token");
+    // One session all the time: the proxy does not cut it off.
+    let sessions = worker_process.log().matches("connected").count();
+    assert_eq!(sessions, 1, "{}", worker_process.log());
+    worker_process.stop();
+
+    // Pages, by the name that they are known by outside.
+    let host = format!("queens.example.org:{}", site.pages.number());
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--include", "--resolve", &format!("{host}:127.0.0.1"), "--cacert"]).arg(&ca);
+    curl.args(["--insecure", "--header", &format!("Authorization: Bearer {operator}")]);
+    curl.args(["--header", "Content-Type: application/json", "--data", "{\"n\":8}"]);
+    curl.args(["--header", &format!("Origin: https://{host}"), &format!("https://{host}/api/v1/jobs")]);
+    let answer = run(curl).stdout;
+    assert!(answer.contains(" 201 ") || answer.contains(" 200 "), "{answer}");
+}
+
+#[test]
+fn nginx_encrypts_for_workers_operators_and_pages() {
+    if !is_installed("nginx") {
+        return skipped("a worker behind nginx, which is not installed");
+    }
+    let site = Site::new();
+    let coordinator = coordinator(&site);
+    let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
+    let servers = site.configuration("nginx", &coordinator);
+    // What belongs around it in the machine's own configuration.
+    let whole = site.path().join("nginx.conf");
+    let scratch = site.path().display();
+    let text = format!(
+        "daemon off; master_process off; pid {scratch}/nginx.pid; error_log stderr;\n\
+         events {{}}\n\
+         http {{ access_log off; client_body_temp_path {scratch}/body; proxy_temp_path {scratch}/proxy; \
+         fastcgi_temp_path {scratch}/fastcgi; uwsgi_temp_path {scratch}/uwsgi; scgi_temp_path {scratch}/scgi;\n\
+         include {}; }}\n",
+        servers.display()
+    );
+    fs::write(&whole, text).expect("written");
+    let mut nginx = clean(Command::new("nginx"));
+    nginx.arg("-c").arg(&whole);
+    counts_through(&site, nginx, &operator, &worker);
+    assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
+}
+
+#[test]
+fn haproxy_encrypts_for_workers_operators_and_pages() {
+    if !is_installed("haproxy") {
+        return skipped("a worker behind HAProxy, which is not installed");
+    }
+    let site = Site::new();
+    let coordinator = coordinator(&site);
+    let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
+    let keys = site.path().join("keys");
+    let both =
+        ["server.pem", "server.key"].map(|name| fs::read_to_string(keys.join(name)).expect("readable"));
+    fs::write(keys.join("both.pem"), both.concat()).expect("written");
+    let mut haproxy = clean(Command::new("haproxy"));
+    haproxy.arg("-db").arg("-f").arg(site.configuration("haproxy", &coordinator));
+    counts_through(&site, haproxy, &operator, &worker);
+}

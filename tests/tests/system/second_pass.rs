@@ -1,0 +1,58 @@
+//! Boards that real processes count a second time.
+
+use std::time::Duration;
+
+use queens_coordinator::store::sqlite::audit;
+use queens_solver::{BoardSize, Method, published};
+use queens_tests::TempDir;
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::wait_at_most;
+use serde_json::Value;
+
+const N: &str = "13";
+
+/// One job is counted on other images from the beginning, one by the other method after it was done. Both are done when
+/// their passes agree, though the coordinator is killed on the way.
+#[test]
+fn boards_are_counted_twice_before_they_are_done() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let submit = |args: &[&str]| {
+        let args = [&["submit", N, "--method", "search", "--output", "json"], args].concat();
+        coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
+    };
+    let twice = submit(&["--second-pass"]);
+    let once = submit(&[]);
+    assert_eq!([twice.as_str(), once.as_str()], ["1", "3"]);
+    let refused = coordinator.queens(["submit", N, "--method", "halves", "--second-pass"]);
+    assert!(refused.stderr.contains("halves have no other images"), "{refused:?}");
+    let workers = ["anna", "bert"].map(|name| coordinator.worker(name));
+    let done = |coordinator: &Coordinator, job: &str| -> Value {
+        wait_at_most(Duration::from_secs(120), "the count", || {
+            Some(coordinator.status(job)).filter(|status| status["state"] == "done")
+        })
+    };
+    done(&coordinator, &once);
+    let more = coordinator.queens(["verify-more", &once, "--second-pass=halves"]);
+    assert!(more.stdout.contains("job 3 is "), "{more:?}");
+    let coordinator = coordinator.kill_and_restart();
+    let pairs = [(&twice, "2", "search"), (&once, "4", "halves")];
+    for (first, second, method) in pairs {
+        let (first, second) = (done(&coordinator, first), done(&coordinator, second));
+        let n = BoardSize::new(13).expect("a board size");
+        let solutions: Value = published(n).expect("published").solutions.to_string().into();
+        assert_eq!([&first["solutions"], &second["solutions"]], [&solutions; 2]);
+        assert_eq!((&first["second"], &second["second_of"]), (&second["job"], &first["job"]));
+        assert_eq!((&second["method"], &first["provisional"]), (&method.into(), &false.into()));
+        assert_ne!(first["nodes"], second["nodes"]);
+    }
+    let shown = coordinator.queens(["status", "1"]).stdout;
+    assert!(shown.contains("second pass   job 2"), "{shown}");
+    drop(workers);
+    coordinator.stop();
+    let audits = audit(&data_dir).expect("nothing contradicts");
+    assert_eq!(audits.iter().filter(|audit| audit.is_complete()).count(), 4);
+    let methods: Vec<Method> = audits.iter().map(|audit| audit.job.method).collect();
+    assert_eq!(methods, [Method::Search, Method::Search, Method::Search, Method::Halves]);
+}

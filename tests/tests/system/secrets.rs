@@ -1,0 +1,163 @@
+//! Tokens and cookies appear nowhere: not in logs, files, traces, metrics, answers, complaints or lists of processes.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
+    TraceService, TraceServiceServer,
+};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::process::{clean, queens, run};
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary, http};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status};
+
+/// A collector that passes on what it gets.
+struct Collector(mpsc::Sender<String>);
+
+#[tonic::async_trait]
+impl TraceService for Collector {
+    async fn export(
+        &self,
+        request: Request<ExportTraceServiceRequest>,
+    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
+        self.0.send(format!("{:?}", request.into_inner())).expect("the test listens");
+        Ok(Response::new(ExportTraceServiceResponse::default()))
+    }
+}
+
+fn collect(runtime: &Runtime) -> (String, mpsc::Receiver<String>) {
+    let (sender, received) = mpsc::channel();
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    runtime.spawn(
+        tonic::transport::Server::builder()
+            .add_service(TraceServiceServer::new(Collector(sender)))
+            .serve_with_incoming(TcpListenerStream::new(listener)),
+    );
+    (address, received)
+}
+
+/// All that is in the files of a directory.
+fn files(dir: &Path) -> Vec<(String, String)> {
+    let entries = fs::read_dir(dir).expect("readable").map(|entry| entry.expect("readable").path());
+    let all = entries.flat_map(|path| match path.is_dir() {
+        true => files(&path),
+        false => {
+            let bytes = fs::read(&path).expect("readable");
+            vec![(path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())]
+        }
+    });
+    all.collect()
+}
+
+#[test]
+fn no_secret_is_shown_anywhere() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let (collector, received) = collect(&runtime);
+    // Behind a proxy that encrypts; with all that is ever logged, and traced.
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--otlp", &collector]);
+    command.env("QUEENS_LOG", "trace");
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let manage = |args: &[&str]| {
+        let mut command = clean(Command::new(binary("queens-coordinator")));
+        command.args(args).arg("--data-dir").arg(&data_dir);
+        run(command)
+    };
+    let invite = |role: &str| {
+        let line = manage(&["invite", "--role", role]).stdout;
+        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+        token.expect("a token").to_owned()
+    };
+    let [operator, worker, revoked] = ["operator", "worker", "viewer"].map(invite);
+    // What is nearly a token is a secret as well: somebody has mistyped it.
+    let mistyped = format!("{}x", invite("operator"));
+
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", &coordinator.url(), "--threads", "1", "--kernel", "portable"]);
+    command.args(["--otlp", &collector]).env("QUEENS_TOKEN", &worker).env("QUEENS_LOG", "trace");
+    let service = Service::start(command, &scratch.path().join("worker.log"));
+    let ask = |token: &str, args: &[&str]| {
+        let mut command = queens([args, &["--coordinator", &coordinator.url()]].concat());
+        command.env("QUEENS_TOKEN", token).env("QUEENS_LOG", "trace");
+        run(command)
+    };
+    let mut shown: Vec<(String, String)> = Vec::new();
+    let counted = ask(&operator, &["count", "12", "--output", "json"]);
+    assert!(counted.stdout.contains("14200"), "{counted:?}");
+    shown.push(("a count".to_owned(), format!("{counted:?}")));
+    manage(&["revoke", "3"]);
+    for (token, args) in [
+        (&worker, &["jobs"][..]),
+        (&revoked, &["jobs"]),
+        (&mistyped, &["jobs"]),
+        (&operator, &["audit"]),
+        (&operator, &["workers"]),
+    ] {
+        shown.push((format!("queens {args:?}"), format!("{:?}", ask(token, args))));
+    }
+    for args in [&["invitations"][..], &["key"]] {
+        shown.push((format!("{args:?}"), format!("{:?}", manage(args))));
+    }
+
+    // By the pages: logged in, not logged in, and by a token that is none.
+    let site = coordinator.http();
+    let json = ("Content-Type", "application/json");
+    let body = |token: &str| format!("{{\"token\":\"{token}\"}}");
+    let log_in = http::request(&site, "POST", "/api/v1/login", &[json], &body(&operator));
+    let cookie = log_in.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let cookie_secret = cookie.split_once('=').expect("a value").1.to_owned();
+    for token in [&mistyped, &revoked, &worker] {
+        let refused = http::request(&site, "POST", "/api/v1/login", &[json], &body(token));
+        shown.push(("a log in that failed".to_owned(), format!("{refused:?}")));
+        let bearer = format!("Bearer {token}");
+        let refused = http::request(&site, "GET", "/api/v1/jobs", &[("Authorization", &bearer)], "");
+        shown.push(("a request that failed".to_owned(), format!("{refused:?}")));
+    }
+    for path in [
+        "/metrics",
+        "/api/v1/jobs",
+        "/api/v1/workers",
+        "/api/v1/events",
+        "/api/v1/decisions",
+        "/api/v1/coordinator",
+        "/api/v1/me",
+        "/",
+        "/decisions",
+    ] {
+        let answer = http::request(&site, "GET", path, &[("Cookie", cookie)], "");
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        shown.push((path.to_owned(), format!("{answer:?}")));
+    }
+    for id in [coordinator.id(), service.id()] {
+        let line = fs::read(format!("/proc/{id}/cmdline")).expect("a process");
+        shown.push(("a list of processes".to_owned(), String::from_utf8_lossy(&line).into_owned()));
+    }
+    service.stop();
+    coordinator.stop();
+    shown.extend(files(scratch.path()));
+    let traces: Vec<_> = received.try_iter().map(|traces| ("traces".to_owned(), traces)).collect();
+    assert!(!traces.is_empty(), "nothing was traced");
+    shown.extend(traces);
+
+    // Of each, what is random.
+    let digits = |token: &str| token.rsplit('_').next().expect("digits")[..64].to_owned();
+    let secrets = [digits(&operator), digits(&worker), digits(&revoked), digits(&mistyped), cookie_secret];
+    for (place, text) in &shown {
+        for secret in &secrets {
+            assert!(!text.contains(secret.as_str()), "a secret in {place}: {text}");
+        }
+    }
+    assert!(shown.iter().any(|(_, text)| text.contains("invitation 1")), "it was looked at the right places");
+}

@@ -1,0 +1,411 @@
+//! Who was invited: the same in a data directory and in PostgreSQL, where all coordinators of a database have one book.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use queens_access::{Pin, Proof, Role};
+use queens_coordinator::access::{Book, Place, Wanted};
+use queens_coordinator::store::Whereabouts;
+use queens_coordinator::store::postgres::{Candidate, Contact, Server};
+use queens_messages::{Decision, Name};
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::Guarded;
+use queens_tests::postgres::Postgres;
+use queens_tests::process::{Ended, Running, clean, run, wait_until};
+use queens_tests::{TempDir, binary, http};
+
+fn name(number: usize) -> Name {
+    format!("w{number}").parse().expect("a name")
+}
+
+fn workers(n_names: u32) -> Wanted {
+    Wanted { role: Role::Worker, label: None, expires_ms: None, n_names }
+}
+
+fn server(address: &str) -> Whereabouts {
+    Whereabouts::Server(Server::new(address, None, None).expect("an address"))
+}
+
+/// What has to be so of the book of a place, which is new.
+type Check = fn(&Whereabouts);
+
+fn open(whereabouts: &Whereabouts) -> Book {
+    Book::open(whereabouts).expect("a book")
+}
+
+/// Checks books of both kinds, new ones each time.
+#[test]
+fn the_same_holds_of_a_directory_and_of_a_database() {
+    let checks: [(&str, Check); 5] = [
+        ("versions", check_versions),
+        ("names", check_names),
+        ("keys", check_keys),
+        ("given", check_given),
+        ("decisions", check_decisions),
+    ];
+    for (_, check) in &checks {
+        let dir = TempDir::new().expect("a temporary directory");
+        check(&Whereabouts::Directory(dir.path().to_owned()));
+    }
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    for (name, check) in checks {
+        check(&server(&postgres.database(name)));
+    }
+}
+
+/// Whoever has read invitations and names learns that others have changed them, and is not told of what it did itself.
+fn check_versions(place: &Whereabouts) {
+    let [mut one, mut other] = [(); 2].map(|()| open(place));
+    let number = one.invite(&workers(2), 0).expect("invited").invitation();
+    let known = [&mut one, &mut other].map(|book| book.version().expect("readable"));
+    assert!(one.bind(&[(number, name(1)), (number, name(2))]).expect("writable").iter().all(Result::is_ok));
+    assert_eq!(one.version().expect("readable"), known[0]);
+    let later = other.version().expect("readable");
+    assert_ne!(later, known[1]);
+    one.revoke(number).expect("revoked");
+    let last = other.version().expect("readable");
+    assert!(last != later && last == other.version().expect("readable"));
+    assert_eq!(one.version().expect("readable"), known[0]);
+    other.invite(&workers(1), 0).expect("invited");
+    assert_ne!(one.version().expect("readable"), known[0]);
+}
+
+/// A name is bound to one invitation, and an invitation has so many.
+fn check_names(place: &Whereabouts) {
+    let book = &mut open(place);
+    let [one, other] = [(); 2].map(|()| book.invite(&workers(12), 0).expect("invited").invitation());
+    // The last but one is its own already, and the last is one too many.
+    let wanted: Vec<_> = (0..12).chain([3, 12]).map(|number| (one, name(number))).collect();
+    let bound = book.bind(&wanted).expect("writable");
+    let refused: Vec<usize> = (0..wanted.len()).filter(|&at| bound[at].is_err()).collect();
+    assert_eq!(refused, [13]);
+    let refused = |book: &mut Book, invitation, number| {
+        let bound = book.bind(&[(invitation, name(number))]).expect("writable");
+        bound.into_iter().map(|one| one.expect_err("refused").to_string()).collect::<String>()
+    };
+    let full = refused(book, one, 12);
+    assert!(full.contains("not for a worker named 'w12'") && full.contains("'w0', "), "{full}");
+    assert!(full.ends_with(" and 2 more"), "{full}");
+    assert!(refused(book, other, 3).contains("belongs to invitation 1"));
+    assert!(refused(book, 77, 50).contains("there is no invitation 77"));
+    let names = book.names().expect("readable");
+    assert!(names.len() == 12 && names.values().all(|&invitation| invitation == one), "{names:?}");
+    // More than are asked about at a time, of several invitations, one of which has too few.
+    let [few, many] = [50, 500].map(|n| book.invite(&workers(n), 0).expect("invited").invitation());
+    let wanted: Vec<_> = (100..700).map(|n| (if n % 2 == 0 { few } else { many }, name(n))).collect();
+    let bound = book.bind(&wanted).expect("writable");
+    let n_bound = |invitation| {
+        wanted.iter().zip(&bound).filter(|((to, _), it)| *to == invitation && it.is_ok()).count()
+    };
+    assert_eq!((n_bound(few), n_bound(many)), (50, 300));
+    assert_eq!(book.names().expect("readable").len(), 12 + 350);
+}
+
+/// A key is one person at a time.
+fn check_keys(place: &Whereabouts) {
+    let book = &mut open(place);
+    let [key, other] = ["0", "1"].map(|digit| format!("sha256:{}", digit.repeat(64)));
+    let [key, other]: [Pin; 2] = [key, other].map(|text| text.parse().expect("a pin"));
+    let wanted = Wanted { role: Role::Viewer, label: None, expires_ms: Some(1000), n_names: 1 };
+    assert_eq!(book.invite_key(&wanted, key, 0).expect("invited"), 1);
+    assert_eq!(book.invite_key(&wanted, other, 0).expect("invited"), 2);
+    let refused = book.invite_key(&wanted, key, 999).expect_err("it goes on").to_string();
+    assert!(refused.contains("invitation 1"), "{refused}");
+    let later = Wanted { expires_ms: None, ..wanted };
+    assert_eq!(book.invite_key(&later, key, 1000).expect("it has expired"), 3);
+    book.revoke(3).expect("revoked");
+    assert_eq!(book.invite_key(&later, key, 1000).expect("it was revoked"), 4);
+    assert!(book.revoke(5).expect_err("there is none").to_string().contains("no invitation 5"));
+    let all = book.invitations().expect("readable");
+    assert_eq!(all.iter().map(|one| one.proof).collect::<Vec<_>>(), [key, other, key, key].map(Proof::Key));
+}
+
+/// A name that is given goes to another invitation when the one that it was given to has ended, and a token is known.
+fn check_given(place: &Whereabouts) {
+    let book = &mut open(place);
+    let label = Some("ann".parse().expect("a name"));
+    let wanted = Wanted { label, expires_ms: Some(1000), ..workers(1) };
+    let token = book.invite(&wanted, 0).expect("invited");
+    let found = book.invitations().expect("readable");
+    assert!(found[0].admit(&token, 999).is_ok() && found[0].label == wanted.label, "{found:?}");
+    let taken = book.invite(&wanted, 999).expect_err("it is hers").to_string();
+    assert!(taken.contains("'ann' belongs to invitation 1"), "{taken}");
+    let later = Wanted { expires_ms: None, ..wanted };
+    let number = book.invite(&later, 1000).expect("it has expired").invitation();
+    assert_eq!(book.names().expect("readable").into_values().collect::<Vec<_>>(), [number]);
+    assert_eq!(book.invitations().expect("readable").len(), 2);
+}
+
+/// The latest are kept of both kinds, however many of one kind there are.
+fn check_decisions(place: &Whereabouts) {
+    let book = &mut open(place);
+    let some = |what: &str, is_refusal: bool| -> Vec<(bool, Decision)> {
+        let one = |i| {
+            let decision = Decision {
+                number: 0,
+                at_ms: i,
+                who: "invitation 1".to_owned(),
+                role: "operator".to_owned(),
+                peer: "10.0.0.1".to_owned(),
+                what: format!("{what} {i}"),
+                outcome: "done\0".to_owned(),
+            };
+            (is_refusal, decision)
+        };
+        (0..10_000).map(one).collect()
+    };
+    (0..11).for_each(|_| book.note(&some("cancel job", false)).expect("written"));
+    (0..3).for_each(|_| book.note(&some("knock", true)).expect("written"));
+    let mut found: Vec<Decision> = Vec::new();
+    loop {
+        let page = book.decisions(found.last().map(|last| last.number), true).expect("read");
+        assert!(page.len() <= 1000);
+        if page.is_empty() {
+            break;
+        }
+        found.extend(page);
+    }
+    assert!(found.windows(2).all(|two| two[0].number > two[1].number));
+    let (refusals, decisions): (Vec<_>, Vec<_>) = found.iter().partition(|one| one.what.starts_with("knock"));
+    assert!((10_000..11_000).contains(&refusals.len()), "{}", refusals.len());
+    assert!((100_000..101_000).contains(&decisions.len()), "{}", decisions.len());
+    let without = book.decisions(None, false).expect("read");
+    let latest = (without.len(), without[0].number);
+    assert_eq!(latest, (1000, 110_000), "decisions are not lost among refusals");
+    assert_eq!((found[0].what.as_str(), decisions[0].number), ("knock 9999", 110_000));
+}
+
+/// However many write at once, also when the tables are not there: numbers differ, a name is bound once, a key is one
+/// person's. Tables of the jobs that are there stay, or come later.
+#[test]
+fn what_is_one_person_s_stays_so_whoever_writes() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("many");
+    let jobs = || {
+        let server = Server::new(&address, None, None).expect("an address");
+        let contact = Contact { url: "here".to_owned(), pages: None };
+        drop(Candidate::new(server, contact, Path::new(".")).lead().expect("opens"));
+    };
+    jobs();
+    let place = server(&address);
+    let at_once = |work: &(dyn Fn(&mut Book, usize) -> Vec<String> + Sync)| -> Vec<String> {
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|i| (i, open(&place)))
+                .map(|(i, mut book)| scope.spawn(move || work(&mut book, i)))
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+        })
+    };
+    let invited =
+        at_once(&|book, _| vec![book.invite(&workers(1000), 0).expect("invited").invitation().to_string()]);
+    assert_eq!(invited.iter().collect::<BTreeSet<_>>().len(), 4, "{invited:?}");
+    let numbers: Vec<u64> = invited.iter().map(|number| number.parse().expect("a number")).collect();
+    let bound = at_once(&|book, i| {
+        let wanted: Vec<_> = (0..500).map(|n| (numbers[i], name((n * 7 + i * 100) % 500))).collect();
+        let mut bound = vec![];
+        for portion in wanted.chunks(50) {
+            let done = book.bind(portion).expect("writable");
+            let mine = portion.iter().zip(done).filter(|(_, done)| done.is_ok());
+            bound.extend(mine.map(|((_, name), _)| name.to_string()));
+        }
+        bound
+    });
+    assert_eq!((bound.len(), bound.iter().collect::<BTreeSet<_>>().len()), (500, 500));
+    let key: Pin = format!("sha256:{}", "a".repeat(64)).parse().expect("a pin");
+    let with_key = at_once(&|book, _| {
+        book.invite_key(&workers(1), key, 0).map(|number| number.to_string()).into_iter().collect()
+    });
+    assert_eq!(with_key.len(), 1, "{with_key:?}");
+    jobs();
+    let version = postgres.sql("many", "UPDATE queens.book SET version = 2; SELECT 1").expect("writes");
+    let refused = open(&place).invitations().expect_err("a newer program's").to_string();
+    assert!(refused.contains("of version 2, and this program knows 1"), "{version} {refused}");
+}
+
+fn queens_coordinator(args: &[&str]) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args);
+    run(command)
+}
+
+/// Runs `queens-coordinator` with these arguments on a database; what it prints.
+#[track_caller]
+fn manage(address: &str, args: &[&str]) -> String {
+    let ended = queens_coordinator(&[args, &["--store", address]].concat());
+    assert!(ended.status.success(), "{ended:?}");
+    ended.stdout
+}
+
+/// The token in a line that `invite` has printed.
+#[track_caller]
+fn token_in(line: &str) -> String {
+    let mut words = line.split_whitespace();
+    words.find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token").to_owned()
+}
+
+fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1", "--ca"]);
+    command.arg(coordinator.authority()).env("QUEENS_TOKEN", token);
+    Running::start_redirected(&mut command)
+}
+
+/// Whoever was invited by command gets in at whatever coordinator leads, under the same name, until that is revoked.
+#[test]
+fn who_is_invited_gets_in_wherever_the_lead_is() {
+    let Some(postgres) = Postgres::start("") else { return };
+    let address = postgres.database("pair");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let start = |dir: &str| Guarded::start_with(&scratch.path().join(dir), &["--store", &address]);
+    // Before there is a coordinator, and then beside one.
+    let token = token_in(&manage(&address, &["invite", "--role", "worker"]));
+    let first = start("first");
+    let line = manage(&address, &["invite", "--role", "viewer"]);
+    let of_first = format!(" queens jobs --coordinator {} --pin sha256:", first.url());
+    assert!(line.contains(&of_first) && !line.contains(','), "{line}");
+    let mut early = worker(&first, &token, "anna");
+    let is_listed = || {
+        let listed = manage(&address, &["invitations"]);
+        listed.contains("1  worker  open  1 of 1 names: 'anna'").then_some(())
+    };
+    wait_until("the worker", is_listed);
+    let place = first.url();
+    drop(first);
+    early.signal("KILL");
+    let second = start("second");
+    let mut other = worker(&second, &token, "berta");
+    wait_until("the end of who uses another name", || (!other.is_running()).then_some(()));
+    let log = second.coordinator().log();
+    assert!(log.contains("is not for a worker named 'berta': its names are 'anna'"), "{log}");
+    let mut anna = worker(&second, &token, "anna");
+    let operator = second.invite(["--role", "operator", "--store", &address]);
+    wait_until("the worker at the other", || {
+        let workers = second.queens(Some(&operator), ["workers"]).stdout;
+        workers.contains("anna").then_some(())
+    });
+    is_listed().expect("still");
+    // Those who are invited now are told of both.
+    let line = manage(&address, &["invite", "--role", "viewer"]);
+    let mut urls = [place, second.url()];
+    urls.sort();
+    assert!(line.contains(&format!("--coordinator {} --pin sha256:", urls.join(","))), "{line}");
+    let pins = line.split_once("--pin ").expect("pins").1.trim_end();
+    assert!(pins.split(',').collect::<BTreeSet<_>>().len() == 2, "{pins}");
+    assert!(anna.is_running());
+    let answer = manage(&address, &["revoke", "1"]);
+    assert!(answer.contains("invitation 1 is revoked"), "{answer}");
+    wait_until("the worker's end", || (!anna.is_running()).then_some(()));
+}
+
+/// While the database is away, those who are known are, and others are told to wait; when it is back, all goes on.
+#[test]
+fn who_was_known_is_known_while_the_database_is_away() {
+    let Some(mut postgres) = Postgres::start("") else { return };
+    let address = postgres.database("away");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let ask = |method, path, token: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        http::request(&coordinator.http(), method, path, &headers, "{\"n\":8}")
+    };
+    let invite = |role| token_in(&manage(&address, &["invite", "--role", role]));
+    let [known, operator, by_hand] = ["viewer", "operator", "viewer"].map(invite);
+    assert_eq!(ask("GET", "/api/v1/jobs", &known).status, 200);
+    let unknown = known.replace("queens_1_", "queens_77_");
+    assert_eq!(ask("GET", "/api/v1/jobs", &unknown).status, 401);
+    postgres.kill();
+    wait_until("a complaint", || coordinator.log().contains("those known before are gone by").then_some(()));
+    assert_eq!(ask("GET", "/api/v1/jobs", &known).status, 200);
+    let told = ask("GET", "/api/v1/jobs", &unknown);
+    assert_eq!(told.status, 503);
+    assert!(told.json().to_string().contains("can't be read at present"), "{}", told.json());
+    let revoke = queens_coordinator(&["revoke", "1", "--store", &address]);
+    assert!(revoke.complaint(1).contains("cannot use database 'away' on 127.0.0.1:"), "{revoke:?}");
+    postgres.run();
+    wait_until("it to go on", || coordinator.log().contains("invitations can be read again").then_some(()));
+    assert_eq!(ask("GET", "/api/v1/jobs", &unknown).status, 401);
+    assert_eq!(ask("GET", "/api/v1/jobs", &invite("viewer")).status, 200);
+    // What is changed by hand is seen as well, and what is decided is recorded.
+    assert_eq!(ask("GET", "/api/v1/jobs", &by_hand).status, 200);
+    postgres.sql("away", "UPDATE queens.invitation SET revoked = 1 WHERE number = 3").expect("writes");
+    wait_until("the end of it", || (ask("GET", "/api/v1/jobs", &by_hand).status == 401).then_some(()));
+    assert_eq!(ask("POST", "/api/v1/jobs", &operator).status, 201);
+    // An answer does not wait for it for long.
+    wait_until("the decision", || {
+        let recorded = postgres.sql("away", "SELECT who, what FROM queens.audit WHERE refusal = 0");
+        (recorded.expect("reads") == "invitation 2|submit n = 8 by search, priority 0").then_some(())
+    });
+}
+
+/// Invitations, names and decisions go where the jobs go, as they are.
+#[test]
+fn who_was_invited_is_moved_with_the_jobs() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let dir = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (old, new) = (dir("old"), dir("new"));
+    let from = Whereabouts::Directory((&old).into());
+    // A coordinator makes the directory.
+    Coordinator::start(Path::new(&old)).stop();
+    let mut book = open(&from);
+    let token = book.invite(&workers(2), 5).expect("invited");
+    let key = format!("sha256:{}", "b".repeat(64)).parse().expect("a pin");
+    let label = Some("ann".parse().expect("a name"));
+    let wanted = Wanted { role: Role::Viewer, label, expires_ms: Some(u64::MAX >> 1), n_names: 1 };
+    book.invite_key(&wanted, key, 6).expect("invited");
+    assert!(book.bind(&[(1, name(1))]).expect("writable")[0].is_ok());
+    let decision = Decision {
+        number: 0,
+        at_ms: 7,
+        who: "invitation 2 (ann)".to_owned(),
+        role: "operator".to_owned(),
+        peer: "10.0.0.1".to_owned(),
+        what: "cancel job 1".to_owned(),
+        outcome: "done".to_owned(),
+    };
+    book.note(&[(false, decision)]).expect("written");
+    book.note_place(&Place { url: Some("https://here:1".to_owned()), pin: None }).expect("written");
+    let contents = |whereabouts: &Whereabouts| {
+        let mut book = open(whereabouts);
+        let decisions = book.decisions(None, true).expect("readable");
+        (book.invitations().expect("readable"), book.names().expect("readable"), decisions)
+    };
+    let (invitations, names, decisions) = contents(&from);
+    assert_eq!((invitations.len(), names.len(), decisions.len()), (2, 1, 1));
+    let address = postgres.database("moved");
+    let there = server(&address);
+    let moved = |from: &str, to: &str| queens_coordinator(&["move", "--from", from, "--to", to]);
+    let answer = moved(&old, &address);
+    assert!(answer.stdout.starts_with("0 jobs with 0 records and 2 invitations are in"), "{answer:?}");
+    assert_eq!(contents(&there), contents(&from));
+    assert_eq!(open(&there).places().expect("readable"), [], "each coordinator notes its own");
+    // Who came with it comes with it, and numbers go on.
+    assert!(contents(&there).0[0].admit(&token, 5).is_ok());
+    assert!(open(&there).bind(&[(1, name(1)), (1, name(2))]).expect("writable").iter().all(Result::is_ok));
+    assert_eq!(open(&there).invite(&workers(1), 0).expect("invited").invitation(), 3);
+    let again = moved(&old, &address);
+    let occupied = format!("there are invitations in the database 'moved' on {}", address_of(&address));
+    assert!(again.complaint(1).contains(&occupied), "{again:?}");
+    let back = moved(&address, &new);
+    assert!(back.stdout.contains("and 3 invitations are in"), "{back:?}");
+    let new_place = Whereabouts::Directory((&new).into());
+    assert_eq!(contents(&new_place), contents(&there));
+    assert_eq!(open(&new_place).invite(&workers(1), 0).expect("invited").invitation(), 4);
+    // Who is not invited anywhere is not in the way.
+    let (plain, other) = (dir("plain"), dir("other"));
+    Coordinator::start(Path::new(&plain)).stop();
+    let answer = moved(&plain, &other);
+    assert!(answer.stdout.starts_with("0 jobs with 0 records are in the new place"), "{answer:?}");
+}
+
+/// Host and port of an address of a database.
+fn address_of(address: &str) -> &str {
+    address.rsplit_once('@').and_then(|(_, rest)| rest.split_once('/')).expect("an address").0
+}

@@ -1,0 +1,171 @@
+//! Workers that a real Slurm places by deploy/slurm/workers.sbatch: while they count, a node dies, their time is up,
+//! work that is more urgent takes their place, and one is cancelled. The number is right, and what was told to leave
+//! has reported everything.
+//!
+//! With the environment variable `QUEENS_FAULTS` set to `full`, the board is larger, and it is Slurm that says that the
+//! time is up.
+
+mod engine;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use queens_coordinator::store::sqlite::audit;
+use queens_solver::{BoardSize, published};
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::{TempDir, say, skipped, skipped_without_root};
+use serde_json::Value;
+
+use self::engine::Slurm;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/slurm/workers.sbatch");
+
+/// Longer than it takes Slurm to notice anything.
+const LONG: Duration = Duration::from_secs(150);
+
+/// Workers on Slurm with a job that is not done.
+struct Scene {
+    // Dropped, and with them killed, before their directory.
+    slurm: Slurm,
+    coordinator: Coordinator,
+    scratch: TempDir,
+    job: String,
+    /// The tasks of the array, by its number and theirs.
+    tasks: Vec<String>,
+    /// The workers that have been there.
+    known: BTreeSet<String>,
+    /// What happened, and how long it took until all counted again.
+    story: Vec<String>,
+}
+
+impl Scene {
+    fn new(n: u8) -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let slurm = Slurm::start(scratch.path());
+        let coordinator = Coordinator::start(&scratch.path().join("data"));
+        let job = coordinator.submit(n);
+        let mut tasks =
+            vec!["--parsable", "--array=1-2", "--cpus-per-task=2", SCRIPT, "--kernel", "portable"];
+        let url = coordinator.url();
+        tasks.extend(["--coordinator", &url]);
+        let array = slurm.ask("sbatch", &tasks).trim().to_owned();
+        let tasks = [1, 2].map(|task| format!("{array}_{task}")).to_vec();
+        Self { slurm, coordinator, scratch, job, tasks, known: BTreeSet::new(), story: vec![] }
+    }
+
+    /// The workers that are there.
+    fn workers(&self) -> Vec<Value> {
+        let answer = self.coordinator.queens(["workers", "--output", "json"]).answer();
+        answer.as_array().expect("an array").clone()
+    }
+
+    /// Waits until as many workers as there are tasks have come and reported something, and leaves them.
+    #[track_caller]
+    fn wait_for_new_workers(&mut self, what: &str) -> Vec<Value> {
+        let began = Instant::now();
+        let come = wait_at_most(LONG, what, || {
+            assert!(began.elapsed() < LONG - Duration::from_secs(5), "{what}: {}", self.slurm.logs());
+            let mut workers = self.workers();
+            workers
+                .retain(|worker| !self.known.contains(id(worker)) && worker["recorded"].as_u64() > Some(0));
+            (workers.len() == self.tasks.len()).then_some(workers)
+        });
+        self.story.push(format!("{what}: {:.1} s", began.elapsed().as_secs_f64()));
+        assert_eq!(self.coordinator.status(&self.job)["state"], "running", "too late for a fault");
+        self.known.extend(come.iter().map(|worker| id(worker).to_owned()));
+        come
+    }
+
+    /// What the workers have logged.
+    fn logs(&self) -> String {
+        let files = fs::read_dir(self.scratch.path()).expect("a directory");
+        let paths = files.map(|file| file.expect("a directory can be read").path());
+        let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+        let of_tasks =
+            |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("queens-"));
+        paths.filter(|path| of_tasks(path)).map(|path| fs::read_to_string(path).expect("a log")).collect()
+    }
+
+    /// How many workers have logged that they are gone, which they do when all is reported.
+    fn n_left(&self) -> usize {
+        self.logs().matches("\"message\":\"left\"").count()
+    }
+}
+
+fn id(worker: &Value) -> &str {
+    worker["worker"].as_str().expect("a worker has a number")
+}
+
+#[test]
+fn what_slurm_kills_preempts_and_requeues_counts_on() {
+    if !Slurm::is_installed() {
+        return skipped("workers on Slurm, without slurm-wlm and munge");
+    }
+    if !Slurm::can_be_started() {
+        return skipped_without_root("workers on Slurm, without the right to make namespaces");
+    }
+    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let n = if full { 19 } else { 18 };
+    let mut scene = Scene::new(n);
+
+    let first = scene.wait_for_new_workers("tasks placed");
+    let mut names: Vec<_> = first.iter().map(|worker| worker["name"].as_str().expect("a name")).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["n1-1", "n1-2"]);
+    assert!(first.iter().all(|worker| worker["threads"] == 2), "{first:?}");
+
+    // Both were on that node, so that nothing is counted until Slurm has found out and moved them.
+    scene.slurm.kill_node("n1");
+    let moved = scene.wait_for_new_workers("node killed");
+    assert!(
+        moved.iter().all(|worker| worker["name"].as_str().expect("a name").starts_with("n2-")),
+        "{moved:?}"
+    );
+    scene.slurm.start_node("n1");
+    scene.slurm.wait_for_node("n1");
+
+    // The array is told at once what Slurm tells each of its tasks at its time.
+    let array = scene.tasks[0].split('_').next().expect("an array").to_owned();
+    scene.slurm.ask("scancel", &["--signal=USR1", "--batch", &array]);
+    scene.wait_for_new_workers("told that the time is up");
+    assert_eq!(scene.n_left(), 2, "{}", scene.logs());
+
+    for node in engine::NODES {
+        let wide =
+            ["-p", "urgent", "-N1", "-n1", "-c4", "-w", node, "--output=/dev/null", "--wrap", "sleep 1"];
+        scene.slurm.ask("sbatch", &wide);
+    }
+    scene.wait_for_new_workers("preempted");
+    assert_eq!(scene.n_left(), 4, "{}", scene.logs());
+
+    if full {
+        // Each has had longer than that, whenever it began.
+        for task in &scene.tasks {
+            scene.slurm.ask("scontrol", &["update", &format!("JobId={task}"), "TimeLimit=1"]);
+        }
+        scene.wait_for_new_workers("time limit");
+        assert!(scene.n_left() >= 6, "{}", scene.logs());
+    }
+
+    let n_left = scene.n_left();
+    scene.slurm.ask("scancel", &[&scene.tasks[0]]);
+    wait_until("the cancelled worker to leave", || (scene.n_left() > n_left).then_some(()));
+    wait_at_most(Duration::from_secs(900), "the count", || {
+        (scene.coordinator.status(&scene.job)["state"] == "done").then_some(())
+    });
+    for lost in ["is lost", "not acknowledged", "at once by a second signal"] {
+        assert!(!scene.logs().contains(lost), "{}", scene.logs());
+    }
+
+    let Scene { slurm, coordinator, scratch, story, .. } = scene;
+    let board = BoardSize::new(n).expect("a board size");
+    let solutions = published(board).expect("published").solutions;
+    coordinator.stop();
+    let jobs = audit(&scratch.path().join("data")).expect("nothing contradicts");
+    assert!(jobs[0].is_complete() && jobs[0].total == solutions, "{jobs:?}");
+    say(&format!("Q({n}) = {solutions} on Slurm; until all counted again: {}", story.join(", ")));
+    drop(slurm);
+}

@@ -1,0 +1,382 @@
+//! `queens top` and `queens watch` in a real terminal, which tmux provides.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_tests::cleanup::Undo;
+use queens_tests::cluster::Coordinator;
+use queens_tests::disk::SmallDisk;
+use queens_tests::guarded::Behind;
+use queens_tests::process::{clean, wait_until};
+use queens_tests::{TempDir, binary, skipped, skipped_without_root};
+
+/// A terminal with a shell in it.
+struct Terminal {
+    socket: PathBuf,
+    _server: Undo,
+}
+
+impl Terminal {
+    /// `None` where there is no tmux.
+    fn open(scratch: &TempDir, columns: u16, rows: u16) -> Option<Self> {
+        let socket = scratch.path().join("tmux");
+        let end = || {
+            let mut end = Command::new("tmux");
+            end.arg("-S").arg(&socket).arg("kill-server");
+            end
+        };
+        let terminal = Self { _server: Undo::by(end), socket: socket.clone() };
+        let mut command = clean(Command::new("tmux"));
+        command.arg("-S").arg(&terminal.socket).args(["-f", "/dev/null", "new-session", "-d"]);
+        command.args(["-x", &columns.to_string(), "-y", &rows.to_string(), "env", "PS1=$ ", "sh"]);
+        command.env("LC_ALL", "C.UTF-8").env_remove("TMUX").stderr(Stdio::null());
+        let status = match command.status() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            status => status.expect("tmux can be started"),
+        };
+        assert!(status.success(), "{command:?}: {status}");
+        Some(terminal)
+    }
+
+    #[track_caller]
+    fn tmux(&self, args: &[&str]) -> String {
+        let output = Command::new("tmux").arg("-S").arg(&self.socket).args(args).output().expect("tmux runs");
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    #[track_caller]
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    #[track_caller]
+    fn enter(&self, line: &str) {
+        self.tmux(&["send-keys", line, "Enter"]);
+    }
+
+    /// Types these characters, as they are.
+    #[track_caller]
+    fn write(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", "--", text]);
+    }
+
+    #[track_caller]
+    fn resize(&self, columns: u16, rows: u16) {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    #[track_caller]
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    /// Waits until this is on the screen; returns the screen.
+    #[track_caller]
+    fn wait_for(&self, text: &str) -> String {
+        self.wait_until(text, true)
+    }
+
+    /// Waits until this is on the screen, or no more; returns the screen.
+    #[track_caller]
+    fn wait_until(&self, text: &str, is_there: bool) -> String {
+        let deadline = Instant::now() + Duration::from_secs(300);
+        loop {
+            let screen = self.screen();
+            if screen.contains(text) == is_there {
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "{text:?}, expected {is_there}:\n{screen}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until the shell is back on the usual screen, with nothing of a program below its last line.
+    #[track_caller]
+    fn wait_for_shell(&self) {
+        // What is typed while a program still ends may be read by that.
+        wait_until("the usual screen", || {
+            (self.tmux(&["display-message", "-p", "#{alternate_on}"]).trim() == "0").then_some(())
+        });
+        self.enter("stty -a | grep -o ' .\\?icanon'; echo sh''ell");
+        let screen = self.wait_for("shell");
+        assert!(screen.contains(" icanon"), "the terminal is not as it was:\n{screen}");
+    }
+}
+
+#[test]
+fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("'queens top', as there is no tmux to make a terminal");
+    };
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let _worker = coordinator.worker("alpha");
+    coordinator.wait_for_workers(1);
+    let job = coordinator.submit(22);
+    let top = format!("{} top --coordinator {}", binary("queens").display(), coordinator.url());
+    terminal.enter(&top);
+    let screen = terminal.wait_for("running");
+    for text in ["jobs", "workers", "events", "alpha", "SOLUTIONS", "pause/resume", "quit", "store: sqlite"] {
+        assert!(screen.contains(text), "no {text}:\n{screen}");
+    }
+    terminal.press("p");
+    terminal.wait_for("Pause job 1?");
+    terminal.press("y");
+    terminal.wait_for("job 1: paused");
+    assert_eq!(coordinator.status(&job)["state"], "paused");
+    terminal.press("p");
+    terminal.wait_for("Let job 1 go on?");
+    terminal.press("y");
+    terminal.wait_for("running");
+    terminal.press("Tab");
+    terminal.press("b");
+    terminal.wait_for("Block the worker named 'alpha'?");
+    terminal.press("n");
+    terminal.press("b");
+    terminal.wait_for("Block the worker named 'alpha'?");
+    terminal.press("y");
+    terminal.wait_for("all named alpha were blocked");
+    terminal.press("?");
+    terminal.wait_for("Any key closes this.");
+    terminal.press("x");
+    terminal.resize(120, 40);
+    wait_until("the whole new width", || {
+        terminal.screen().lines().any(|line| line.trim_end().chars().count() == 120).then_some(())
+    });
+    // Away and back.
+    let [port] = coordinator.ports().try_into().expect("it serves workers alone");
+    coordinator.stop();
+    terminal.wait_for("no state from the coordinator for");
+    let coordinator = Coordinator::start_on(port, &data_dir);
+    wait_until("the new coordinator's state, and what happened before", || {
+        let screen = terminal.screen();
+        let is_back = !screen.contains("no state from the coordinator");
+        (is_back && screen.contains("all named alpha were blocked") && screen.contains("coordinator started"))
+            .then_some(())
+    });
+    terminal.press("q");
+    terminal.wait_for_shell();
+    // Killed by a signal, it gives the terminal back as well.
+    terminal.enter("clear");
+    let pid = scratch.path().join("pid");
+    terminal.enter(&format!("sh -c 'echo $$ >{}; exec {top}'", pid.display()));
+    terminal.wait_for("events ─");
+    let pid = fs::read_to_string(pid).expect("its process id");
+    assert!(Command::new("kill").arg(pid.trim()).status().expect("kill can be run").success());
+    wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
+    terminal.wait_for_shell();
+    coordinator.stop();
+}
+
+#[test]
+fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("'queens top', as there is no tmux to make a terminal");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _worker = coordinator.worker("alpha");
+    coordinator.wait_for_workers(1);
+    let job = coordinator.submit(22);
+    terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
+    terminal.wait_for("running");
+    // What is wrong is said before anybody is asked.
+    terminal.press("s");
+    terminal.wait_for("submit a job");
+    terminal.write("33");
+    terminal.press("Enter");
+    terminal.wait_for("'33'");
+    terminal.press("C-u");
+    terminal.write("8");
+    terminal.press("Enter");
+    terminal.wait_for("job 2 is submitted");
+    assert_eq!(coordinator.status("2")["n"], 8);
+    // The job that runs is selected, though there is another.
+    terminal.press("u");
+    terminal.wait_for("priority of job 1");
+    terminal.press("C-u");
+    terminal.write("-5");
+    terminal.press("Enter");
+    terminal.wait_for("job 1 has priority -5");
+    assert_eq!(coordinator.status(&job)["priority"], -5);
+    terminal.press("/");
+    terminal.write("search 22");
+    terminal.wait_for("jobs: 1 of 2 with 'search 22'");
+    terminal.press("Enter");
+    terminal.press("Escape");
+    wait_until("all jobs", || (!terminal.screen().contains(" of 2 with")).then_some(()));
+    // One job on the whole screen, in any size.
+    terminal.press("Enter");
+    terminal.wait_for("who counted");
+    terminal.wait_for("events of job 1");
+    for text in ["alpha", "crosses: ", " done █, ", "speed of job 1 over", "100.0 %"] {
+        terminal.wait_for(text);
+    }
+    for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
+        terminal.resize(columns, rows);
+        wait_until("the new size", || {
+            let screen = terminal.screen();
+            (screen.lines().count() <= usize::from(rows) && screen.contains("job 1")).then_some(())
+        });
+    }
+    terminal.press("Escape");
+    terminal.wait_for("RECORDED");
+    terminal.press("c");
+    terminal.wait_for("Give up job 1 for good?");
+    terminal.press("n");
+    terminal.press("c");
+    terminal.wait_for("Give up job 1 for good?");
+    terminal.press("y");
+    terminal.wait_for("job 1 is given up");
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    // Where nothing is open, Esc does not end it.
+    terminal.press("Escape");
+    // What is refused is told: somebody else was faster.
+    let job = coordinator.submit(21);
+    terminal.wait_for("21 search running");
+    terminal.press("p");
+    terminal.wait_for(&format!("Pause job {job}?"));
+    assert!(coordinator.queens(["cancel", &job]).status.success());
+    terminal.press("y");
+    terminal.wait_for(&format!("job {job} is cancelled and stays so"));
+    assert_eq!(coordinator.status(&job)["state"], "cancelled");
+    terminal.press("q");
+    terminal.wait_for_shell();
+    coordinator.stop();
+}
+
+#[test]
+fn top_tells_a_viewer_that_only_operators_decide() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 100, 24) else {
+        return skipped("'queens top' for a viewer, as there is no tmux to make a terminal");
+    };
+    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let (top, url) = (binary("queens"), behind.coordinator().url());
+    let token = behind.token("viewer");
+    terminal.enter(&format!("NO_COLOR=1 QUEENS_TOKEN={token} {} top --coordinator {url}", top.display()));
+    let screen = terminal.wait_for("you: viewer");
+    assert!(screen.contains("filter") && !screen.contains("submit  "), "{screen}");
+    terminal.press("s");
+    terminal.wait_for("you were invited as a viewer: only operators can change something");
+    // Without colours, what is emphasised still is.
+    let styled = terminal.tmux(&["capture-pane", "-p", "-e"]);
+    assert!(styled.contains("\u{1b}[1;7m") && !styled.contains("[38;5;"), "{styled:?}");
+    terminal.press("q");
+    terminal.wait_for_shell();
+}
+
+#[test]
+fn top_says_of_a_coordinator_without_jobs_that_nothing_is_recorded() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    fs::create_dir(&data_dir).expect("created");
+    let Some(disk) = SmallDisk::over(&data_dir, 32 << 10) else {
+        return skipped_without_root("'queens top' on a full disk, as it takes root to mount a small one");
+    };
+    let Some(terminal) = Terminal::open(&scratch, 100, 24) else {
+        return skipped("'queens top' on a full disk, as there is no tmux to make a terminal");
+    };
+    let coordinator = Coordinator::start(&data_dir);
+    terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
+    terminal.wait_for("store: sqlite");
+    disk.fill();
+    assert_eq!(coordinator.queens(["workers", "block", "alpha"]).status.code(), Some(1));
+    let screen = terminal.wait_for("nothing is recorded at present");
+    assert!(screen.contains("full"), "{screen}");
+    disk.make_room();
+    terminal.wait_for("store: sqlite");
+    terminal.press("q");
+    terminal.wait_for_shell();
+    coordinator.stop();
+    drop(disk);
+}
+
+#[test]
+fn tables_and_the_first_help_fit_the_terminal() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
+        return skipped("tables on a terminal, as there is no tmux to make one");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let long = "a machine with a very long name in the third rack from the left";
+    let _workers = [coordinator.worker("alpha"), coordinator.worker(long)];
+    coordinator.wait_for_workers(2);
+    _ = coordinator.submit(22);
+    terminal.wait_for("$");
+    let dir = binary("queens").parent().expect("it is in a directory").display().to_string();
+    terminal.enter(&format!(
+        "PATH={dir}:$PATH QUEENS_COORDINATOR={}; export QUEENS_COORDINATOR",
+        coordinator.url()
+    ));
+    let shown = |command: &str| {
+        terminal.enter("clear");
+        wait_until("an empty screen", || (terminal.screen().trim() == "$").then_some(()));
+        terminal.enter(&format!("{command}; echo en''ded"));
+        let screen = terminal.wait_for("ended");
+        let lines = screen.lines().skip(1).take_while(|line| *line != "ended");
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let workers = shown("queens workers");
+    assert!(workers.contains("a machine with a v") && workers.contains("…"), "{workers}");
+    assert!(workers.lines().count() == 4 && workers.contains("left out: "), "no line is broken:\n{workers}");
+    for left_out in ["BUILD", "LEASES", "; --output json has all"] {
+        assert!(workers.contains(left_out), "no {left_out}:\n{workers}");
+    }
+    let table = shown("queens table --from 4 --to 6");
+    assert_eq!(table.lines().count(), 5, "{table}");
+    for part in ["backtracking", "kernel", "left out: fundamental, ", "; --format csv has all"] {
+        assert!(table.contains(part), "no {part}:\n{table}");
+    }
+    let help = shown("queens");
+    for text in ["Counts the ways", "Operators", "verify-more", "Examples:", "'queens --help'"] {
+        assert!(help.contains(text), "no {text} on the screen:\n{help}");
+    }
+    assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
+    let resize = |width: &str| {
+        terminal.tmux(&["resize-window", "-x", width, "-y", "24"]);
+        // The window tells the programs in it a moment later.
+        wait_until("the new width", || shown("stty size").contains(&format!(" {width}")).then_some(()));
+    };
+    resize("60");
+    let jobs = shown("queens jobs");
+    assert!(jobs.lines().count() == 3 && jobs.contains("left out: METHOD, PRIORITY"), "{jobs}");
+    resize("200");
+    for (command, last) in [("queens workers", "BUILD"), ("queens jobs", "WORKERS")] {
+        let all = shown(command);
+        assert!(all.contains(last) && !all.contains("left out"), "{all}");
+    }
+    assert!(shown("queens workers").contains(long));
+    coordinator.stop();
+}
+
+#[test]
+fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let Some(terminal) = Terminal::open(&scratch, 60, 10) else {
+        return skipped("'queens watch', as there is no tmux to make a terminal");
+    };
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _worker = coordinator.worker("alpha");
+    let job = coordinator.submit(22);
+    // What is typed before the shell reads it is on the screen twice.
+    terminal.wait_for("$");
+    terminal.enter(&format!(
+        "{} watch {job} --coordinator {}",
+        binary("queens").display(),
+        coordinator.url()
+    ));
+    let screen = terminal.wait_for("n = 22");
+    let bar = screen.lines().find(|line| line.contains("n = 22")).expect("it is there");
+    assert!(bar.chars().count() < 60, "{bar}");
+    terminal.press("C-c");
+    let screen = terminal.wait_for("\n$");
+    assert!(!screen.contains("n = 22") && !screen.contains("^C"), "{screen}");
+    coordinator.stop();
+}

@@ -1,0 +1,97 @@
+//! Time left, held against how long it took.
+//!
+//! Plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, and what is promised of
+//! them is checked. It takes a machine that has nothing else to do: nobody can foretell what else it will do.
+
+use std::env;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_tests::cluster::Coordinator;
+use queens_tests::{TempDir, say};
+
+const N: u8 = 18;
+
+/// How often the coordinator is asked.
+const STEP: Duration = Duration::from_millis(200);
+
+/// From this share of the work on, and as long as so much is left, what is foretold is within this share of the truth.
+/// A coordinator hears of a count about once a second, so that it can't tell the last one.
+const FIRST: f64 = 0.1;
+const LAST: Duration = Duration::from_secs(1);
+const MOST_WRONG: f64 = 0.25;
+
+/// What the coordinator said at some time.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    at: Instant,
+    fraction: f64,
+    expected: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Debug)]
+struct Run {
+    seconds: f64,
+    n_said: usize,
+    /// The largest relative error.
+    worst: f64,
+    /// How many of the ranges the truth was outside of.
+    n_missed: usize,
+}
+
+/// Counts `n` queens on two threads with the portable kernel, and compares what was said meanwhile.
+fn count(n: u8) -> Run {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    coordinator.wait_for_workers(2);
+    let began = Instant::now();
+    let job = coordinator.submit(n);
+    let mut said = Vec::new();
+    let end = loop {
+        let at = Instant::now();
+        let status = coordinator.status(&job);
+        if status["state"] == "done" {
+            break at;
+        }
+        let number = |name: &str| status[name].as_f64();
+        let fraction = number("fraction").expect("a fraction");
+        if let (Some(expected), Some(low), Some(high)) =
+            (number("seconds_left"), number("seconds_left_low"), number("seconds_left_high"))
+        {
+            assert!((0.0..=expected).contains(&low) && high >= expected, "{status}");
+            said.push(Said { at, fraction, expected, low, high });
+        }
+        thread::sleep(STEP);
+    };
+    let told = said.iter().filter(|said| said.fraction >= FIRST && end - said.at >= LAST);
+    let told: Vec<(f64, &Said)> = told.map(|said| ((end - said.at).as_secs_f64(), said)).collect();
+    let wrong = |&(truth, said): &(f64, &Said)| (said.expected / truth - 1.0).abs();
+    Run {
+        seconds: (end - began).as_secs_f64(),
+        n_said: told.len(),
+        worst: told.iter().map(wrong).fold(0.0, f64::max),
+        n_missed: told.iter().filter(|(truth, said)| !(said.low..=said.high).contains(truth)).count(),
+    }
+}
+
+#[test]
+fn time_left_is_what_it_takes() {
+    let full = env::var("QUEENS_TIME_LEFT").is_ok_and(|play| play == "full");
+    let runs: Vec<Run> = (0..if full { 10 } else { 1 }).map(|_| count(N)).collect();
+    for Run { seconds, n_said, worst, n_missed } in &runs {
+        say(&format!(
+            "n = {N} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and \
+             the truth {n_missed} times outside its range",
+            100.0 * worst
+        ));
+    }
+    assert!(runs.iter().all(|run| run.n_said > 0), "{runs:?}");
+    if full {
+        let n_right = runs.iter().filter(|run| run.worst <= MOST_WRONG).count();
+        let n_covered = runs.iter().filter(|run| run.n_missed == 0).count();
+        assert!(n_right >= 9 && n_covered >= 9, "{n_right} runs right, {n_covered} in the range");
+    }
+}

@@ -1,0 +1,93 @@
+//! TLS of the coordinator: its versions, and files that change while it runs.
+
+use std::fs;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use queens_access::{Pin, Trust};
+use queens_tests::TempDir;
+use queens_tests::guarded::{Guarded, certs};
+use queens_tests::process::{queens, run, wait_until};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::version::TLS12;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore};
+
+fn start(args: &[&str]) -> (TempDir, Guarded) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start_with(&scratch.path().join("data"), args);
+    (scratch, guarded)
+}
+
+/// Whether a handshake comes to an end.
+fn shakes(guarded: &Guarded, config: Arc<ClientConfig>) -> bool {
+    let mut stream = TcpStream::connect(guarded.coordinator().address()).expect("it listens");
+    let name = ServerName::try_from("localhost").expect("a name");
+    let mut connection = ClientConnection::new(config, name).expect("a connection");
+    while connection.is_handshaking() {
+        if connection.complete_io(&mut stream).is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+/// A client that speaks nothing newer than TLS 1.2.
+fn old_client(guarded: &Guarded) -> Arc<ClientConfig> {
+    let pem = fs::read(guarded.authority()).expect("readable");
+    let mut roots = RootCertStore::empty();
+    let certificate = tokio_rustls::rustls::pki_types::pem::PemObject::from_pem_slice(&pem);
+    roots.add(certificate.expect("a certificate")).expect("an authority");
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_protocol_versions(&[&TLS12]).expect("TLS 1.2");
+    Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[test]
+fn tls_1_2_is_spoken_only_where_it_is_asked_for() {
+    let (_scratch, guarded) = start(&[]);
+    assert!(!shakes(&guarded, old_client(&guarded)));
+    let trust = Trust::Authorities(guarded.authority().to_owned());
+    assert!(shakes(&guarded, trust.config(&[], None).expect("a client")));
+    let (_scratch, older) = start(&["--tls-1.2"]);
+    assert!(shakes(&older, old_client(&older)));
+}
+
+#[test]
+fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
+    let (scratch, mut guarded) = start(&[]);
+    let viewer = guarded.invite(["--role", "viewer"]);
+    let operator = guarded.invite(["--role", "operator"]);
+    let worker = guarded.invite(["--role", "worker"]);
+    let mut running = guarded.worker(&worker, "stays");
+    let (certificate, key) = (guarded.keys().join("server.pem"), guarded.keys().join("server.key"));
+    let jobs = |guarded: &Guarded, pin: Pin| {
+        let mut command = queens(["jobs", "--coordinator", &guarded.url(), "--pin", &pin.to_string()]);
+        command.env("QUEENS_TOKEN", viewer.token.secret());
+        run(command).status.success()
+    };
+    let before = Pin::of_file(&certificate).expect("a pin");
+    assert!(jobs(&guarded, before));
+
+    // Half of a file, as it is while somebody copies it: what was before stays.
+    let whole = fs::read(&certificate).expect("readable");
+    fs::write(&certificate, &whole[..whole.len() / 2]).expect("written");
+    guarded.hang_up();
+    wait_until("a warning", || guarded.coordinator().log().contains("can't be used").then_some(()));
+    assert!(jobs(&guarded, before));
+
+    let other = scratch.path().join("other");
+    certs(&other, &[]);
+    fs::copy(other.join("server.key"), &key).expect("copied");
+    fs::copy(other.join("server.pem"), &certificate).expect("copied");
+    let after = Pin::of_file(&certificate).expect("a pin");
+    assert_ne!(before, after);
+    // Nobody tells it: it looks by itself.
+    wait_until("the new key", || jobs(&guarded, after).then_some(()));
+    assert!(!jobs(&guarded, before));
+    // Whoever was in stays in.
+    assert!(running.is_running());
+    let mut count = queens(["count", "12", "--output", "json", "--coordinator", &guarded.url()]);
+    count.args(["--pin", &after.to_string()]).env("QUEENS_TOKEN", operator.token.secret());
+    assert_eq!(run(count).answer()["solutions"], "14200");
+}

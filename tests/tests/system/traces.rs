@@ -1,0 +1,130 @@
+//! Traces and logs of the services.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use std::sync::mpsc;
+
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
+    TraceService, TraceServiceServer,
+};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::process::clean;
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status};
+
+/// A collector that passes on what it gets.
+struct Collector(mpsc::Sender<ExportTraceServiceRequest>);
+
+#[tonic::async_trait]
+impl TraceService for Collector {
+    async fn export(
+        &self,
+        request: Request<ExportTraceServiceRequest>,
+    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
+        self.0.send(request.into_inner()).expect("the test listens");
+        Ok(Response::new(ExportTraceServiceResponse::default()))
+    }
+}
+
+#[test]
+fn a_collector_gets_the_spans_of_a_job_from_its_submission_to_its_records() {
+    let (sender, received) = mpsc::channel();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let collector = format!("http://{}", listener.local_addr().expect("an address"));
+    runtime.spawn(
+        tonic::transport::Server::builder()
+            .add_service(TraceServiceServer::new(Collector(sender)))
+            .serve_with_incoming(TcpListenerStream::new(listener)),
+    );
+    let scratch = TempDir::new().expect("a temporary directory");
+    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
+    command.args(["--otlp", &collector]);
+    let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args([
+        "--coordinator",
+        &coordinator.url(),
+        "--name",
+        "w",
+        "--threads",
+        "1",
+        "--otlp",
+        &collector,
+    ]);
+    let worker = Service::start(command, &scratch.path().join("worker.log"));
+    assert_eq!(coordinator.queens(["count", "12"]).status.code(), Some(0));
+    worker.stop();
+    coordinator.stop();
+    drop(runtime);
+
+    let mut by_name: BTreeMap<String, Vec<Span>> = BTreeMap::new();
+    let mut services = BTreeSet::new();
+    for request in received {
+        for resource in request.resource_spans {
+            services.insert(format!("{:?}", resource.resource.expect("a resource").attributes));
+            for span in resource.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+                by_name.entry(span.name.clone()).or_default().push(span);
+            }
+        }
+    }
+    assert!(services.iter().any(|service| service.contains("queens-coordinator")), "{services:?}");
+    assert!(services.iter().any(|service| service.contains("queens-worker")), "{services:?}");
+    let of = |name: &str| by_name.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", by_name.keys()));
+    let job = &of("job")[0];
+    assert_eq!(of("job").len(), 1);
+    for name in ["submit", "plan", "lease"] {
+        for span in of(name) {
+            assert_eq!((&span.trace_id, &span.parent_span_id), (&job.trace_id, &job.span_id), "{span:?}");
+        }
+    }
+    let leases: BTreeSet<&Vec<u8>> = of("lease").iter().map(|lease| &lease.span_id).collect();
+    for report in of("report") {
+        assert!(leases.contains(&report.parent_span_id), "{report:?}");
+        for field in ["job", "lease", "worker", "span", "outcome"] {
+            assert!(
+                report.attributes.iter().any(|attribute| attribute.key == field),
+                "no {field}: {report:?}"
+            );
+        }
+    }
+    assert!(by_name.contains_key("commit") && by_name.contains_key("count"), "{:?}", by_name.keys());
+}
+
+#[test]
+fn logs_are_json_objects_on_request() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
+    command.args(["--log-format", "json"]);
+    let log = scratch.path().join("log");
+    let mut coordinator = Service::start(command, &log);
+    coordinator.logged("\"listening\"");
+    coordinator.stop();
+    let text = std::fs::read_to_string(log).expect("a log");
+    for line in text.lines() {
+        let object: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(object["timestamp"].is_string() && object["level"] == "INFO", "{line}");
+    }
+}
+
+#[test]
+fn a_mistyped_log_level_is_said_and_silences_nothing() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let mut command = coordinator_command("127.0.0.1:0", &scratch.path().join("data"));
+    command.env("QUEENS_LOG", "inof");
+    let coordinator = Coordinator::start_command(command, &scratch.path().join("data"));
+    assert!(
+        coordinator.log().starts_with("error: QUEENS_LOG is ignored: expected off, error"),
+        "{}",
+        coordinator.log()
+    );
+    coordinator.stop();
+}
