@@ -16,7 +16,7 @@ use crate::store::{Record, SecondCount, Verdict, Write};
 pub(crate) struct Changes {
     epoch: Option<u32>,
     /// Why each is blocked, if it is.
-    blocked: BTreeMap<String, Option<String>>,
+    blocked: BTreeMap<Name, Option<String>>,
     entries: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
     records: BTreeMap<(JobId, u32, u64), Record>,
@@ -38,10 +38,9 @@ impl Changes {
         self.epoch = Some(epoch);
     }
 
-    /// Workers of a name get no leases any more, if there is a reason, which may be empty, or get them again. Earlier
-    /// programs took any text for a name.
-    pub(crate) fn block(&mut self, name: String, reason: Option<String>) {
-        self.blocked.insert(name, reason);
+    /// Workers of a name get no leases any more, if there is a reason, which may be empty, or get them again.
+    pub(crate) fn block(&mut self, name: &Name, reason: Option<String>) {
+        self.blocked.insert(name.clone(), reason);
     }
 
     /// What is said of a job as a whole has changed.
@@ -125,7 +124,7 @@ impl Changes {
         }
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
-        let blocked = |(name, reason): (String, Option<String>)| Write::Blocked {
+        let blocked = |(name, reason): (Name, Option<String>)| Write::Blocked {
             name,
             blocked: reason.is_some(),
             reason: reason.unwrap_or_default(),

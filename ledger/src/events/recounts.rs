@@ -253,7 +253,7 @@ fn suspect(book: &mut Book, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> 
     if !book.block(name, &reason) {
         return false;
     }
-    book.changes().block(name.to_string(), Some(reason.clone()));
+    book.changes().block(name, Some(reason.clone()));
     for worker in book.workers().named(name) {
         book.forget_failures_of(worker);
         book.recall_all(&book.leases_of(worker));
