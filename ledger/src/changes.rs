@@ -80,12 +80,11 @@ impl Changes {
     /// A span was counted again by accident. Of what one name says of it at a time, two different counts show all that
     /// more could: that it contradicts itself.
     pub(crate) fn compare(&mut self, comparison: Comparison) {
-        let Comparison { job, second, may_confirm } = &comparison;
+        let Comparison { job, second } = &comparison;
         let span = second.span;
         let of_span = self.comparisons.entry((*job, span.cross(), span.from(), span.to())).or_default();
         let mut own = of_span.iter().filter(|other| other.second.source.name == second.source.name);
-        let is_said =
-            |other: &Comparison| (other.second.count, other.may_confirm) == (second.count, *may_confirm);
+        let is_said = |other: &Comparison| other.second.count == second.count;
         if own.clone().count() < 2 && !own.any(is_said) {
             of_span.push(comparison);
         }
