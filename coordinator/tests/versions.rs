@@ -72,7 +72,7 @@ fn a_directory_of_version_1_is_gone_on_with() {
     Ledger::restore(stored).expect("can be gone on with");
 }
 
-/// A change of the tables needs a migration, or directories of before it have others than new ones.
+/// A change of the tables needs a migration: without one, this directory has other tables than a new one.
 #[test]
 fn its_tables_are_those_of_a_new_directory() {
     let columns = |dir: &Path| {

@@ -41,7 +41,7 @@ pub(super) fn worker(id: u64, name: &str) -> WorkerStatus {
     WorkerStatus {
         id: WorkerId(id),
         name: Name::of_any(name),
-        build: Name::of_any("0.2.0"),
+        build: Name::of_any("0.3.0"),
         kernel: Name::of_any("avx512"),
         methods: vec![Method::Search],
         n_threads: 4,
@@ -78,7 +78,7 @@ pub(super) fn news(role: Option<&str>) -> FromCoordinator {
         text: text.to_owned(),
     };
     let status = CoordinatorStatus {
-        version: Name::of_any("0.2.0"),
+        version: Name::of_any("0.3.0"),
         uptime: Duration::from_secs(60),
         store: Name::of_any("sqlite"),
         store_error: None,

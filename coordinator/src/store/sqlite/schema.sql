@@ -28,8 +28,8 @@ CREATE TABLE job (
     priority      INTEGER NOT NULL CHECK (priority BETWEEN -1000 AND 1000),
     paused        INTEGER NOT NULL CHECK (paused IN (0, 1)),       -- 1: an operator has stopped it for now
     plan_digest   INTEGER,                                         -- of all its rows in plan_cross; NULL: no plan yet
-    started_ms    INTEGER CHECK (started_ms >= 0),                 -- when it was first counted; NULL: it has not been
-    finished_ms   INTEGER CHECK (finished_ms >= 0),                -- when it was done or given up; NULL: it is not
+    started_ms    INTEGER CHECK (started_ms >= 0),                 -- when it was first counted; NULL: not yet, or not known
+    finished_ms   INTEGER CHECK (finished_ms >= 0),                -- when it was done or given up; NULL: not yet, or not known
     method        TEXT NOT NULL,                                   -- how it is counted: search or halves
     -- The only crosses that are counted: from this one to that before the next column's. NULL: all.
     crosses_from  INTEGER CHECK (crosses_from >= 0),
