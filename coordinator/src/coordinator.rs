@@ -7,11 +7,10 @@ use std::thread::JoinHandle;
 
 use queens_ledger::store::StoreError;
 use queens_ledger::{Core, Reporting, RestoreError};
-use queens_messages::Name;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, warn};
+use tracing::error;
 
 use crate::contributions::Contributions;
 use crate::event_loop::EventLoop;
@@ -111,9 +110,6 @@ fn prepare(
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop, Historian), StartError> {
     let stored = store.load()?;
-    for name in stored.blocked.keys().filter(|name| name.parse::<Name>().is_err()) {
-        warn!(?name, "a block is dropped: no worker can have this name any more");
-    }
     let core = Core::restore(stored)?.with_reporting(reporting);
     let kind = store.kind();
     let (commands, queue) = mpsc::channel(QUEUE);

@@ -7,7 +7,6 @@ mod refusal;
 mod server;
 mod session;
 mod standby;
-mod told;
 mod watch;
 
 pub use server::{serve, serve_invited};

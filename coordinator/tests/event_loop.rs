@@ -14,7 +14,8 @@ use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
 use queens_messages::{
-    Delta, Held, Hello, JobId, JobState, Lease, Name, Report, Submission, ToCoordinator, ToWorker, WorkerId,
+    Delta, HalvesSkill, Held, Hello, JobId, JobState, Lease, Name, Report, Speed, Submission, ToCoordinator,
+    ToWorker, WorkerId,
 };
 use queens_proto::{Link, link};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Method, Span};
@@ -115,9 +116,8 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         n_threads: 1,
         speed: 1.into(),
         decomposition: DECOMPOSITION_VERSION,
-        halves: None,
-        machine: Some(1),
-        takes_interval: false,
+        halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+        machine: 1,
         held,
     };
     worker.sender.send(ToCoordinator::Hello(Box::new(hello))).await.expect("it listens");

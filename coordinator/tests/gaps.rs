@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
-use queens_messages::{Delta, Hello, JobId, Lease, Name, Report, Speed, ToWorker, WorkerId};
+use queens_messages::{Delta, HalvesSkill, Hello, JobId, Lease, Name, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Symmetry, crosses_in_counting_order,
 };
@@ -53,9 +53,8 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         n_threads: 4,
         speed: Speed::try_from(1e4).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
-        halves: None,
-        machine: Some(1),
-        takes_interval: false,
+        halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+        machine: 1,
         held: Vec::new(),
     };
     ledger.connect(Duration::ZERO, hello).expect("in order");

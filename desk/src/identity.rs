@@ -18,8 +18,8 @@ pub struct Identity {
     pub n_threads: u32,
     /// What one of its threads is expected to count by search.
     pub speed: Speed,
-    /// How it counts by halves, if it can.
-    pub halves: Option<HalvesSkill>,
+    /// How it counts by halves.
+    pub halves: HalvesSkill,
     /// A number that workers on one machine have in common, and others hardly.
     pub machine: u64,
 }
@@ -35,8 +35,7 @@ impl Identity {
             speed: self.speed,
             decomposition: Method::Search.decomposition(),
             halves: self.halves,
-            machine: Some(self.machine),
-            takes_interval: true,
+            machine: self.machine,
             held,
         }
     }

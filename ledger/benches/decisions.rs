@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use queens_ledger::store::Stored;
 use queens_ledger::{Ledger, WorkerRefusal};
 use queens_messages::{
-    Delta, Hello, JobId, Lease, LeaseId, Name, Report, Speed, Submission, ToWorker, WorkerId,
+    Delta, HalvesSkill, Hello, JobId, Lease, LeaseId, Name, Report, Speed, Submission, ToWorker, WorkerId,
 };
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry, crosses_in_counting_order,
@@ -122,9 +122,8 @@ impl Cluster {
             // So that the first lease, of a tenth of a second, is of so many subproblems.
             speed: Speed::try_from(10.0 * PER_LEASE as f64 * WORK as f64).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
-            halves: None,
-            machine: Some(1),
-            takes_interval: false,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            machine: 1,
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello)?;

@@ -16,7 +16,7 @@ use crate::store::{Record, SecondCount, Verdict, Write};
 pub(crate) struct Changes {
     epoch: Option<u32>,
     /// Why each is blocked, if it is.
-    blocked: BTreeMap<String, Option<String>>,
+    blocked: BTreeMap<Name, Option<String>>,
     entries: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
     records: BTreeMap<(JobId, u32, u64), Record>,
@@ -38,10 +38,9 @@ impl Changes {
         self.epoch = Some(epoch);
     }
 
-    /// Workers of a name get no leases any more, if there is a reason, which may be empty, or get them again. Earlier
-    /// programs took any text for a name.
-    pub(crate) fn block(&mut self, name: String, reason: Option<String>) {
-        self.blocked.insert(name, reason);
+    /// Workers of a name get no leases any more, if there is a reason, which may be empty, or get them again.
+    pub(crate) fn block(&mut self, name: &Name, reason: Option<String>) {
+        self.blocked.insert(name.clone(), reason);
     }
 
     /// What is said of a job as a whole has changed.
@@ -81,12 +80,11 @@ impl Changes {
     /// A span was counted again by accident. Of what one name says of it at a time, two different counts show all that
     /// more could: that it contradicts itself.
     pub(crate) fn compare(&mut self, comparison: Comparison) {
-        let Comparison { job, second, may_confirm } = &comparison;
+        let Comparison { job, second } = &comparison;
         let span = second.span;
         let of_span = self.comparisons.entry((*job, span.cross(), span.from(), span.to())).or_default();
         let mut own = of_span.iter().filter(|other| other.second.source.name == second.source.name);
-        let is_said =
-            |other: &Comparison| (other.second.count, other.may_confirm) == (second.count, *may_confirm);
+        let is_said = |other: &Comparison| other.second.count == second.count;
         if own.clone().count() < 2 && !own.any(is_said) {
             of_span.push(comparison);
         }
@@ -125,7 +123,7 @@ impl Changes {
         }
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
-        let blocked = |(name, reason): (String, Option<String>)| Write::Blocked {
+        let blocked = |(name, reason): (Name, Option<String>)| Write::Blocked {
             name,
             blocked: reason.is_some(),
             reason: reason.unwrap_or_default(),

@@ -82,6 +82,4 @@ pub struct Comparison {
     pub job: JobId,
     /// What it counted to this time.
     pub second: SecondCount,
-    /// Whether that may confirm a record: not if its worker's program knows nothing of records being counted again.
-    pub may_confirm: bool,
 }

@@ -14,8 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{
-    Failure, Hello, InvalidName, JobId, JobStatus, LeaseId, Name, Priority, Report, Submission, WorkerId,
-    WorkerStatus,
+    Failure, Hello, JobId, JobStatus, LeaseId, Name, Priority, Report, Submission, WorkerId, WorkerStatus,
 };
 use queens_solver::{BoardSize, Method, Pass, Plan};
 
@@ -52,12 +51,8 @@ impl Ledger {
     /// If a job was made under another decomposition or contradicts its plan.
     pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
         let mut book = Book::new(Tokens::new(stored.first_epoch, stored.epoch));
-        for (text, reason) in stored.blocked {
-            match text.parse() {
-                Ok(name) => _ = book.block(&name, &reason),
-                // It keeps nobody away: no worker can have it any more.
-                Err(InvalidName) => book.changes().block(text, None),
-            }
+        for (name, reason) in &stored.blocked {
+            book.block(name, reason);
         }
         let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
         for job in stored.jobs {

@@ -216,7 +216,7 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     }
     if let Some(barred) = job.recounts().barred().take(MOST_GROUPS).find(|barred| can_nobody(barred)) {
         let why = match job.recounts().n_cases() {
-            0 => "nobody's count is confirmed by its own name, nor by workers of older versions",
+            0 => "nobody's count is confirmed by its own name",
             _ => "where two counts differ, a third name says which is right",
         };
         return Some(format!(

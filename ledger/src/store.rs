@@ -12,7 +12,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_messages::{JobId, Priority, Terms};
+use queens_messages::{JobId, Name, Priority, Terms};
 use queens_solver::{BoardSize, Choice, Method, Span};
 use thiserror::Error;
 
@@ -160,9 +160,8 @@ pub struct Stored {
     /// What the first lease tokens of this store began with. A smaller token was given out by another coordinator,
     /// whose job of the same number may be another one.
     pub first_epoch: u32,
-    /// Names of workers that get no leases, and for what reason; an operator's needs none. Some may be no names any more:
-    /// earlier programs allowed other texts.
-    pub blocked: BTreeMap<String, String>,
+    /// Names of workers that get no leases, and for what reason; an operator's needs none.
+    pub blocked: BTreeMap<Name, String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
 }
@@ -320,7 +319,7 @@ pub enum Write {
     /// Whether workers of this name get no leases.
     Blocked {
         /// The workers' name.
-        name: String,
+        name: Name,
         /// Whether it is blocked.
         blocked: bool,
         /// Why, if that is not an operator's decision; empty otherwise.

@@ -42,13 +42,10 @@ pub struct Hello {
     pub speed: Speed,
     /// The [decomposition version](Method::decomposition) of the search that its span numbers mean.
     pub decomposition: u32,
-    /// The same for the halves; `None` if it can't count by them.
-    pub halves: Option<HalvesSkill>,
-    /// A number that workers on one machine have in common, and others hardly; `None` if its program is of before
-    /// records were counted again, which it may not do.
-    pub machine: Option<u64>,
-    /// Whether it can be told how often to report; programs of before report once a second.
-    pub takes_interval: bool,
+    /// The same for the halves. With another decomposition version than the coordinator's, it gets none of them.
+    pub halves: HalvesSkill,
+    /// A number that workers on one machine have in common, and others hardly.
+    pub machine: u64,
     /// Leases it goes on with.
     pub held: Vec<Held>,
 }
@@ -143,7 +140,7 @@ pub enum ToWorker {
         /// The report's [`sequence`](Report::sequence).
         sequence: u64,
     },
-    /// Report at least this often from now on, in this session. Said only to workers that can be told.
+    /// Report at least this often from now on, in this session.
     ReportEvery(ReportInterval),
 }
 

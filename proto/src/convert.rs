@@ -15,7 +15,6 @@ mod verdict;
 mod worker;
 
 pub(crate) use check::some_line;
-pub use check::{InvalidMessage, method, worker_name};
-pub(crate) use job::store_error_of;
+pub use check::{InvalidMessage, worker_name};
 pub(crate) use session::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};
-pub use terms::{told_terms, verify_more};
+pub use terms::verify_more;

@@ -73,7 +73,9 @@ mod tests {
     use std::time::Duration;
 
     use queens_desk::{Identity, WorkerSession};
-    use queens_messages::{Failure, JobId, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId};
+    use queens_messages::{
+        Failure, HalvesSkill, JobId, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
+    };
     use queens_solver::{BoardSize, Method, Span, Symmetry};
 
     use super::*;
@@ -91,7 +93,8 @@ mod tests {
     fn session(desk: &SharedDesk, leases: Vec<Lease>) -> WorkerSession {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
-        let (speed, halves, machine) = (1.into(), None, 1);
+        let (speed, machine) = (1.into(), 1);
+        let halves = HalvesSkill { decomposition: 0, speed };
         let (build, kernel) = (name(), name());
         let identity = Identity { worker, name: name(), build, kernel, n_threads, speed, halves, machine };
         let mut session = WorkerSession::new(identity);

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A number of this machine, as long as it runs: a hash of what its system drew when it started, which says nothing of
-/// the machine, its owner or its place. Never 0. Where there is no such thing, a number of this process.
+/// the machine, its owner or its place. Where there is no such thing, a number of this process.
 pub(crate) fn number() -> u64 {
     let number = match fs::read(BOOT_ID) {
         Ok(drawn) if drawn.len() >= 16 => hash(&drawn),

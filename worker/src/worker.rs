@@ -54,7 +54,7 @@ impl Worker {
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
             speed,
             // A unit of the halves' work takes a thread about as long as a node of the search.
-            halves: Some(HalvesSkill { decomposition: Method::Halves.decomposition(), speed }),
+            halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed },
             machine: machine::number(),
         };
         Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })

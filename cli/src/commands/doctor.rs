@@ -256,9 +256,9 @@ fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
         ),
         None => Finding::ok("coordinator", found),
     }];
-    findings.push(match (status.version.as_str(), now) {
-        (theirs, _) if theirs == VERSION => Finding::ok("versions", format!("both are {VERSION}")),
-        (theirs, _) => Finding::warn(
+    findings.push(match status.version.as_str() {
+        VERSION => Finding::ok("versions", format!("both are {VERSION}")),
+        theirs => Finding::warn(
             "versions",
             format!("this is {VERSION}, the coordinator {theirs}"),
             "they understand each other as far as docs/operations/upgrade.md says; bring them to the same when you can",
@@ -268,7 +268,7 @@ fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
         Some(role) => Finding::ok("role", format!("you were invited as {role}")),
         None => Finding::ok("role", "nobody is asked who they are: everybody may do everything"),
     });
-    findings.extend(now.map(|theirs| clocks(theirs, SystemTime::now() - took / 2)));
+    findings.push(clocks(*now, SystemTime::now() - took / 2));
     findings
 }
 

@@ -67,25 +67,12 @@ pub(crate) async fn submit(
         None => operator.workers_and_blocked().await?,
     };
     let method = choice.method_of_cluster(n, &workers);
-    let asked = asked(method);
-    let (job, found, knows_terms) = operator.submit(asked).await.map_err(|error| match error.problem {
+    operator.submit(asked(method)).await.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }
         _ => error.into(),
-    })?;
-    if choice.named().is_some_and(|named| named != found) {
-        operator.cancel(job).await?;
-        bail!("{} can't have a job counted by {method}: it is of an older version", operator.coordinator());
-    }
-    if !knows_terms && asked != (Submission { priority: asked.priority, ..Submission::new(n, method) }) {
-        operator.cancel(job).await?;
-        bail!(
-            "{} can't count a part of a board, nor anything again: it is of an older version",
-            operator.coordinator()
-        );
-    }
-    Ok(job)
+    })
 }
 
 /// Who has counted a job that is done: everybody, or nobody if the coordinator does not tell soon.

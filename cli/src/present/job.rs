@@ -216,6 +216,8 @@ mod tests {
             recorded: zero(),
             work: zero(),
             work_recorded: zero(),
+            terms: Some(pb::Terms::default()),
+            recounting: Some(pb::Recounting { work_left: zero(), ..pb::Recounting::default() }),
             ..pb::Job::default()
         };
         job.try_into().expect("in order")

@@ -85,10 +85,8 @@ impl Asker {
         self.job(wanted).await?;
         let events = self.operator.events().await?;
         let greeting = self.operator.greeting().await?;
-        let status = greeting.as_ref().map(|greeting| &greeting.status);
-        let store_error = self.operator.store_error_in(status);
         let url = self.operator.coordinator();
-        self.tell(FromCoordinator::News(News { url, events, greeting, store_error })).await;
+        self.tell(FromCoordinator::News(News { url, events, greeting })).await;
         Ok(())
     }
 
@@ -131,7 +129,7 @@ impl Asker {
                 (self.counters_of, self.counters_due) = (Some(id), Instant::now() + COUNTERS);
                 Ok(Some(Counters { contributions, verdicts }))
             }
-            Err(ClientError { problem: Problem::Unavailable(_) | Problem::Unimplemented, .. }) => Ok(None),
+            Err(ClientError { problem: Problem::Unavailable(_), .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -74,8 +74,7 @@ pub(crate) struct JobNews {
     pub(super) id: JobId,
     /// Asked for if the job has the whole screen.
     pub(super) status: Option<JobStatus>,
-    /// `None` if the coordinator is of an older version.
-    pub(super) course: Option<Course>,
+    pub(super) course: Course,
     /// Who has counted it and what was decided about it: asked for now and then.
     pub(super) counters: Option<Counters>,
 }
@@ -94,15 +93,13 @@ pub(crate) struct News {
     pub(super) url: String,
     /// The oldest first.
     pub(super) events: Vec<Event>,
-    /// The coordinator itself; `None` if it is of an older version.
-    pub(super) greeting: Option<Greeting>,
-    /// Why nothing is recorded at present.
-    pub(super) store_error: Option<String>,
+    /// The coordinator itself.
+    pub(super) greeting: Greeting,
 }
 
 impl News {
     /// Whether whoever looks may only look.
     pub(super) fn is_for_viewer(&self) -> bool {
-        self.greeting.as_ref().and_then(|greeting| greeting.role.as_deref()) == Some("viewer")
+        self.greeting.role.as_deref() == Some("viewer")
     }
 }

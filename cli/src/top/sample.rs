@@ -41,7 +41,7 @@ pub(super) fn worker(id: u64, name: &str) -> WorkerStatus {
     WorkerStatus {
         id: WorkerId(id),
         name: Name::of_any(name),
-        build: Name::of_any("0.2.0"),
+        build: Name::of_any("0.3.0"),
         kernel: Name::of_any("avx512"),
         methods: vec![Method::Search],
         n_threads: 4,
@@ -78,7 +78,7 @@ pub(super) fn news(role: Option<&str>) -> FromCoordinator {
         text: text.to_owned(),
     };
     let status = CoordinatorStatus {
-        version: Name::of_any("0.2.0"),
+        version: Name::of_any("0.3.0"),
         uptime: Duration::from_secs(60),
         store: Name::of_any("sqlite"),
         store_error: None,
@@ -92,8 +92,7 @@ pub(super) fn news(role: Option<&str>) -> FromCoordinator {
             event(2, Some(2), "planned: 300 crosses"),
             event(3, Some(3), &"a long story ".repeat(30)),
         ],
-        greeting: Some(Greeting { status, now: None, role: role.map(str::to_owned) }),
-        store_error: None,
+        greeting: Greeting { status, now: SystemTime::now(), role: role.map(str::to_owned) },
     })
 }
 
@@ -126,7 +125,7 @@ pub(super) fn course(n_groups: u32, status: Option<JobStatus>) -> FromCoordinato
     };
     let contributions = vec![contribution("alpha", 3_000_000), contribution("beta", 1_000_000)];
     let counters = status.is_some().then(|| Counters { contributions, verdicts: Vec::new() });
-    FromCoordinator::Job(Box::new(JobNews { id: JobId(2), status, course: Some(course), counters }))
+    FromCoordinator::Job(Box::new(JobNews { id: JobId(2), status, course, counters }))
 }
 
 /// A screen that knows three jobs, of which the second runs, and two workers.

@@ -151,12 +151,12 @@ impl Screen {
             page.counters = news.counters.take().or_else(|| page.counters.take());
         }
         // A busy coordinator may not tell how far parts are: then what it told last is shown.
-        let before = self.job.take().filter(|before| before.id == news.id).and_then(|before| before.course);
-        if let (Some(course), Some(before)) = (&mut news.course, before)
-            && course.groups.is_empty()
+        let before = self.job.take().filter(|before| before.id == news.id).map(|before| before.course);
+        if let Some(before) = before
+            && news.course.groups.is_empty()
             && self.page.is_some()
         {
-            course.groups = before.groups;
+            news.course.groups = before.groups;
         }
         self.job = Some(news);
     }

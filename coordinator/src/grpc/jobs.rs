@@ -4,8 +4,8 @@ use std::pin::Pin;
 
 use queens_access::Role;
 use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, Verification, WorkerChange};
-use queens_messages::{JobId, MOST_OF_COURSE, Priority, Submission};
-use queens_proto::convert::{InvalidMessage, told_terms, verify_more, worker_name};
+use queens_messages::{JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
+use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
 use tokio::sync::mpsc;
@@ -15,17 +15,22 @@ use tonic::{Request, Response, Status};
 
 use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
-use super::told::{find, told};
 use super::watch::watch;
 use crate::access::{Admission, Pass};
 use crate::exports::NoExport;
 use crate::handle::Handle;
 use crate::journal::unix_ms;
+use crate::snapshot::Snapshot;
 
 /// The service that operators ask.
 pub(super) struct JobsService {
     handle: Handle,
     admission: Admission,
+}
+
+/// The job with this id.
+fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Status> {
+    snapshot.job(id).ok_or_else(|| unknown_job(id))
 }
 
 type PieceStream = Pin<Box<dyn Stream<Item = Result<pb::CertificatePiece, Status>> + Send>>;
@@ -44,12 +49,7 @@ impl Jobs for JobsService {
         let asked = Submission::try_from(request.into_inner()).map_err(|error| invalid_message(&error))?;
         let submitted = self.handle.submit(asked).await.map_err(stopped)?;
         let job = submitted.map_err(|refusal| refused(&refusal))?;
-        let terms = self.handle.snapshot().job(job).map(|job| told_terms(&job.terms, job.second, false));
-        Ok(Response::new(pb::SubmitResponse {
-            job: job.0,
-            method: pb::Method::from(asked.method).into(),
-            terms: Some(terms.unwrap_or_default()),
-        }))
+        Ok(Response::new(pb::SubmitResponse { job: job.0 }))
     }
 
     async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
@@ -59,7 +59,7 @@ impl Jobs for JobsService {
 
     async fn get(&self, request: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
         let snapshot = self.handle.snapshot();
-        Ok(Response::new(told(find(&snapshot, JobId(request.into_inner().job))?, &snapshot)))
+        Ok(Response::new(find(&snapshot, JobId(request.into_inner().job))?.clone().into()))
     }
 
     async fn watch(&self, request: Request<pb::GetRequest>) -> Result<Response<JobStream>, Status> {

@@ -6,7 +6,6 @@ use queens_messages::{Event, EventKind, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
-use super::told::told;
 use crate::snapshot::Snapshot;
 
 /// Events about workers in an answer, and others.
@@ -15,7 +14,7 @@ const MOST_EVENTS: usize = 250;
 /// A page of all jobs, in the order of submission.
 pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
     let first = page.after.map_or(0, |after| snapshot.jobs.partition_point(|job| job.id <= after));
-    let jobs = snapshot.jobs[first..].iter().map(|job| told(job, snapshot));
+    let jobs = snapshot.jobs[first..].iter().map(|job| pb::Job::from(job.clone()));
     let (jobs, more) = fill(&mut { MOST_BYTES }, jobs);
     let after = jobs.last().filter(|_| more).map(|job| JobId(job.job));
     pb::ListResponse { jobs, next_page: JobsPage { after }.to_string() }
@@ -118,16 +117,6 @@ mod tests {
         assert_eq!(listed, (0..20_000).collect::<Vec<_>>());
         assert!(blocked.iter().eq(snapshot.blocked.iter().map(Name::as_str)));
         assert!(n_pages > 4, "{n_pages}");
-    }
-
-    #[test]
-    fn clients_of_older_versions_learn_from_jobs_that_nothing_is_recorded() {
-        let n = queens_solver::BoardSize::new(8).expect("a board size");
-        let job =
-            queens_messages::JobStatus::new(JobId(1), n, Method::Search, queens_messages::JobState::Queued);
-        let store_error = Some("the disk is full".to_owned());
-        let snapshot = Snapshot { jobs: vec![job], store_error, ..Snapshot::default() };
-        assert_eq!(jobs(&snapshot, JobsPage::default()).jobs[0].store_error, "the disk is full");
     }
 
     #[test]

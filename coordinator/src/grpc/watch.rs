@@ -8,7 +8,6 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tonic::Status;
 
-use super::told::told;
 use crate::handle::Handle;
 
 /// How long the fundamental number of a job may take after the job is done before that is told without it.
@@ -25,7 +24,7 @@ pub(super) async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result
     loop {
         let job = {
             let snapshot = snapshots.borrow_and_update();
-            snapshot.job(id).map(|job| (job.clone(), told(job, &snapshot)))
+            snapshot.job(id).map(|job| (job.clone(), pb::Job::from(job.clone())))
         };
         let Some((job, told)) = job else { return };
         let over = job.state.is_over();

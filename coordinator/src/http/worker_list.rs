@@ -172,7 +172,7 @@ mod tests {
         WorkerStatus {
             id: WorkerId(id),
             name: Name::of_any(name),
-            build: Name::of_any("0.2.0"),
+            build: Name::of_any("0.3.0"),
             kernel: Name::of_any(if id.is_multiple_of(2) { "avx512" } else { "portable" }),
             methods: vec![Method::Search],
             n_threads: u32::try_from(id % 64).expect("few"),

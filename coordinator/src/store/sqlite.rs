@@ -1,8 +1,7 @@
 //! A store in a directory on disk: an SQLite database and a lock.
 //!
-//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in the
-//! files from `schema_1.sql` on and, the same words, in the database itself. [`load`](Store::load) doubts everything it
-//! reads, and [`audit()`] makes the plans and adds up the records again.
+//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in
+//! `schema.sql` and, the same words, in the database itself. [`load`](Store::load) doubts everything it reads, and [`audit()`] makes the plans and adds up the records again.
 
 mod backup;
 mod certificate;
@@ -10,7 +9,6 @@ mod counted_by;
 mod directory;
 mod history;
 mod integrity;
-mod migrate;
 mod proof;
 mod recover;
 mod salvage;

@@ -143,12 +143,11 @@ impl Board {
             n_threads: 4,
             speed: Speed::try_from(self.speed()).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
-            halves: Some(HalvesSkill {
+            halves: HalvesSkill {
                 decomposition: Method::Halves.decomposition(),
                 speed: Speed::try_from(self.speed()).expect("a speed"),
-            }),
-            machine: Some(1),
-            takes_interval: false,
+            },
+            machine: 1,
             held: Vec::new(),
         };
         ledger.connect(Duration::ZERO, hello).expect("in order");

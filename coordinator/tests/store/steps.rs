@@ -11,7 +11,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
     Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, Stored, Verdict, Write,
 };
-use queens_messages::{Crosses, JobId, LeaseId, Priority, Share, Terms};
+use queens_messages::{Crosses, JobId, LeaseId, Name, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
 /// Subproblems of every cross, unless a test says otherwise.
@@ -161,7 +161,7 @@ fn any_change() -> impl Strategy<Value = Change> {
     let epochs = ((1_u32 << 30)..1_u32 << 31).prop_map(Write::Epoch);
     let names = prop::sample::select(vec!["anna", "bert", "carol's \"machine\""]);
     let blocked = (names, any::<bool>(), "(it lied)?").prop_map(|(name, blocked, reason)| Write::Blocked {
-        name: name.to_owned(),
+        name: Name::of_any(name),
         blocked,
         reason,
     });

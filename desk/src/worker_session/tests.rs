@@ -1,6 +1,6 @@
 //! What a worker says, and when.
 
-use queens_messages::{JobId, Lease, LeasedSpan, Name, Report, WorkerId};
+use queens_messages::{HalvesSkill, JobId, Lease, LeasedSpan, Name, Report, Speed, WorkerId};
 use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
 use super::*;
@@ -16,7 +16,7 @@ fn session() -> WorkerSession {
         kernel: Name::of_any("test"),
         n_threads: 1,
         speed: 1.into(),
-        halves: None,
+        halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
         machine: 1,
     })
 }

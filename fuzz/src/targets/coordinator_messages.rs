@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prost::Message;
 use queens_desk::{AfterStep, Desk, Identity, WorkerSession};
-use queens_messages::{Name, ToCoordinator, ToWorker, WorkerId, plain};
+use queens_messages::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId, plain};
 use queens_proto::checksum;
 use queens_proto::pb::{self, coordinator_message};
 use queens_solver::Count;
@@ -66,7 +66,7 @@ impl FedWorker {
             kernel: name(),
             n_threads: 1,
             speed: 1.into(),
-            halves: None,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
             machine: 1,
         });
         let desk = Desk::default();

@@ -16,7 +16,7 @@ use queens_coordinator::store::Truth;
 use queens_coordinator::store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
 use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
-use queens_messages::{Hello, Name, Share, Speed, WorkerId};
+use queens_messages::{HalvesSkill, Hello, Name, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 
 use self::asked::{MOST_PLANNED, draw};
@@ -147,9 +147,8 @@ fn serve(mut ledger: Ledger) {
         n_threads: 2,
         speed: Speed::from(1_000_000),
         decomposition: Method::Search.decomposition(),
-        halves: None,
-        machine: Some(1),
-        takes_interval: false,
+        halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+        machine: 1,
         held: Vec::new(),
     };
     assert!(ledger.jobs().iter().all(|job| (0.0..=1.0).contains(&job.fraction())));

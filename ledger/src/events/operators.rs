@@ -162,7 +162,7 @@ pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
     book.advance(now);
     let named = book.workers().named(name);
     if book.block(name, "") {
-        book.changes().block(name.to_string(), Some(String::new()));
+        book.changes().block(name, Some(String::new()));
         for &worker in &named {
             book.forget_failures_of(worker);
             book.recall_all(&book.leases_of(worker));
@@ -178,7 +178,7 @@ pub(crate) fn unblock(book: &mut Book, now: Duration, name: &Name) -> Result<usi
     let named = book.workers().named(name);
     let was_suspect = book.workers().suspects().contains(name);
     if book.unblock(name) {
-        book.changes().block(name.to_string(), None);
+        book.changes().block(name, None);
         if was_suspect {
             recounts::clear(book);
         }

@@ -86,7 +86,7 @@ pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &A
     let is_there = book.jobs().get(delta.job).is_some_and(|job| job.recounts().get(key).is_some());
     if !is_there {
         // Others have settled it meanwhile.
-        return book.changes().compare(Comparison { job: delta.job, second, may_confirm: true });
+        return book.changes().compare(Comparison { job: delta.job, second });
     }
     change(book, delta.job, |recounts, _| recounts.put_back(key));
     add(book, delta.job, key, second);
@@ -94,7 +94,7 @@ pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &A
 
 /// The answer to a comparison with the record of exactly the same span, which was repeated by accident.
 pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Option<Recorded>) {
-    let Comparison { job: id, second, may_confirm } = comparison;
+    let Comparison { job: id, second } = comparison;
     let Some(mut recorded) = recorded else { return };
     let Some(job) = book.jobs().get(*id) else { return };
     let is_complete = job.is_complete();
@@ -102,14 +102,6 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     let name = &second.source.name;
     let is_known = |again: &SecondCount| again.span == second.span && again.source.name == *name;
     if (agrees && recorded.name() == name) || recorded.again.iter().any(is_known) {
-        return;
-    }
-    if !may_confirm {
-        // It has no say in who is right: others are asked.
-        if !agrees {
-            dispute(book, *id, second, &recorded);
-            doubt(book, *id, &[second.span.cross()]);
-        }
         return;
     }
     let key = (second.span.cross(), second.span.from());
@@ -253,7 +245,7 @@ fn suspect(book: &mut Book, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> 
     if !book.block(name, &reason) {
         return false;
     }
-    book.changes().block(name.to_string(), Some(reason.clone()));
+    book.changes().block(name, Some(reason.clone()));
     for worker in book.workers().named(name) {
         book.forget_failures_of(worker);
         book.recall_all(&book.leases_of(worker));

@@ -125,10 +125,9 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
             SpanOutcome::Discarded
         }
         (Some(_), Overlap::Whole) => {
-            let may_confirm = book.workers().get(worker).is_some_and(|worker| worker.machine().is_some());
             let (source, at_ms) = (Arc::clone(source), book.date_ms());
             let second = SecondCount { span, count: delta.count, duration: delta.duration, source, at_ms };
-            book.changes().compare(Comparison { job: id, second, may_confirm });
+            book.changes().compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
         (Some(_), Overlap::None) => {

@@ -69,16 +69,14 @@ fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
 fn recount(book: &mut Book, id: WorkerId, job: JobId) {
     let Some(method) = book.method(job) else { return };
     let Some(worker) = book.workers().get(id) else { return };
-    let (Some(speed), Some(machine)) = (worker.estimated(method), worker.machine()) else { return };
+    let Some(speed) = worker.estimated(method) else { return };
+    let machine = worker.machine();
     let (name, kernel) = (worker.name().clone(), worker.source().kernel.clone());
     let power = book.workers().readiness(method).power();
     let Some(others) = book.jobs().get(job).map(|job| job.recounts().others(&name)) else { return };
     let is_near = |name: &Name| {
         let named = book.workers().named(name);
-        named
-            .iter()
-            .take(MOST_NEAR)
-            .any(|&id| book.workers().get(id).and_then(Worker::machine) == Some(machine))
+        named.iter().take(MOST_NEAR).any(|&id| book.workers().get(id).map(Worker::machine) == Some(machine))
     };
     let near: BTreeSet<Name> = others.into_iter().filter(is_near).collect();
     let taken = book.change_job(job, |job| {

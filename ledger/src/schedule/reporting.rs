@@ -18,7 +18,7 @@ const WORTH_IT: f64 = 1.25;
 
 /// Tells a worker how often to report, if that is not what it was told.
 pub(crate) fn tell_interval(book: &mut Book, id: WorkerId) {
-    let Some(worker) = book.workers().get(id).filter(|worker| worker.takes_interval()) else { return };
+    let Some(worker) = book.workers().get(id).filter(|worker| worker.is_connected()) else { return };
     let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(book, worker, method));
     let interval = book.workers().interval(is_hurried);
     if is_worth_it(worker.interval(), interval) {

@@ -15,7 +15,7 @@ use crate::store::{
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u32,
-    blocked: BTreeMap<String, String>,
+    blocked: BTreeMap<Name, String>,
     jobs: BTreeMap<JobId, MemoryJob>,
 }
 

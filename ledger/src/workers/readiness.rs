@@ -22,7 +22,7 @@ pub(crate) struct Readiness {
     useful: BTreeSet<WorkerId>,
     /// Useful workers that may hold more leases.
     hungry: BTreeSet<WorkerId>,
-    /// Useful workers that may count records again, and those of them that may hold more leases, by their names.
+    /// Useful workers, and those of them that may hold more leases, by their names.
     useful_names: BTreeMap<Name, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Name, BTreeSet<WorkerId>>,
     /// Useful workers with threads that have nothing to count, the fastest first.
@@ -97,12 +97,12 @@ impl Readiness {
         &self.hungry
     }
 
-    /// Useful workers that may count records again, by their names, of which none is without a worker.
+    /// Useful workers by their names, of which none is without a worker.
     pub(crate) fn useful_names(&self) -> &BTreeMap<Name, BTreeSet<WorkerId>> {
         &self.useful_names
     }
 
-    /// Those of the hungry that may count records again, by their names, of which none is without a worker.
+    /// The hungry ones by their names, of which none is without a worker.
     pub(crate) fn recounters(&self) -> &BTreeMap<Name, BTreeSet<WorkerId>> {
         &self.recounters
     }
@@ -142,9 +142,8 @@ impl Readiness {
         let is_of_use = worker.is_of_use();
         let idle = (is_of_use && !worker.is_busy()).then_some(speed);
         let is_hungry = is_of_use && !worker.is_full();
-        let may_recount = worker.machine().is_some();
-        set_named(&mut self.useful_names, id, worker.name(), is_of_use && may_recount);
-        set_named(&mut self.recounters, id, worker.name(), is_hungry && may_recount);
+        set_named(&mut self.useful_names, id, worker.name(), is_of_use);
+        set_named(&mut self.recounters, id, worker.name(), is_hungry);
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),

@@ -27,8 +27,7 @@ pub(crate) struct Worker {
     connected: bool,
     /// When its last message came, or when its connection was lost.
     heard: Duration,
-    /// How often it was told to report, if it can be told, and when the next report should come at the latest.
-    takes_interval: bool,
+    /// How often it was told to report, and when the next report should come at the latest.
     interval: ReportInterval,
     due: Duration,
     hand: Hand,
@@ -42,8 +41,8 @@ pub(crate) struct Worker {
     draining: bool,
     /// Whether its name is blocked.
     blocked: bool,
-    /// What it says of its machine, if it knows of records being counted again: then it may count them.
-    machine: Option<u64>,
+    /// What it says of its machine.
+    machine: u64,
     failures: Failures,
 }
 
@@ -78,11 +77,6 @@ impl Worker {
     /// When its last message came, or when its connection was lost.
     pub(crate) fn heard(&self) -> Duration {
         self.heard
-    }
-
-    /// Whether it can be told how often to report, and is there to be told.
-    pub(crate) fn takes_interval(&self) -> bool {
-        self.takes_interval && self.connected
     }
 
     /// How often it reports.
@@ -136,8 +130,8 @@ impl Worker {
         self.blocked
     }
 
-    /// A number that it has in common with other workers of its machine, if it may count records again.
-    pub(crate) fn machine(&self) -> Option<u64> {
+    /// A number that it has in common with other workers of its machine.
+    pub(crate) fn machine(&self) -> u64 {
         self.machine
     }
 
@@ -221,20 +215,18 @@ impl Worker {
         };
         let measured = |method| known.and_then(|known| *known.skills.of(method));
         let skills = ByMethod::new(|method| {
-            let speed = match method {
-                Method::Search => hello.speed,
-                Method::Halves => {
-                    hello.halves.filter(|halves| halves.decomposition == method.decomposition())?.speed
-                }
+            let (decomposition, speed) = match method {
+                Method::Search => (hello.decomposition, hello.speed),
+                Method::Halves => (hello.halves.decomposition, hello.halves.speed),
             };
-            Some(measured(method).unwrap_or_else(|| skill(speed)))
+            let is_known = decomposition == method.decomposition();
+            is_known.then(|| measured(method).unwrap_or_else(|| skill(speed)))
         });
         Self {
             source: Arc::new(source),
             n_threads: hello.n_threads,
             connected: true,
             heard: now,
-            takes_interval: hello.takes_interval,
             interval: ReportInterval::USUAL,
             due: now + ReportInterval::USUAL.get(),
             hand: Hand::default(),

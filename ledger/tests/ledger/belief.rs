@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_ledger::store::Stored;
 use queens_ledger::{Core, Note, REMEMBERED, SpanOutcome, WorkerRefusal};
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, JobState, LeaseId, Report, Speed, WorkerId, WorkerState,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, LeaseId, Report, Speed, WorkerId, WorkerState,
 };
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
@@ -271,9 +271,8 @@ fn hello_of_mallory(worker: WorkerId) -> Hello {
         n_threads: 1,
         speed: Speed::default(),
         decomposition: DECOMPOSITION_VERSION,
-        halves: None,
-        machine: Some(1),
-        takes_interval: false,
+        halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+        machine: 1,
         held: Vec::new(),
     }
 }

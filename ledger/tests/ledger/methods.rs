@@ -61,7 +61,7 @@ fn a_worker_of_another_decomposition_of_halves_still_searches() {
     let [halves, search] = [Method::Halves, Method::Search].map(|method| world.submit_by(8, method));
     let decomposition = Method::Halves.decomposition() + 1;
     let newer = HalvesSkill { decomposition, speed: Speed::from(1000) };
-    let worker = world.connect_as(1, "newer", Some(newer), Vec::new());
+    let worker = world.connect_as(1, "newer", newer, Vec::new());
     assert_eq!(held(&world, worker), [search]);
     world.finish();
     world.check_done(search);

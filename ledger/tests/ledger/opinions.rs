@@ -32,8 +32,8 @@ fn check_done_right(world: &World, job: JobId) {
 }
 
 /// A worker begins a subproblem, and is not heard of while another counts all there is, falsified by this much.
-fn begin_and_vanish(world: &mut World, name: &str, machine: Option<u64>, other: (&str, Count)) -> Delta {
-    let worker = world.greet(1, name, None, machine, Vec::new());
+fn begin_and_vanish(world: &mut World, name: &str, other: (&str, Count)) -> Delta {
+    let worker = world.connect(1, name);
     let late = world.begin(worker).expect("something to count");
     world.ledger.disconnect(world.now, worker);
     world.pass(Duration::from_secs(10));
@@ -45,9 +45,9 @@ fn begin_and_vanish(world: &mut World, name: &str, machine: Option<u64>, other: 
 }
 
 /// It comes back and says what it has counted after all.
-fn come_back(world: &mut World, name: &str, machine: Option<u64>, late: Delta) {
+fn come_back(world: &mut World, name: &str, late: Delta) {
     let held = Held { lease: late.lease, job: late.job, spans: vec![late.span] };
-    let worker = world.greet(1, name, None, machine, vec![held]);
+    let worker = world.connect_with(1, name, vec![held]);
     assert_eq!(say(world, worker, vec![late]), [SpanOutcome::Repeated]);
     world.workers.remove(&worker);
     world.ledger.disconnect(world.now, worker);
@@ -91,9 +91,9 @@ fn a_name_that_contradicts_itself_speaks_for_nothing() {
         let mut world = World::new();
         let job = world.submit_verified(6, 100);
         let by = if is_record_wrong { MORE } else { Count::default() };
-        let mut late = begin_and_vanish(&mut world, "anna", Some(1), ("anna", by));
+        let mut late = begin_and_vanish(&mut world, "anna", ("anna", by));
         late.count.solutions += u64::from(!is_record_wrong);
-        come_back(&mut world, "anna", Some(1), late);
+        come_back(&mut world, "anna", late);
         assert_eq!(world.store.second_counts(job).count(), 1);
         world.connect(3, "bert");
         world.finish();
@@ -112,14 +112,14 @@ fn a_name_that_contradicts_itself_speaks_for_nothing() {
 fn each_span_on_which_two_names_agree_is_counted_once() {
     let mut world = World::new();
     let job = world.submit_verified(6, 100);
-    let mut late = begin_and_vanish(&mut world, "anna", Some(1), ("anna", Count::default()));
+    let mut late = begin_and_vanish(&mut world, "anna", ("anna", Count::default()));
     world.connect(3, "bert");
     world.finish();
     check_done_right(&world, job);
     let n_records = world.store.records(job).count() as u64;
     assert_eq!(world.job(job).n_verified, n_records);
     late.count.solutions += 1;
-    come_back(&mut world, "anna", Some(1), late);
+    come_back(&mut world, "anna", late);
     assert_eq!(world.job(job).n_verified, n_records - 1);
     world.connect(4, "carol");
     world.finish();
@@ -131,49 +131,16 @@ fn each_span_on_which_two_names_agree_is_counted_once() {
 fn a_job_that_is_exported_is_open_again_when_it_is_contradicted() {
     let mut world = World::new();
     let job = world.submit_verified(6, 0);
-    let mut late = begin_and_vanish(&mut world, "mallory", Some(1), ("anna", Count::default()));
+    let mut late = begin_and_vanish(&mut world, "mallory", ("anna", Count::default()));
     world.check_done(job);
     assert!(world.ledger.exported(job));
     world.carry_out();
     late.count.solutions += 1;
-    come_back(&mut world, "mallory", Some(1), late);
+    come_back(&mut world, "mallory", late);
     assert_eq!(world.job(job).state, JobState::Verifying);
     world.connect(3, "bert");
     world.finish();
     check_done_right(&world, job);
     assert_eq!(world.store.verdicts(job).count(), 1);
-    assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
-}
-
-/// Programs of before do not say on which machine they are. Two such names may be one machine.
-#[test]
-fn workers_of_older_versions_are_never_the_second_who_agree() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 100);
-    let late = begin_and_vanish(&mut world, "old", None, ("mallory", MORE));
-    world.connect(3, "bert");
-    world.finish();
-    assert!(world.job(job).recounting.n_cases > 0);
-    come_back(&mut world, "old", None, late);
-    world.finish();
-    assert_ne!(world.job(job).state, JobState::Done);
-    assert_eq!(world.store.verdicts(job).count(), 0, "one name against another");
-    world.connect(4, "carol");
-    world.finish();
-    check_done_right(&world, job);
-}
-
-/// Contradicted by one, what is done is counted again by somebody who has a say.
-#[test]
-fn what_a_worker_of_an_older_version_contradicts_is_counted_again() {
-    let mut world = World::new();
-    let job = world.submit_verified(6, 0);
-    let late = begin_and_vanish(&mut world, "old", None, ("mallory", MORE));
-    assert_eq!(world.job(job).state, JobState::Done);
-    come_back(&mut world, "old", None, late);
-    assert_eq!(world.job(job).state, JobState::Verifying);
-    [(3, "bert"), (4, "carol")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
-    world.finish();
-    check_done_right(&world, job);
     assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
 }

@@ -100,21 +100,6 @@ fn what_is_done_of_a_record_is_lost_with_the_lease_and_counted_by_another() {
     check_confirmed(&world, job);
 }
 
-#[test]
-fn a_worker_of_before_counts_first_and_never_again() {
-    let mut world = World::new();
-    let job = world.submit_verified(7, 100);
-    world.connect_of_before(1, "olga");
-    world.connect_of_before(2, "otto");
-    world.finish();
-    assert_eq!(world.job(job).state, JobState::Verifying);
-    assert_eq!(world.store.second_counts(job).count(), 0);
-    world.connect(3, "bert");
-    world.finish();
-    world.check_done(job);
-    check_confirmed(&world, job);
-}
-
 /// A liar has counted all, or counts all again.
 #[track_caller]
 fn check_liar(lie: Count, lies_first: bool) {

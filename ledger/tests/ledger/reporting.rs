@@ -30,16 +30,13 @@ impl World {
 #[test]
 fn the_more_workers_there_are_the_less_often_each_reports() {
     let mut world = World::new();
-    let old = world.greet(1000, "old", None, None, Vec::new());
-    let workers: Vec<WorkerId> = (1..=899).map(|id| world.connect(id, "many")).collect();
-    let (first, last) = (workers[0], workers[898]);
+    let workers: Vec<WorkerId> = (1..=900).map(|id| world.connect(id, "many")).collect();
+    let (first, last) = (workers[0], workers[899]);
     assert_eq!(world.told(first), None, "it was alone");
     assert_eq!(world.told(last), Some(SECOND * 3));
     world.report(first, None);
     assert_eq!(world.told(first), Some(SECOND * 3), "with an answer to a report");
-    world.report(old, None);
-    assert_eq!(world.told(old), None, "its program knows of no interval");
-    workers[1..898].iter().for_each(|&worker| world.ledger.goodbye(world.now, worker));
+    workers[1..899].iter().for_each(|&worker| world.ledger.goodbye(world.now, worker));
     world.report(last, None);
     assert_eq!(world.told(last), Some(SECOND));
     world.report(last, None);
@@ -58,17 +55,18 @@ fn no_worker_is_told_to_report_less_often_than_a_crash_may_lose() {
 #[test]
 fn a_worker_is_given_up_when_its_report_is_late_and_not_before() {
     let mut world = world(3, SECOND * 30);
-    let old = world.greet(1, "old", None, None, Vec::new());
-    let [silent, leaves] = [world.connect(2, "silent"), world.connect(3, "leaves")];
-    assert_eq!((world.told(silent), world.told(leaves)), (Some(SECOND * 20), Some(SECOND * 30)));
+    let [first, silent, leaves] =
+        [(1, "first"), (2, "silent"), (3, "leaves")].map(|(id, name)| world.connect(id, name));
+    let told = [first, silent, leaves].map(|worker| world.told(worker));
+    assert_eq!(told, [Some(SECOND * 10), Some(SECOND * 20), Some(SECOND * 30)]);
     world.ledger.disconnect(world.now, leaves);
     world.pass(SECOND * 4);
     assert!(!world.is_there(leaves), "its connection is gone");
-    world.pass(SECOND * 10);
-    assert!(world.is_there(old));
+    world.pass(SECOND * 19);
+    assert!(world.is_there(first));
     world.pass(SECOND);
-    assert!(!world.is_there(old), "it reports each second");
-    world.pass(SECOND * 18);
+    assert!(!world.is_there(first));
+    world.pass(SECOND * 9);
     assert!(world.is_there(silent));
     world.pass(SECOND);
     assert!(!world.is_there(silent));

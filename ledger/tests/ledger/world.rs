@@ -111,36 +111,21 @@ impl World {
     }
 
     pub(crate) fn connect_with(&mut self, id: u64, name: &str, held: Vec<Held>) -> WorkerId {
-        self.connect_as(id, name, None, held)
+        let of_another_version = HalvesSkill { decomposition: 0, speed: Speed::ZERO };
+        self.connect_as(id, name, of_another_version, held)
     }
 
     /// A worker that can join halves too.
     pub(crate) fn connect_able(&mut self, id: u64, name: &str) -> WorkerId {
         let skill = HalvesSkill { decomposition: Method::Halves.decomposition(), speed: Speed::from(1000) };
-        self.connect_as(id, name, Some(skill), Vec::new())
-    }
-
-    /// A worker whose program is of before records were counted again.
-    pub(crate) fn connect_of_before(&mut self, id: u64, name: &str) -> WorkerId {
-        self.greet(id, name, None, None, Vec::new())
+        self.connect_as(id, name, skill, Vec::new())
     }
 
     pub(crate) fn connect_as(
         &mut self,
         id: u64,
         name: &str,
-        halves: Option<HalvesSkill>,
-        held: Vec<Held>,
-    ) -> WorkerId {
-        self.greet(id, name, halves, Some(id), held)
-    }
-
-    pub(crate) fn greet(
-        &mut self,
-        id: u64,
-        name: &str,
-        halves: Option<HalvesSkill>,
-        machine: Option<u64>,
+        halves: HalvesSkill,
         held: Vec<Held>,
     ) -> WorkerId {
         let worker = WorkerId(id);
@@ -154,8 +139,7 @@ impl World {
             speed: Speed::try_from(1e3).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             halves,
-            machine,
-            takes_interval: machine.is_some(),
+            machine: id,
             held,
         };
         self.ledger.connect(self.now, hello).expect("in order");

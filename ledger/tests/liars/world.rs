@@ -8,8 +8,8 @@ use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
-    Delta, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission, ToWorker,
-    WorkerId,
+    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission,
+    ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -125,9 +125,8 @@ impl World {
             n_threads: 1,
             speed: Speed::from(1000),
             decomposition: DECOMPOSITION_VERSION,
-            halves: None,
-            machine: Some(worker.0),
-            takes_interval: false,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            machine: worker.0,
             held: Vec::new(),
         };
         self.ledger.connect(self.now, hello).expect("in order");

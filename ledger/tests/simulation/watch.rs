@@ -7,7 +7,9 @@ use queens_desk::Identity;
 use queens_messages::{
     Delta, Failure, Held, Hello, JobId, LeaseId, Report, ReportInterval, ToCoordinator, ToWorker,
 };
-use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
+
+use super::worker::can_count;
 
 /// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
 const MOST_UNACKNOWLEDGED: usize = 16;
@@ -67,8 +69,11 @@ impl Watch {
             }
             ToWorker::Lease(_) if self.is_sent_home => {}
             ToWorker::Lease(lease) => {
-                let can_count = lease.method == Method::Search || self.identity.halves.is_some();
-                assert!(can_count, "{} was leased what it can't count: {lease:?}", self.identity.worker);
+                assert!(
+                    can_count(lease.method, self.identity.halves),
+                    "{} was leased what it can't count: {lease:?}",
+                    self.identity.worker
+                );
                 let watched = WatchedLease {
                     job: lease.job,
                     left: lease.spans.iter().map(|leased| leased.span).collect(),
@@ -181,20 +186,8 @@ impl Watch {
         let Identity { worker, name, build, kernel, n_threads, speed, halves, machine } =
             self.identity.clone();
         let (decomposition, held) = (DECOMPOSITION_VERSION, hello.held.clone());
-        let (machine, takes_interval) = (Some(machine), true);
-        let expected = Hello {
-            worker,
-            name,
-            build,
-            kernel,
-            n_threads,
-            speed,
-            decomposition,
-            halves,
-            machine,
-            takes_interval,
-            held,
-        };
+        let expected =
+            Hello { worker, name, build, kernel, n_threads, speed, decomposition, halves, machine, held };
         assert_eq!(**hello, expected, "who it is");
         assert_eq!(held_by_lease(&hello.held), self.held(), "what it says it holds");
         let unacknowledged: Vec<ToCoordinator> =

@@ -7,11 +7,11 @@ use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
 use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
-use queens_solver::{Count, Method, Span};
+use queens_solver::{Count, Span};
 
 use super::contents::Contents;
 use super::puzzle::{Puzzle, puzzle};
-use super::worker::name;
+use super::worker::{can_count, name};
 
 /// The model.
 #[derive(Debug, Default)]
@@ -213,11 +213,10 @@ impl Witness {
     /// All that was repeated is to be compared: what is the same once, and of each span one at a time.
     pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
         let repeated = &mut self.repeated;
-        for Comparison { job, second, may_confirm } in comparisons {
+        for Comparison { job, second } in comparisons {
             let of = |it: &(JobId, Span, Count, Name)| {
                 (it.0, it.1, it.2, &it.3) == (*job, second.span, second.count, &second.source.name)
             };
-            assert!(*may_confirm, "all workers may: {second:?}");
             // A record that was settled while it was counted again is compared too.
             repeated.retain(|it| !of(it));
         }
@@ -242,11 +241,11 @@ impl Witness {
             let &Held { lease, job, ref spans } = held;
             let seen = Seen { worker: hello.worker, job, spans: spans.clone() };
             self.leases.entry(lease).or_insert(seen);
-            let can_count = puzzles
+            let is_countable = puzzles
                 .get(usize::try_from(job.0.wrapping_sub(1)).expect("fits"))
-                .is_some_and(|puzzle| puzzle.plan.method() == Method::Search || hello.halves.is_some());
+                .is_some_and(|puzzle| can_count(puzzle.plan.method(), hello.halves));
             let is_open =
-                can_count && self.planned.contains(&job) && !self.cancelled.contains(&job) && is_open(job);
+                is_countable && self.planned.contains(&job) && !self.cancelled.contains(&job) && is_open(job);
             if let Some(granted) = self.granted.get_mut(&lease) {
                 if is_open && granted.worker == hello.worker && granted.job == job {
                     let named = |span: &Span| span.without(spans);

@@ -34,8 +34,11 @@ pub(crate) struct Worker {
     pub(crate) stuck_until: Duration,
     /// Whether the next chunk that a thread ends can't be counted.
     pub(crate) fails: bool,
-    /// Whether its program can be told how often to report.
-    pub(crate) takes_interval: bool,
+}
+
+/// Whether a worker with this skill gets what is counted by a method.
+pub(crate) fn can_count(method: Method, halves: HalvesSkill) -> bool {
+    method == Method::Search || halves.decomposition == method.decomposition()
 }
 
 /// A thread that counts a lease.
@@ -56,7 +59,8 @@ impl Worker {
         guess: f64,
     ) -> Self {
         let guessed = |speed: f64| Speed::try_from(speed * guess).expect("a speed");
-        let decomposition = Method::Halves.decomposition();
+        let decomposition = halves_speed.map_or(0, |_| Method::Halves.decomposition());
+        let halves = HalvesSkill { decomposition, speed: guessed(halves_speed.unwrap_or_default()) };
         let identity = Identity {
             worker: id,
             name: name(id),
@@ -64,7 +68,7 @@ impl Worker {
             kernel: Name::of_any("simulated"),
             n_threads,
             speed: guessed(speed),
-            halves: halves_speed.map(|speed| HalvesSkill { decomposition, speed: guessed(speed) }),
+            halves,
             machine: id.0,
         };
         Self {
@@ -81,7 +85,6 @@ impl Worker {
             stalled_until: Duration::ZERO,
             stuck_until: Duration::ZERO,
             fails: false,
-            takes_interval: true,
         }
     }
 
@@ -110,17 +113,12 @@ impl Worker {
 
     /// What it says on a new link.
     pub(crate) fn connect(&mut self, now: Duration) -> Vec<ToCoordinator> {
-        let mut messages = self.session.connect(now, &self.desk);
+        let messages = self.session.connect(now, &self.desk);
         self.watch.greets(&messages);
-        if let Some(ToCoordinator::Hello(hello)) = messages.first_mut() {
-            hello.takes_interval = self.takes_interval;
-        }
         messages
     }
 
     pub(crate) fn hear(&mut self, now: Duration, message: ToWorker) {
-        let is_news = matches!(message, ToWorker::ReportEvery(_));
-        assert!(self.takes_interval || !is_news, "{} does not know {message:?}", self.id);
         self.watch.hears(now, &message);
         self.session.hear(now, message, &mut self.desk);
     }

@@ -303,13 +303,11 @@ impl<'a> World<'a> {
         let whole: f64 = self.puzzles.iter().map(|puzzle| puzzle.plan.work() as f64).sum();
         let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
         let guess = self.random.factor(10.0);
-        // One in four is of a program that knows nothing of halves; the last can count all.
+        // One in four is of another decomposition version of the halves; the last can count all.
         let can_join = healthy || self.random.percent(75);
         let halves_speed = can_join.then(|| speed * if healthy { 1.0 } else { self.random.factor(4.0) });
         let n_threads = u32::try_from(self.random.between(1, 3)).expect("few");
-        let mut worker = Worker::new(id, n_threads, speed, halves_speed, guess);
-        worker.takes_interval = self.random.percent(80);
-        self.workers.insert(id, worker);
+        self.workers.insert(id, Worker::new(id, n_threads, speed, halves_speed, guess));
         self.connect(id);
     }
 

@@ -48,7 +48,7 @@ pub enum Problem {
     )]
     SpeaksOtherwise(String),
     /// A server of gRPC has answered that does not know the call.
-    #[error("it is no coordinator, or of an older version")]
+    #[error("it is no coordinator, or of another version")]
     Unimplemented,
     /// The coordinator will not do it, in its own words, and would say the same again.
     #[error("{0}")]
@@ -338,7 +338,7 @@ mod tests {
             Code::Unimplemented,
             "",
             Problem::Unimplemented,
-            "failed to reach the coordinator at http://host:1/: it is no coordinator, or of an older version (is it \
+            "failed to reach the coordinator at http://host:1/: it is no coordinator, or of another version (is it \
              running there? --coordinator says where to look)",
         );
         let mut status = Status::unknown("anything");

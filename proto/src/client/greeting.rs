@@ -16,8 +16,8 @@ use crate::pb::jobs_client::JobsClient;
 pub struct Greeting {
     /// How it stands.
     pub status: CoordinatorStatus,
-    /// When it answered, by its clock; `None` from an older version.
-    pub now: Option<SystemTime>,
+    /// When it answered, by its clock.
+    pub now: SystemTime,
     /// What whoever asks was invited as; `None` where nobody is asked.
     pub role: Option<String>,
 }
@@ -37,7 +37,7 @@ impl Route {
 
 impl From<pb::Coordinator> for Greeting {
     fn from(answer: pb::Coordinator) -> Self {
-        let now = (answer.now_ms > 0).then(|| UNIX_EPOCH + Duration::from_millis(answer.now_ms));
+        let now = UNIX_EPOCH + Duration::from_millis(answer.now_ms);
         let role = some_line(&answer.role);
         Self { now, role, status: CoordinatorStatus::from(answer) }
     }

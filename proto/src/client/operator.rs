@@ -1,11 +1,10 @@
 //! What operators ask of a coordinator.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Course, Decision, Event, JobId, JobStatus, Name, Priority, Share,
-    Submission, VerdictStatus, WorkerStatus,
+    Contribution, Course, Decision, Event, JobId, JobStatus, Name, Priority, Share, Submission,
+    VerdictStatus, WorkerStatus,
 };
 use queens_solver::Method;
 use tonic::{Response, Status, Streaming};
@@ -15,7 +14,6 @@ use crate::client::connection::PATIENCE;
 use crate::client::error::{ClientError, Problem};
 use crate::client::greeting::Greeting;
 use crate::client::routes::Routes;
-use crate::convert::{method as method_of, store_error_of};
 use crate::pb;
 
 /// Entries of a list: more than any coordinator has.
@@ -28,8 +26,6 @@ const EXPORT_PATIENCE: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub struct Operator {
     calls: Calls,
-    /// What a coordinator of an older version said of its store with the job that was heard of last.
-    store_error: Mutex<Option<String>>,
 }
 
 /// Changes of a job, as they come.
@@ -60,7 +56,7 @@ macro_rules! call {
 impl Operator {
     /// Connects to whichever of these coordinators leads.
     pub async fn connect(routes: Routes) -> Result<Self, ClientError> {
-        Ok(Self { calls: Calls::connect(routes).await?, store_error: Mutex::default() })
+        Ok(Self { calls: Calls::connect(routes).await? })
     }
 
     /// The URL of the coordinator that was found to lead.
@@ -75,13 +71,10 @@ impl Operator {
         self.calls.are_several()
     }
 
-    /// Submits a job. Returns also how it is going to be counted, because coordinators of before know the search alone,
-    /// and whether its terms are agreed, of which they know nothing.
-    pub async fn submit(&self, asked: Submission) -> Result<(JobId, Method, bool), ClientError> {
-        let pb::SubmitResponse { job, method, terms } =
-            self.calls.change(pb::SubmitRequest::from(asked), call!(submit)).await?;
-        let method = method_of(method).map_err(|invalid| self.error(invalid))?;
-        Ok((JobId(job), method, terms.is_some()))
+    /// Submits a job.
+    pub async fn submit(&self, asked: Submission) -> Result<JobId, ClientError> {
+        let answer = self.calls.change(pb::SubmitRequest::from(asked), call!(submit)).await?;
+        Ok(JobId(answer.job))
     }
 
     /// Gives a job up.
@@ -150,7 +143,7 @@ impl Operator {
             let answer = self.answer(pb::ListRequest { page }, call!(list)).await?;
             let n_before = jobs.len();
             for job in answer.jobs {
-                jobs.push(self.hear(job)?);
+                jobs.push(self.checked(job)?);
             }
             page = answer.next_page;
             if page.is_empty() {
@@ -162,35 +155,17 @@ impl Operator {
 
     /// A job.
     pub async fn job(&self, job: JobId) -> Result<JobStatus, ClientError> {
-        self.hear(self.answer(pb::GetRequest { job: job.0 }, call!(get)).await?)
+        self.checked(self.answer(pb::GetRequest { job: job.0 }, call!(get)).await?)
     }
 
-    /// How the coordinator itself stands; `None` if it is of an older version, which can't tell.
-    pub async fn coordinator_status(&self) -> Result<Option<CoordinatorStatus>, ClientError> {
-        Ok(self.greeting().await?.map(|greeting| greeting.status))
+    /// How the coordinator itself stands, and what it makes of whoever asks.
+    pub async fn greeting(&self) -> Result<Greeting, ClientError> {
+        Ok(Greeting::from(self.answer(pb::GetCoordinatorRequest {}, call!(get_coordinator)).await?))
     }
 
-    /// The same, with what the coordinator makes of whoever asks.
-    pub async fn greeting(&self) -> Result<Option<Greeting>, ClientError> {
-        match self.answer(pb::GetCoordinatorRequest {}, call!(get_coordinator)).await {
-            Ok(answer) => Ok(Some(Greeting::from(answer))),
-            Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Why the coordinator records nothing at present, if so. One of an older version says it with each job.
+    /// Why the coordinator records nothing at present, if so.
     pub async fn store_error(&self) -> Result<Option<String>, ClientError> {
-        Ok(self.store_error_in(self.coordinator_status().await?.as_ref()))
-    }
-
-    /// The same, where it is known how the coordinator stands.
-    #[must_use]
-    pub fn store_error_in(&self, coordinator: Option<&CoordinatorStatus>) -> Option<String> {
-        match coordinator {
-            Some(coordinator) => coordinator.store_error.clone(),
-            None => self.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
+        Ok(self.greeting().await?.status.store_error)
     }
 
     /// All workers, and all names that are blocked.
@@ -227,15 +202,10 @@ impl Operator {
         answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
     }
 
-    /// How a job has gone so far, in so many rates and so many groups of parts at most; `None` if the coordinator is of an
-    /// older version, which can't tell.
-    pub async fn course(&self, job: JobId, rates: u32, groups: u32) -> Result<Option<Course>, ClientError> {
+    /// How a job has gone so far, in so many rates and so many groups of parts at most.
+    pub async fn course(&self, job: JobId, rates: u32, groups: u32) -> Result<Course, ClientError> {
         let request = pb::GetCourseRequest { job: job.0, rates, groups };
-        match self.answer(request, call!(get_course)).await {
-            Ok(course) => self.checked(course).map(Some),
-            Err(ClientError { problem: Problem::Unimplemented, .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.checked(self.answer(request, call!(get_course)).await?)
     }
 
     /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there
@@ -274,12 +244,6 @@ impl Operator {
         call: impl Fn(Jobs, Q) -> F,
     ) -> Result<T, ClientError> {
         self.calls.answer(Some(PATIENCE), request, call).await
-    }
-
-    /// A job as it was told.
-    fn hear(&self, job: pb::Job) -> Result<JobStatus, ClientError> {
-        *self.store_error.lock().unwrap_or_else(PoisonError::into_inner) = store_error_of(&job);
-        self.checked(job)
     }
 
     fn checked<M, T: TryFrom<M>>(&self, message: M) -> Result<T, ClientError>
@@ -333,7 +297,7 @@ impl Changes<'_> {
     /// If the connection breaks, or the coordinator sends nonsense.
     pub async fn next(&mut self) -> Result<Option<JobStatus>, ClientError> {
         match self.stream.message().await {
-            Ok(change) => change.map(|job| self.operator.hear(job)).transpose(),
+            Ok(change) => change.map(|job| self.operator.checked(job)).transpose(),
             Err(status) => Err(self.operator.broke_off(&self.coordinator, status).await),
         }
     }

@@ -14,19 +14,14 @@ use crate::pb;
 /// The version of the protocol that this program speaks.
 pub(crate) const PROTOCOL: u32 = 1;
 
-/// The oldest version it understands.
-pub(crate) const OLDEST_PROTOCOL: u32 = 1;
-
 /// The longest text that is passed on to people, in characters.
 const LONGEST_TEXT: usize = 500;
 
 /// A message that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidMessage {
-    /// It comes from a program too old or too new.
-    #[error(
-        "protocol version {found} is not supported: this program supports {OLDEST_PROTOCOL} to {PROTOCOL}"
-    )]
+    /// It comes from a program of another protocol version.
+    #[error("protocol version {found} is not supported: this program supports {PROTOCOL}")]
     Protocol {
         /// The version it is in.
         found: u32,
@@ -175,12 +170,12 @@ impl From<Method> for pb::Method {
 /// How something is counted.
 ///
 /// # Errors
-/// If it is by a method that this program does not know.
-pub fn method(method: i32) -> Result<Method, InvalidMessage> {
+/// If nothing is said of it, or it is by a method that this program does not know.
+pub(super) fn method(method: i32) -> Result<Method, InvalidMessage> {
     match pb::Method::try_from(method) {
-        // Whoever says nothing knows no other.
-        Ok(pb::Method::Unspecified | pb::Method::Search) => Ok(Method::Search),
+        Ok(pb::Method::Search) => Ok(Method::Search),
         Ok(pb::Method::Halves) => Ok(Method::Halves),
+        Ok(pb::Method::Unspecified) => Err(InvalidMessage::Missing("the method")),
         Err(_) => Err(InvalidMessage::Method(method)),
     }
 }

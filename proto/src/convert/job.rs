@@ -48,7 +48,7 @@ impl From<JobStatus> for pb::Job {
         Self {
             job: job.id.0,
             n: job.n.get().into(),
-            state: if job.state.is_provisional() { pb::JobState::Running } else { job.state.into() }.into(),
+            state: pb::JobState::from(job.state).into(),
             solutions: job.progress.solutions.to_string(),
             nodes: job.progress.nodes.to_string(),
             subproblems: job.progress.n_subproblems.to_string(),
@@ -73,7 +73,6 @@ impl From<JobStatus> for pb::Job {
             failed_spans: job.n_failed,
             given_up_spans: job.n_given_up,
             failure: job.failure.unwrap_or_default(),
-            store_error: String::new(),
             plans_before: job.n_plans_before,
             plan_fraction: job.plan_fraction.map(Fraction::get),
             fundamental: job.fundamental.map(|count| count.to_string()).unwrap_or_default(),
@@ -84,12 +83,6 @@ impl From<JobStatus> for pb::Job {
             terms: Some(terms),
             parts: job.n_parts,
             doubt: job.doubt.unwrap_or_default(),
-            exact_state: if job.state.is_provisional() {
-                job.state.into()
-            } else {
-                pb::JobState::Unspecified
-            }
-            .into(),
         }
     }
 }
@@ -106,23 +99,21 @@ impl TryFrom<pb::Job> for JobStatus {
             work: decimal("the estimated work", &job.work)?,
             work_recorded: decimal("the recorded work", &job.work_recorded)?,
         };
-        // A coordinator of an older version knows no range.
-        let (low, high) = (job.seconds_left_low, job.seconds_left_high);
-        let (terms, second) = terms(job.terms.unwrap_or_default())?;
-        let time_left = |expected| TimeLeft::new(low.unwrap_or(expected), expected, high.unwrap_or(expected));
+        let time_left = time_left(job.seconds_left_low, job.seconds_left, job.seconds_left_high)?;
+        let (terms, second) = terms(job.terms.ok_or(InvalidMessage::Missing("a job's terms"))?)?;
         Ok(Self {
             id: JobId(job.job),
             n: BoardSize::try_from(job.n)?,
             method: method(job.method)?,
-            state: job_state(if job.exact_state == 0 { job.state } else { job.exact_state })?,
+            state: job_state(job.state)?,
             waits_for: some_line(&job.waits_for),
             progress,
             active: Duration::from_millis(job.active_ms),
-            time_left: job.seconds_left.map(time_left).transpose()?,
+            time_left,
             n_workers: job.workers,
             n_verified: job.verified,
             n_disputed: job.disputed,
-            recounting: job.recounting.map(recounting).transpose()?.unwrap_or_default(),
+            recounting: recounting(job.recounting.ok_or(InvalidMessage::Missing("a job's recounting"))?)?,
             created_ms: job.created_ms,
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
@@ -153,10 +144,17 @@ fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {
     })
 }
 
-/// What a job says of its coordinator's store. That is for coordinators that can't tell of themselves.
-#[must_use]
-pub(crate) fn store_error_of(job: &pb::Job) -> Option<String> {
-    some_line(&job.store_error)
+/// The time left, of which all is known or nothing.
+fn time_left(
+    low: Option<f64>,
+    expected: Option<f64>,
+    high: Option<f64>,
+) -> Result<Option<TimeLeft>, InvalidMessage> {
+    match (low, expected, high) {
+        (None, None, None) => Ok(None),
+        (Some(low), Some(expected), Some(high)) => Ok(Some(TimeLeft::new(low, expected, high)?)),
+        _ => Err(InvalidMessage::Missing("a part of the time left")),
+    }
 }
 
 impl From<&Contribution> for pb::Contribution {

@@ -8,9 +8,7 @@ use queens_messages::{
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
-use super::check::{
-    InvalidMessage, OLDEST_PROTOCOL, PROTOCOL, at_most, in_range, method, name, one_line, spans, worker_name,
-};
+use super::check::{InvalidMessage, PROTOCOL, at_most, in_range, method, name, one_line, spans, worker_name};
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
 
@@ -70,10 +68,9 @@ impl From<Hello> for pb::Hello {
             threads: hello.n_threads,
             nodes_per_second: hello.speed.get(),
             held: hello.held.into_iter().map(held).collect(),
-            halves_decomposition: hello.halves.map_or(0, |halves| halves.decomposition),
-            halves_nodes_per_second: hello.halves.map_or(0.0, |halves| halves.speed.get()),
-            machine: hello.machine.unwrap_or(0),
-            takes_report_interval: hello.takes_interval,
+            halves_decomposition: hello.halves.decomposition,
+            halves_nodes_per_second: hello.halves.speed.get(),
+            machine: hello.machine,
         }
     }
 }
@@ -82,7 +79,7 @@ impl TryFrom<pb::Hello> for Hello {
     type Error = InvalidMessage;
 
     fn try_from(hello: pb::Hello) -> Result<Self, InvalidMessage> {
-        if !(OLDEST_PROTOCOL..=PROTOCOL).contains(&hello.protocol) {
+        if hello.protocol != PROTOCOL {
             return Err(InvalidMessage::Protocol { found: hello.protocol });
         }
         at_most("the number of held leases", hello.held.len(), MOST_HELD)?;
@@ -97,19 +94,14 @@ impl TryFrom<pb::Hello> for Hello {
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
             speed: Speed::try_from(hello.nodes_per_second)?,
             decomposition: hello.decomposition,
-            halves: halves(hello.halves_decomposition, hello.halves_nodes_per_second)?,
-            machine: Some(hello.machine).filter(|machine| *machine > 0),
-            takes_interval: hello.takes_report_interval,
+            halves: HalvesSkill {
+                decomposition: hello.halves_decomposition,
+                speed: Speed::try_from(hello.halves_nodes_per_second)?,
+            },
+            machine: hello.machine,
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         })
     }
-}
-
-fn halves(decomposition: u32, nodes_per_second: f64) -> Result<Option<HalvesSkill>, InvalidMessage> {
-    if decomposition == 0 {
-        return Ok(None);
-    }
-    Ok(Some(HalvesSkill { decomposition, speed: Speed::try_from(nodes_per_second)? }))
 }
 
 impl From<Report> for pb::Report {

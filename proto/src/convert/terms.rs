@@ -65,7 +65,7 @@ pub fn verify_more(asked: &pb::VerifyMoreRequest) -> Result<(Option<Share>, Opti
 
 /// What is told of the terms of a job with this second pass. The seed is told of one that is done.
 #[must_use]
-pub fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) -> pb::Terms {
+pub(super) fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) -> pb::Terms {
     pb::Terms {
         crosses: terms.crosses.map(pb::CrossRange::from),
         recount: terms.recount.ppm(),

@@ -68,8 +68,10 @@ impl TryFrom<pb::Worker> for WorkerStatus {
     type Error = InvalidMessage;
 
     fn try_from(worker: pb::Worker) -> Result<Self, InvalidMessage> {
-        let span = worker.span.map(Span::try_from).transpose()?;
-        let counting_by = method(worker.counting_by)?;
+        let in_hand = |span| -> Result<InHand, InvalidMessage> {
+            let (job, method) = (JobId(worker.job), method(worker.counting_by)?);
+            Ok(InHand { job, method, span: Span::try_from(span)? })
+        };
         Ok(Self {
             id: WorkerId(worker.worker),
             // Whatever a coordinator holds for a name, one must not keep all others from being listed.
@@ -89,7 +91,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             n_recorded: worker.recorded,
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
-            counting: span.map(|span| InHand { job: JobId(worker.job), method: counting_by, span }),
+            counting: worker.span.map(in_hand).transpose()?,
         })
     }
 }
@@ -128,10 +130,9 @@ mod tests {
         ] {
             assert_eq!(WorkerStatus::try_from(pb::Worker::from(sent.clone())), Ok(sent));
         }
-        // A coordinator that knows no other method says nothing of it.
-        let mut old = pb::Worker::from(of(8.5e8, 0.0, Method::Search));
-        old.counting_by = 0;
-        assert_eq!(WorkerStatus::try_from(old), Ok(of(8.5e8, 0.0, Method::Search)));
+        let mut odd = pb::Worker::from(of(8.5e8, 0.0, Method::Search));
+        odd.counting_by = 0;
+        assert_eq!(WorkerStatus::try_from(odd), Err(InvalidMessage::Missing("the method")));
         for (sum, halves) in [(1.0, f64::NAN), (1.0, -1.0), (f64::INFINITY, 0.0)] {
             let mut odd = pb::Worker::from(of(1.0, 0.0, Method::Search));
             (odd.nodes_per_second, odd.halves_units_per_second) = (Some(sum), halves);

@@ -22,7 +22,7 @@ pub mod worker_message {
 /// Who a worker is and what it still holds. Sent once, first.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
-    /// The protocol the worker speaks; 1 at present. The coordinator says which versions it accepts when it refuses one.
+    /// The protocol the worker speaks; 1 at present. A coordinator refuses any other, and names both.
     #[prost(uint32, tag = "1")]
     pub protocol: u32,
     /// What the worker's subproblem numbers mean when it searches; has to be the coordinator's own decomposition version.
@@ -50,20 +50,16 @@ pub struct Hello {
     /// Leases it goes on with from an earlier session.
     #[prost(message, repeated, tag = "9")]
     pub held: ::prost::alloc::vec::Vec<HeldLease>,
-    /// What its subproblem numbers mean when it joins halves: the decomposition version of that method; 0, as programs of
-    /// before say, if it can't. It gets leases of the method if this is the coordinator's own version.
+    /// What its subproblem numbers mean when it joins halves: the decomposition version of that method. It gets leases of the
+    /// method if this is the coordinator's own version.
     #[prost(uint32, tag = "10")]
     pub halves_decomposition: u32,
     /// What it expects one thread to count by halves, in units per second.
     #[prost(double, tag = "11")]
     pub halves_nodes_per_second: f64,
-    /// A number that workers on one machine have in common, and others hardly; it says nothing else of the machine. 0, as
-    /// programs of before say: then it counts no records again.
+    /// A number that workers on one machine have in common, and others hardly; it says nothing else of the machine.
     #[prost(fixed64, tag = "12")]
     pub machine: u64,
-    /// Whether it knows ReportEvery; programs of before do not, and report once a second.
-    #[prost(bool, tag = "13")]
-    pub takes_report_interval: bool,
 }
 /// A lease that a worker still holds when it connects again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -192,9 +188,8 @@ pub struct Lease {
     /// What to count, at most 8192 spans.
     #[prost(message, repeated, tag = "4")]
     pub spans: ::prost::alloc::vec::Vec<LeasedSpan>,
-    /// CRC-32 (of zlib) over lease, job and n, and over cross, from, to and image of each span, each as 8 bytes, the least
-    /// significant first; then over the method, in the same way, unless it is the search. A lease that does not match it
-    /// must not be counted.
+    /// CRC-32 (of zlib) over lease, job, n and method, and over cross, from, to and image of each span, each as 8 bytes, the
+    /// least significant first. A lease that does not match it must not be counted.
     #[prost(fixed32, tag = "5")]
     pub checksum: u32,
     /// How to count it.
@@ -247,8 +242,7 @@ pub struct Acknowledge {
     pub sequence: u64,
 }
 /// Report at least this often, until the session ends or another time is said. Leases that end, failures and the last
-/// reports of a worker are still said at once. Said only to workers whose Hello takes it; a worker that is told nothing
-/// reports once a second.
+/// reports of a worker are still said at once. A worker that is told nothing reports once a second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReportEvery {
     /// The time from one report to the next, 1000 to 3600000.
@@ -310,17 +304,11 @@ pub struct Terms {
     pub exported_ms: ::core::option::Option<u64>,
 }
 /// The job is submitted.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SubmitResponse {
     /// Its id.
     #[prost(uint64, tag = "1")]
     pub job: u64,
-    /// How it is going to be counted. A coordinator of an older version ignores what it was asked for, and searches.
-    #[prost(enumeration = "Method", tag = "2")]
-    pub method: i32,
-    /// What is agreed about it. A coordinator of an older version says nothing, and ignores what it was asked for.
-    #[prost(message, optional, tag = "3")]
-    pub terms: ::core::option::Option<Terms>,
 }
 /// Asks for all jobs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -471,9 +459,6 @@ pub struct Job {
     /// What the worker that failed last had to say; empty if none has.
     #[prost(string, tag = "19")]
     pub failure: ::prost::alloc::string::String,
-    /// The store_error of the coordinator, for clients that do not know GetCoordinator.
-    #[prost(string, tag = "20")]
-    pub store_error: ::prost::alloc::string::String,
     /// The least and the most that seconds_left should turn out to be, 19 times out of 20; there if that is.
     #[prost(double, optional, tag = "21")]
     pub seconds_left_low: ::core::option::Option<f64>,
@@ -500,21 +485,17 @@ pub struct Job {
     /// What it waits for, in words, while it is queued; empty otherwise.
     #[prost(string, tag = "29")]
     pub waits_for: ::prost::alloc::string::String,
-    /// What is agreed about it; absent if its coordinator is of an older version.
+    /// What is agreed about it.
     #[prost(message, optional, tag = "30")]
     pub terms: ::core::option::Option<Terms>,
-    /// JOB_STATE_VERIFYING or JOB_STATE_DISPUTED, of which clients of older versions do not know: they find
-    /// JOB_STATE_RUNNING in state. Unspecified if state says it all.
-    #[prost(enumeration = "JobState", tag = "31")]
-    pub exact_state: i32,
-    /// How far it is with what is counted again; absent if its coordinator is of an older version.
-    #[prost(message, optional, tag = "40")]
+    /// How far it is with what is counted again.
+    #[prost(message, optional, tag = "31")]
     pub recounting: ::core::option::Option<Recounting>,
     /// The parts of its whole plan; 0 until that is made.
     #[prost(uint64, tag = "32")]
     pub parts: u64,
     /// In what its two passes differ, in words; empty if they do not, or are not both complete.
-    #[prost(string, tag = "33")]
+    #[prost(string, tag = "20")]
     pub doubt: ::prost::alloc::string::String,
 }
 /// How far a job is with what is counted again.
@@ -767,7 +748,7 @@ pub struct ListDecisionsRequest {
     /// The number of a decision, for those before it; 0 for the latest.
     #[prost(uint64, tag = "1")]
     pub before: u64,
-    /// Leaves out refusals to let somebody in. A coordinator of an older version tells them all the same.
+    /// Leaves out refusals to let somebody in.
     #[prost(bool, tag = "2")]
     pub no_refusals: bool,
 }
@@ -857,7 +838,7 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Method {
-    /// What programs say that know no other: the search.
+    /// No method. Refused where there has to be one.
     Unspecified = 0,
     /// Search below crosses.
     Search = 1,
@@ -1607,8 +1588,7 @@ pub mod jobs_client {
             self.inner.unary(req, path, codec).await
         }
         /// Raises what of a job is counted again. One that is done is open again until that is counted. FAILED_PRECONDITION if
-        /// it is given up, is a second pass itself, or can't be counted again like this. A coordinator of an older version answers
-        /// UNIMPLEMENTED.
+        /// it is given up, is a second pass itself, or can't be counted again like this.
         pub async fn verify_more(
             &mut self,
             request: impl tonic::IntoRequest<super::VerifyMoreRequest>,
@@ -1659,8 +1639,7 @@ pub mod jobs_client {
             self.inner.unary(req, path, codec).await
         }
         /// What was decided about spans of a job of which there were different counts, in the order of the spans, a page of them.
-        /// NOT_FOUND if there is no such job; UNAVAILABLE if that can't be read now. A coordinator of an older version answers
-        /// UNIMPLEMENTED.
+        /// NOT_FOUND if there is no such job; UNAVAILABLE if that can't be read now.
         pub async fn list_verdicts(
             &mut self,
             request: impl tonic::IntoRequest<super::ListVerdictsRequest>,
@@ -1686,7 +1665,7 @@ pub mod jobs_client {
             self.inner.unary(req, path, codec).await
         }
         /// How a job has gone so far: how fast it was counted, and how far its parts are. NOT_FOUND if there is none with this
-        /// id. A coordinator of an older version answers UNIMPLEMENTED.
+        /// id.
         pub async fn get_course(
             &mut self,
             request: impl tonic::IntoRequest<super::GetCourseRequest>,
@@ -1880,7 +1859,7 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListDecisions"));
             self.inner.unary(req, path, codec).await
         }
-        /// How the coordinator itself stands. A coordinator of an older version answers UNIMPLEMENTED.
+        /// How the coordinator itself stands.
         pub async fn get_coordinator(
             &mut self,
             request: impl tonic::IntoRequest<super::GetCoordinatorRequest>,
@@ -1971,8 +1950,7 @@ pub mod jobs_server {
             tonic::Status,
         >;
         /// Raises what of a job is counted again. One that is done is open again until that is counted. FAILED_PRECONDITION if
-        /// it is given up, is a second pass itself, or can't be counted again like this. A coordinator of an older version answers
-        /// UNIMPLEMENTED.
+        /// it is given up, is a second pass itself, or can't be counted again like this.
         async fn verify_more(
             &self,
             request: tonic::Request<super::VerifyMoreRequest>,
@@ -1990,8 +1968,7 @@ pub mod jobs_server {
             tonic::Status,
         >;
         /// What was decided about spans of a job of which there were different counts, in the order of the spans, a page of them.
-        /// NOT_FOUND if there is no such job; UNAVAILABLE if that can't be read now. A coordinator of an older version answers
-        /// UNIMPLEMENTED.
+        /// NOT_FOUND if there is no such job; UNAVAILABLE if that can't be read now.
         async fn list_verdicts(
             &self,
             request: tonic::Request<super::ListVerdictsRequest>,
@@ -2000,7 +1977,7 @@ pub mod jobs_server {
             tonic::Status,
         >;
         /// How a job has gone so far: how fast it was counted, and how far its parts are. NOT_FOUND if there is none with this
-        /// id. A coordinator of an older version answers UNIMPLEMENTED.
+        /// id.
         async fn get_course(
             &self,
             request: tonic::Request<super::GetCourseRequest>,
@@ -2059,7 +2036,7 @@ pub mod jobs_server {
             tonic::Response<super::ListDecisionsResponse>,
             tonic::Status,
         >;
-        /// How the coordinator itself stands. A coordinator of an older version answers UNIMPLEMENTED.
+        /// How the coordinator itself stands.
         async fn get_coordinator(
             &self,
             request: tonic::Request<super::GetCoordinatorRequest>,

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_messages::{Hello, Name, Report, Speed, ToCoordinator, WorkerId};
+use queens_messages::{HalvesSkill, Hello, Name, Report, Speed, ToCoordinator, WorkerId};
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
@@ -238,9 +238,8 @@ fn hello(worker: u64, text: &str) -> Hello {
         n_threads: 1,
         speed: Speed::try_from(1e6).expect("a speed"),
         decomposition: DECOMPOSITION_VERSION,
-        halves: None,
-        machine: Some(1),
-        takes_interval: false,
+        halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+        machine: 1,
         held: Vec::new(),
     }
 }

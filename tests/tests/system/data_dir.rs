@@ -60,15 +60,19 @@ fn a_directory_of_another_board_is_refused() {
     check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
 }
 
-/// Also one that was made before there were digests: the program that began it has to be able to go on with it.
+/// Its rows have the right digests: another program can go on with it.
 #[test]
 fn a_directory_of_another_decomposition_is_refused() {
-    for phase in ["done", "active"] {
-        let dir = temp();
-        tamper(dir.path(), include_str!("../../../coordinator/tests/version_2.sql"));
-        let change = format!("UPDATE job SET decomposition = 999, phase = '{phase}'");
-        tamper(dir.path(), &format!("PRAGMA journal_mode = WAL; {change}"));
-        check_untouched(6, dir.path(), &["999"]);
+    for (phase, digest) in [("done", -390_866_945_270_218_426_i64), ("active", 2_976_394_409_738_161_709)] {
+        let dir = counted(6);
+        let row = format!(
+            "1, 6, 999, '{phase}', 1795334184281, 22, 0, 0, 0, 0, 0, 1378767845473066786, NULL, NULL, 'search', NULL, NULL, 0, \
+             NULL, '00000000000000000000000000000001', NULL, {digest}"
+        );
+        let tables = ["record", "coverage", "coverage_range", "plan_cross", "job"];
+        let drops = tables.map(|table| format!("DELETE FROM {table};")).concat();
+        tamper(dir.path(), &format!("PRAGMA foreign_keys = OFF; {drops} INSERT INTO job VALUES ({row})"));
+        check_untouched(6, dir.path(), &["999", "use the program it was begun with"]);
     }
 }
 

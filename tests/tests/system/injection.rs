@@ -30,8 +30,6 @@ const ODD: &str = "odd\u{1b}[2J\u{1b}]0;owned\u{7}\u{9d}0;owned\u{9c}\u{9b}31m\u
 #[derive(Clone, Copy)]
 struct Liar {
     refuses: bool,
-    /// It is of a version that could not tell of the coordinator itself.
-    is_old: bool,
 }
 
 impl Liar {
@@ -63,7 +61,8 @@ fn job() -> pb::Job {
         work_recorded: "0".to_owned(),
         failed_spans: 1,
         failure: ODD.to_owned(),
-        store_error: ODD.to_owned(),
+        terms: Some(pb::Terms::default()),
+        recounting: Some(pb::Recounting { work_left: "0".to_owned(), ..pb::Recounting::default() }),
         ..pb::Job::default()
     }
 }
@@ -89,7 +88,7 @@ impl Jobs for Liar {
     type ExportStream = Answers<pb::CertificatePiece>;
 
     async fn submit(&self, _: Request<pb::SubmitRequest>) -> Result<Response<pb::SubmitResponse>, Status> {
-        self.answer(pb::SubmitResponse { job: 1, method: pb::Method::Search.into(), terms: None })
+        self.answer(pb::SubmitResponse { job: 1 })
     }
 
     async fn list(&self, _: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
@@ -189,9 +188,6 @@ impl Jobs for Liar {
     }
 
     async fn get_course(&self, _: Request<pb::GetCourseRequest>) -> Result<Response<pb::Course>, Status> {
-        if self.is_old {
-            return Err(Status::unimplemented(""));
-        }
         let rate = |nodes_per_second| pb::Rate { nodes_per_second: Some(nodes_per_second) };
         let rates = vec![rate(f64::MAX), rate(0.0)];
         let group = pb::PartGroup { parts: u32::MAX, done: u32::MAX, begun: 0, fraction: 1.0 };
@@ -224,9 +220,6 @@ impl Jobs for Liar {
         &self,
         _: Request<pb::GetCoordinatorRequest>,
     ) -> Result<Response<pb::Coordinator>, Status> {
-        if self.is_old {
-            return Err(Status::unimplemented(""));
-        }
         let odd = || ODD.to_owned();
         let refuses = vec![odd(), odd()];
         let coordinator = pb::Coordinator {
@@ -282,7 +275,7 @@ fn check_outcome(outcome: &Ended, shown: bool) {
 #[test]
 fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
     let runtime = Runtime::new().expect("a runtime");
-    let url = serve(&runtime, Liar { refuses: false, is_old: false });
+    let url = serve(&runtime, Liar { refuses: false });
     let ask = |url: &str, args: &[&str]| run(queens(args.iter().chain(&["--coordinator", url])));
     for (args, code, shown) in [
         (&["jobs"][..], 0, true),
@@ -306,7 +299,7 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
         check_outcome(&outcome, true);
         serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
     }
-    let url = serve(&runtime, Liar { refuses: true, is_old: false });
+    let url = serve(&runtime, Liar { refuses: true });
     for args in [
         &["jobs"][..],
         &["status", "1"],
@@ -326,19 +319,6 @@ fn a_coordinator_cannot_command_the_terminal_of_who_asks_it() {
 }
 
 #[test]
-fn a_coordinator_of_an_older_version_says_of_its_store_what_its_jobs_say() {
-    let runtime = Runtime::new().expect("a runtime");
-    let url = serve(&runtime, Liar { refuses: false, is_old: true });
-    for args in [&["jobs"][..], &["status", "1"]] {
-        let outcome = run(queens(args.iter().chain(&["--coordinator", &url])));
-        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-        assert!(outcome.stderr.contains("records nothing at present: odd"), "{outcome:?}");
-    }
-    let status = run(queens(["status", "1", "--output", "json", "--coordinator", &url])).answer();
-    assert!(status["store_error"].as_str().is_some_and(|error| error.starts_with("odd")), "{status}");
-}
-
-#[test]
 fn a_coordinator_cannot_command_a_screen_full_of_it() {
     if !is_installed("script") {
         return skipped("'queens top' of a liar, as there is no script(1) to make a terminal");
@@ -347,7 +327,7 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
     let scratch = TempDir::new().expect("a temporary directory");
     for refuses in [false, true] {
         let shown = scratch.path().join(refuses.to_string());
-        let (url, queens) = (serve(&runtime, Liar { refuses, is_old: false }), binary("queens"));
+        let (url, queens) = (serve(&runtime, Liar { refuses }), binary("queens"));
         let top = format!("stty rows 40 cols 200; {} top --coordinator {url}", queens.display());
         let mut command = clean(Command::new("script"));
         command.args(["-qefc", &top]).arg(&shown).env("TERM", "xterm-256color").stdout(Stdio::null());
@@ -378,7 +358,7 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
     let scratch = TempDir::new().expect("a temporary directory");
     for format in ["text", "json"] {
         let log = scratch.path().join(format);
-        let worker = start_worker(&serve(&runtime, Liar { refuses: false, is_old: false }), format, &log);
+        let worker = start_worker(&serve(&runtime, Liar { refuses: false }), format, &log);
         let said = wait_until("a notice and the end of a session", || {
             let said = fs::read_to_string(&log).expect("a log");
             (said.contains("the coordinator says: odd") && said.contains("next_attempt")).then_some(said)
@@ -386,8 +366,7 @@ fn a_coordinator_cannot_command_the_terminal_of_a_worker() {
         drop(worker);
         check_plain(&said);
         let log = scratch.path().join(format!("{format} refused"));
-        let refused =
-            start_worker(&serve(&runtime, Liar { refuses: true, is_old: false }), format, &log).wait();
+        let refused = start_worker(&serve(&runtime, Liar { refuses: true }), format, &log).wait();
         assert_eq!(refused.status.code(), Some(1), "{refused:?}");
         let said = fs::read_to_string(&log).expect("a log");
         check_plain(&said);

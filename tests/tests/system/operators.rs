@@ -16,7 +16,7 @@ use queens_tests::data_dir::{records, tamper};
 use queens_tests::guarded::Behind;
 use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
 use queens_tests::{TempDir, binary};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -445,29 +445,6 @@ fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
     wait_until("its turn", || coordinator.status(&second)["plans_before"].is_null().then_some(()));
     check_says(&coordinator.queens(["cancel", &second]), "job 2 is cancelled, priority 0");
     coordinator.stop();
-}
-
-#[test]
-fn a_block_of_what_is_no_name_any_more_is_dropped() {
-    let scratch = scratch();
-    let data_dir = scratch.path().join("data");
-    // What an earlier program has left, which did not check names.
-    fs::create_dir(&data_dir).expect("is made");
-    tamper(&data_dir, include_str!("../../../coordinator/tests/version_2.sql"));
-    tamper(
-        &data_dir,
-        "DELETE FROM blocked_worker;
-         INSERT INTO blocked_worker (name) VALUES ('good'), (''), ('a' || char(27) || '[2Jb'), ('a' || char(8238))",
-    );
-    let coordinator = Coordinator::start(&data_dir);
-    let workers = coordinator.queens(["workers", "--output", "json"]).answer();
-    assert_eq!(workers, json!([{ "name": "good", "state": "blocked", "connected": false }]));
-    let log = coordinator.log();
-    assert_eq!(log.matches("a block is dropped").count(), 3, "{log}");
-    assert!(!log.contains('\u{1b}') && !log.contains('\u{202e}'), "{log:?}");
-    coordinator.stop();
-    let coordinator = Coordinator::start(&data_dir);
-    assert!(!coordinator.log().contains("a block is dropped"), "it is gone");
 }
 
 #[test]

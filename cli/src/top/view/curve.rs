@@ -23,11 +23,11 @@ pub(super) fn draw(
     news: Option<&JobNews>,
     palette: Palette,
 ) {
-    let course = news.map(|news| news.course.as_ref());
+    let course = news.map(|news| &news.course);
     let title = fit(&format!(" {} ", title(job, method, course)), area.width.into());
     let block = Block::new().borders(Borders::TOP).title(title);
-    let rates = course.flatten().map_or(&[][..], |course| &course.rates);
-    let highest = course.flatten().map_or(0.0, most);
+    let rates = course.map_or(&[][..], |course| &course.rates);
+    let highest = course.map_or(0.0, most);
     let bars = stretched(rates, area.width.into()).map(|rate| match rate {
         Some(rate) => SparklineBar::from(height(rate, highest)),
         None => SparklineBar::from(None),
@@ -41,12 +41,11 @@ pub(super) fn draw(
     frame.render_widget(curve, area);
 }
 
-fn title(job: JobId, method: Method, course: Option<Option<&Course>>) -> String {
+fn title(job: JobId, method: Method, course: Option<&Course>) -> String {
     match course {
         None => format!("speed of job {job}"),
-        Some(None) => format!("speed of job {job}: not told by a coordinator of an older version"),
-        Some(Some(course)) if course.rates.is_empty() => format!("speed of job {job}: not measured yet"),
-        Some(Some(course)) => {
+        Some(course) if course.rates.is_empty() => format!("speed of job {job}: not measured yet"),
+        Some(course) => {
             let now = course.now.map(|now| format!("now {}, ", speed(method, now.get()))).unwrap_or_default();
             let most = speed(method, most(course));
             format!("speed of job {job} over {}: {now}at most {most}", seconds(course.span))

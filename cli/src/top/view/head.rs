@@ -37,18 +37,15 @@ pub(super) fn draw_cluster(frame: &mut Frame<'_>, area: Rect, screen: &Screen, p
 /// The coordinator itself.
 pub(super) fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: Palette) {
     let Some(news) = screen.news.as_ref().filter(|_| screen.away.is_none()) else { return };
-    if let Some(error) = &news.store_error {
+    let coordinator = &news.greeting.status;
+    if let Some(error) = &coordinator.store_error {
         return draw_line(frame, area, &format!(" nothing is recorded at present: {error}"), palette.alarm());
     }
-    let Some(greeting) = &news.greeting else {
-        return draw_line(frame, area, " coordinator: of an older version", Style::new());
-    };
-    let coordinator = &greeting.status;
     if !coordinator.refuses.is_empty() {
         let text = format!(" refuses {}", coordinator.refuses.join("; "));
         return draw_line(frame, area, &text, palette.alarm());
     }
-    let role = greeting.role.as_ref().map(|role| format!("   you: {role}")).unwrap_or_default();
+    let role = news.greeting.role.as_ref().map(|role| format!("   you: {role}")).unwrap_or_default();
     let text = format!(
         " coordinator: {}   up {}   store: {}   slowest step: {:.2} s{role}",
         coordinator.version,

@@ -79,7 +79,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette)
         frame.render_widget(Paragraph::new(facts), below);
         let news = screen.job.as_ref().filter(|news| news.id == page.job);
         curve::draw(frame, areas.curve, (job.id, job.method), news, palette);
-        let course = news.and_then(|news| news.course.as_ref());
+        let course = news.map(|news| &news.course);
         parts::draw(frame, areas.parts, job.method, course, palette);
         draw_contributions(frame, areas.counters, page);
         let verdicts = page.counters.as_ref().map_or(&[][..], |counters| &counters.verdicts);

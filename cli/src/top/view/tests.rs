@@ -145,7 +145,7 @@ fn of_ten_thousand_workers_those_are_drawn_there_is_room_for() {
 
 const TABLES: &str = "
  http://coordinator:50051/   jobs: 3   workers: 2   threads: 8   1,000 M nodes/s
- coordinator: 0.2.0   up 1 min 0 s   store: sqlite   slowest step: 0.00 s
+ coordinator: 0.3.0   up 1 min 0 s   store: sqlite   slowest step: 0.00 s
  jobs ──────────────────────────────────────────────────────────────────────────
 JOB  N METHOD STATE   PRIO DONE                   LEFT         WORKERS SOLUTIONS
   2 21 search running    0 ███░░░░░░░░░    25.0 % 20 to 30 min       2      2000

@@ -7,7 +7,7 @@ use crate::store::sql::read::cell;
 use crate::store::sql::write;
 
 /// The version of the tables that this program works on.
-const VERSION: i64 = 5;
+const VERSION: i64 = 1;
 
 /// Whoever makes or changes the tables holds this lock meanwhile: a number that nothing else is likely to have.
 const LOCK: i64 = i64::from_be_bytes(*b"NQns\0\0\0\x01");

@@ -1,5 +1,5 @@
--- The tables of version 5 of the schema, as SQLite has them (the files from sqlite/schema_1.sql on), and those of its
--- history.db. They are the same but for the names of types; `cross` is a word of PostgreSQL's own, and quoted.
+-- The tables of schema version 1, as SQLite has them (sqlite/schema.sql), and those of its history.db. They are the same but
+-- for the names of types; `cross` is a word of PostgreSQL's own, and quoted.
 --
 -- Numbers that may pass 2^63 are decimal text. Times are UTC.
 
@@ -201,4 +201,4 @@ CREATE TABLE version (
     one     BIGINT PRIMARY KEY CHECK (one = 1),
     version BIGINT NOT NULL
 );
-INSERT INTO version VALUES (1, 5);
+INSERT INTO version VALUES (1, 1);

@@ -1,10 +1,10 @@
 //! Digests: a row that is not what was written is found out when it is read.
 //!
 //! The last column of every table is a digest of the table's name and of all other columns of the row, its key
-//! included. In the tables that belong to a job it is also of the board, its decomposition and, unless that is the
-//! search, its method, and of whether it is a second pass: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped
-//! bit, a row in the place of another, and a page of another file are noticed. What is missing is noticed by numbers and digests one level up: of a plan in its
-//! job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
+//! included. In the tables that belong to a job it is also of the board, its method and decomposition, and of whether it
+//! is a second pass: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped
+//! bit, a row in the place of another, and a page of another file are noticed. What is missing is noticed by numbers and
+//! digests one level up: of a plan in its job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
 //!
 //! They are SipHash-1-3 with a key of zeros: 64 bits, of which any change of the input changes half, so that damage
 //! passes in one case of 2^64. It is specified, so that it stays the same for ever, quick for rows of fifty bytes, and
@@ -32,37 +32,31 @@ pub(in crate::store) const EPOCH: Table = Table {
           ON CONFLICT (one) DO UPDATE SET next = excluded.next, first = excluded.first, digest = \
           excluded.digest",
 };
-const JOB_COLUMNS: &[&str] = &[
-    "id",
-    "n",
-    "decomposition",
-    "phase",
-    "created_ms",
-    "active_ms",
-    "n_verified",
-    "n_disputed",
-    "n_crosses",
-    "priority",
-    "paused",
-    "plan_digest",
-    "started_ms",
-    "finished_ms",
-    "method",
-    "crosses_from",
-    "crosses_to",
-    "recount",
-    "second_of",
-    "seed",
-    "exported_ms",
-];
-/// The table of jobs in schema version 3, which knew no methods. Nothing is written to it.
-pub(in crate::store) const JOB_3: Table =
-    Table { name: "job", columns: JOB_COLUMNS.split_at(14).0, n_key: 1, is_of_job: false, put: "" };
-/// The table of jobs in schema version 4, which knew no terms. Nothing is written to it.
-pub(in crate::store) const JOB_4: Table = Table { columns: JOB_COLUMNS.split_at(15).0, ..JOB_3 };
 pub(in crate::store) const JOB: Table = Table {
     name: "job",
-    columns: JOB_COLUMNS,
+    columns: &[
+        "id",
+        "n",
+        "decomposition",
+        "phase",
+        "created_ms",
+        "active_ms",
+        "n_verified",
+        "n_disputed",
+        "n_crosses",
+        "priority",
+        "paused",
+        "plan_digest",
+        "started_ms",
+        "finished_ms",
+        "method",
+        "crosses_from",
+        "crosses_to",
+        "recount",
+        "second_of",
+        "seed",
+        "exported_ms",
+    ],
     n_key: 1,
     is_of_job: false,
     put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
@@ -183,9 +177,6 @@ pub(in crate::store) const VERDICT: Table = Table {
           excluded.source, lost_solutions = excluded.lost_solutions, lost_nodes = \
           excluded.lost_nodes, lost_source = excluded.lost_source, digest = excluded.digest",
 };
-/// The table of blocked workers in schema version 4, which knew no reasons. Nothing is written to it.
-pub(in crate::store) const BLOCKED_WORKER_4: Table =
-    Table { name: "blocked_worker", columns: &["name"], n_key: 1, is_of_job: false, put: "" };
 pub(in crate::store) const BLOCKED_WORKER: Table = Table {
     name: "blocked_worker",
     columns: &["name", "reason"],
@@ -232,12 +223,6 @@ pub(in crate::store) struct Board {
 }
 
 impl Board {
-    /// The name of its method, if its digests are of that: not if it is the search, as they were before there was any
-    /// other.
-    fn other_method(self) -> Option<&'static str> {
-        (self.method != Method::Search).then(|| self.method.name())
-    }
-
     pub(in crate::store) fn of(job: &JobEntry) -> Self {
         let is_second = job.terms.second_of.is_some();
         Self { n: job.n.get(), method: job.method, decomposition: job.decomposition, is_second }
@@ -263,9 +248,7 @@ impl Table {
         if let Some(board) = board.filter(|_| self.is_of_job) {
             put(&mut bytes, ValueRef::Integer(board.n.into()));
             put(&mut bytes, ValueRef::Integer(board.decomposition.into()));
-            if let Some(method) = board.other_method() {
-                put(&mut bytes, ValueRef::Text(method.as_bytes()));
-            }
+            put(&mut bytes, ValueRef::Text(board.method.name().as_bytes()));
             if board.is_second {
                 put(&mut bytes, ValueRef::Text(SECOND.as_bytes()));
             }
@@ -312,7 +295,7 @@ pub(in crate::store) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     let mut bytes = Vec::with_capacity(32 * (choices.len() + 1));
     bytes.extend([board.n]);
     bytes.extend(board.decomposition.to_le_bytes());
-    bytes.extend(board.other_method().unwrap_or_default().as_bytes());
+    bytes.extend(board.method.name().as_bytes());
     bytes.extend(if board.is_second { SECOND } else { "" }.as_bytes());
     for Choice { image, n_subproblems, work } in choices {
         bytes.extend([image.index()]);
@@ -360,14 +343,14 @@ mod tests {
         let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable")];
         assert_eq!(SOURCE.digest(None, source), -7_811_203_514_592_929_855);
         let range = [3, 5, 0, 20].map(ValueRef::Integer);
-        assert_eq!(COVERAGE_RANGE.digest(Some(board), range), 7_105_672_702_072_994_309);
+        assert_eq!(COVERAGE_RANGE.digest(Some(board), range), -1_320_042_609_337_097_627);
         let choice = |image, n_subproblems, work| Choice {
             image: Symmetry::from_index(image).expect("one of eight"),
             n_subproblems,
             work,
         };
         let choices = [choice(1, 100, 5), choice(0, 1, 1 << 70)];
-        assert_eq!(plan_digest(board, &choices), 2_452_740_592_344_095_876);
+        assert_eq!(plan_digest(board, &choices), 6_901_964_241_197_185_802);
     }
 
     /// A row of a count by one method is none of a count by the other, whatever the versions of the two.

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use queens_messages::{Crosses, JobId, Name, Priority, Share, Terms};
-use queens_solver::{BoardSize, Choice, Method, Symmetry};
+use queens_messages::{Crosses, InvalidName, JobId, Name, Priority, Share, Terms};
+use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
 use super::database::{Database, Row, first, for_each};
@@ -52,14 +52,16 @@ pub(in crate::store) fn epochs(database: &dyn Database) -> Result<(u32, u32), Fa
 }
 
 /// Names of workers that get no leases, with the reasons.
-pub(in crate::store) fn blocked(database: &dyn Database) -> Result<BTreeMap<String, String>, Fault> {
+pub(in crate::store) fn blocked(database: &dyn Database) -> Result<BTreeMap<Name, String>, Fault> {
     let mut names = BTreeMap::new();
     select(database, &BLOCKED_WORKER, "", &[], |row| -> Result<(), Fault> {
         let place = "a blocked worker";
         let name: String = cell(row, "name", &place)?;
         BLOCKED_WORKER.verify(row, None, &format_args!("blocked worker '{}'", name.escape_debug()))?;
-        let reason = cell(row, "reason", &place)?;
-        names.insert(name, reason);
+        let parsed = name.parse().map_err(|error: InvalidName| {
+            Fault::Damaged(format!("blocked worker '{}': {error}", name.escape_debug()))
+        })?;
+        names.insert(parsed, cell(row, "reason", &place)?);
         Ok(())
     })?;
     Ok(names)
@@ -144,8 +146,7 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     let id = JobId(integer(row, "id", &"a job")?);
     let place = format!("job {id}");
     JOB.verify(row, None, &place)?;
-    let method: Method = parsed(row, "method", &place)?;
-    let job = JobEntry { terms: terms(row, &place)?, ..job_row(row, id, method, &place)? };
+    let job = job_row(row, id, &place)?;
     let (n_crosses, digest): (Option<i64>, Option<i64>) =
         (cell(row, "n_crosses", &place)?, cell(row, "plan_digest", &place)?);
     if n_crosses.is_some() != digest.is_some() {
@@ -154,13 +155,7 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     Ok(JobColumns { row: job, plan: n_crosses.zip(digest) })
 }
 
-/// A job of this method as any schema version from 2 on has it.
-pub(in crate::store) fn job_row(
-    row: &Row<'_>,
-    id: JobId,
-    method: Method,
-    place: &str,
-) -> Result<JobEntry, Fault> {
+fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
     let n: i64 = cell(row, "n", &place)?;
     let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
     let phase: String = cell(row, "phase", &place)?;
@@ -172,7 +167,7 @@ pub(in crate::store) fn job_row(
     Ok(JobEntry {
         id,
         n: size.ok_or_else(|| Fault::Damaged(format!("{place}: n {n} is no board size")))?,
-        method,
+        method: parsed(row, "method", &place)?,
         decomposition: integer(row, "decomposition", &place)?,
         phase: known.ok_or_else(|| Fault::Damaged(format!("{place}: there is no phase '{phase}'")))?,
         priority,
@@ -183,7 +178,7 @@ pub(in crate::store) fn job_row(
         active: Duration::from_millis(integer(row, "active_ms", &place)?),
         n_verified: integer(row, "n_verified", &place)?,
         n_disputed: integer(row, "n_disputed", &place)?,
-        terms: Terms::default(),
+        terms: terms(row, place)?,
     })
 }
 
@@ -266,7 +261,7 @@ fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choi
     Ok(choices)
 }
 
-/// A cross of a plan as any schema version has it.
+/// Reads a cross of a plan from its row.
 pub(in crate::store) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
     let image: i64 = cell(row, "image", &place)?;
     let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);

@@ -69,12 +69,12 @@ pub(in crate::store) fn epochs(database: &dyn Database, next: u32, first: u32) -
     EPOCH.put(database, None, vec![1.into(), next.into(), first.into()])
 }
 
-fn blocked(database: &dyn Database, name: &str, blocked: bool, reason: &str) -> Result<(), Fault> {
+fn blocked(database: &dyn Database, name: &Name, blocked: bool, reason: &str) -> Result<(), Fault> {
     if blocked {
-        let values = vec![name.to_owned().into(), reason.to_owned().into()];
+        let values = vec![name.to_string().into(), reason.to_owned().into()];
         return BLOCKED_WORKER.put(database, None, values);
     }
-    database.remove(BLOCKED_WORKER, vec![name.to_owned().into()])
+    database.remove(BLOCKED_WORKER, vec![name.to_string().into()])
 }
 
 fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {

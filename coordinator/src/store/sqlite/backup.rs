@@ -72,8 +72,8 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     let finish = || -> Result<(), Fault> {
         let mut copy = Connection::open(&absolute)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
-        schema::migrate(&mut copy, schema::STEPS)?;
-        let first = copy.query_row("SELECT random() & 0x3fffffff", [], |row| row.get(0))?;
+        schema::migrate(&mut copy, schema::MIGRATIONS)?;
+        let first = schema::draw_epoch(&copy)?;
         write::epochs(&copy, first, first)?;
         read::jobs(&copy)?;
         copy.close().map_err(|(_, error)| error.into())

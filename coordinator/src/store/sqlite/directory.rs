@@ -201,8 +201,7 @@ fn known_version(dir: &Path, version: i32) -> Result<(), StoreError> {
 
 pub(super) fn make_database(file: &Path) -> Result<(), Fault> {
     let mut connection = open_file(file)?;
-    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    schema::migrate(&mut connection, schema::STEPS)?;
+    schema::make(&mut connection)?;
     connection.close().map_err(|(_, error)| error.into())
 }
 
@@ -247,7 +246,7 @@ fn set_up(connection: &mut Connection) -> Result<(), Fault> {
         return Err(Fault::Unfit(format!("its file system has no shared memory for SQLite (log '{mode}')")));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
-    schema::migrate(connection, schema::STEPS)?;
+    schema::migrate(connection, schema::MIGRATIONS)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(())
 }

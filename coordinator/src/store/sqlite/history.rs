@@ -163,7 +163,9 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     match schema::version(connection)? {
         VERSION if n_pages > MOST_PAGES => Err(Fault::Damaged(format!("it has {n_pages} pages"))),
         VERSION => Ok(()),
-        version if version > VERSION => Err(Fault::Version(format!("it has version {version}"))),
+        version if version > VERSION => {
+            Err(Fault::Version(format!("it has version {version}, this program knows {VERSION}")))
+        }
         version => Err(Fault::Damaged(format!("it has version {version}"))),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use queens_messages::{JobId, Terms};
+use queens_messages::{JobId, Name, Terms};
 use queens_solver::{BoardSize, Choice, Method, Pass};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
@@ -17,8 +17,7 @@ use crate::journal::unix_ms;
 use crate::seed;
 use crate::store::sql::audit::{Truth, other_decomposition, pass};
 use crate::store::sql::digest::{
-    BLOCKED_WORKER, BLOCKED_WORKER_4, Board, JOB, JOB_3, JOB_4, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    VERDICT,
+    BLOCKED_WORKER, Board, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
 };
 use crate::store::sql::fault::Fault;
 use crate::store::sql::read::{self, integer, sql_integer};
@@ -41,11 +40,7 @@ pub enum RecoverError {
     #[error("'{}' is in the damaged directory, in which nothing is written: name another one", .0.display())]
     Inside(PathBuf),
     /// No row proves itself.
-    #[error(
-        "nothing in '{}' proves itself: it is no database of this program, or one of before schema version 3, which \
-         had no digests; only a backup helps",
-        .0.display()
-    )]
+    #[error("nothing in '{}' proves itself: it is no database of this program; only a backup helps", .0.display())]
     Nothing(PathBuf),
     /// The new directory can't be written.
     #[error("failed to write '{}': {reason}", path.display())]
@@ -71,7 +66,7 @@ pub struct Recovered {
     /// Jobs in the order of their ids.
     pub jobs: Vec<RecoveredJob>,
     /// Names that are blocked, and for what reasons.
-    pub blocked: BTreeMap<String, String>,
+    pub blocked: BTreeMap<Name, String>,
     /// Pages that the system can't read.
     pub n_unreadable: u64,
 }
@@ -167,16 +162,14 @@ struct Salvage<'a> {
     boards: BTreeMap<i64, Board>,
     /// Jobs whose own rows are lost.
     lost: BTreeSet<i64>,
-    /// The schema versions that the rows of jobs are of. Pages that are not used any more may have older ones.
-    versions: BTreeMap<i64, u8>,
     n_unreadable: u64,
 }
 
 impl<'a> Salvage<'a> {
     /// Takes over all rows with the right digest.
     fn of(connection: &'a Connection, database: &File, log: Option<&File>) -> Result<Self, Fault> {
-        let (boards, lost, versions) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let mut salvage = Self { connection, boards, lost, versions, n_unreadable: 0 };
+        let (boards, lost) = (BTreeMap::new(), BTreeSet::new());
+        let mut salvage = Self { connection, boards, lost, n_unreadable: 0 };
         // Jobs first: the digests of their rows are made with their boards.
         let n_unreadable = candidates(database, log, &mut |candidate| salvage.keep_job(&candidate))?;
         candidates(database, log, &mut |candidate| salvage.keep_part(&candidate))?;
@@ -189,34 +182,15 @@ impl<'a> Salvage<'a> {
             SOURCE.put(self.connection, None, values[..SOURCE.columns.len()].to_vec())?;
         }
         // A name on a page that was written since may be blocked no more.
-        for table in [&BLOCKED_WORKER, &BLOCKED_WORKER_4].into_iter().filter(|_| *is_latest) {
-            if is_proved(table, None, values)
-                && let (Some(name), reason) = (values.first(), values.get(1))
-            {
-                // Of version 4, that is the digest.
-                let reason = reason.filter(|_| table.columns.len() > 1).cloned();
-                let reason = reason.unwrap_or(Value::Text(String::new()));
-                BLOCKED_WORKER.put(self.connection, None, vec![name.clone(), reason])?;
-            }
+        if *is_latest
+            && is_proved(&BLOCKED_WORKER, None, values)
+            && matches!(values.first(), Some(Value::Text(name)) if name.parse::<Name>().is_ok())
+        {
+            BLOCKED_WORKER.put(self.connection, None, values[..BLOCKED_WORKER.columns.len()].to_vec())?;
         }
-        for (version, table) in [(5, &JOB), (4, &JOB_4), (3, &JOB_3)] {
-            if is_proved(table, None, values)
-                && let Some(Value::Integer(id @ 0..)) = values.first()
-                && self.versions.get(id).is_none_or(|known| *known <= version)
-            {
-                self.versions.insert(*id, version);
-                let mut values = values[..table.columns.len()].to_vec();
-                if version == 3 {
-                    values.push(Value::Text(Method::Search.name().to_owned()));
-                }
-                if version <= 4 {
-                    let seed = Value::Text(write::seed_text(seed::draw()));
-                    let (none, nothing) = (Value::Null, Value::Integer(0));
-                    values.extend([none.clone(), none.clone(), nothing, none.clone(), seed, none]);
-                }
-                JOB.put(self.connection, None, values.clone())?;
-                self.note_board(&values);
-            }
+        if is_proved(&JOB, None, values) && matches!(values.first(), Some(Value::Integer(0..))) {
+            JOB.put(self.connection, None, values[..JOB.columns.len()].to_vec())?;
+            self.note_board(values);
         }
         Ok(())
     }
@@ -225,7 +199,7 @@ impl<'a> Salvage<'a> {
     fn note_board(&mut self, job: &[Value]) {
         if let [Value::Integer(id), Value::Integer(n), Value::Integer(decomposition), ..] = job
             && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
-            && let Some(Value::Text(method)) = job.get(JOB_3.columns.len())
+            && let Some(Value::Text(method)) = job.get(METHOD)
             && let Ok(method) = method.parse()
         {
             let is_second = matches!(job.get(SECOND_OF), Some(Value::Integer(_)));
@@ -433,7 +407,8 @@ impl<'a> Salvage<'a> {
     }
 }
 
-/// The column of jobs that says of which one a job is the second pass.
+/// The columns of jobs that say the method, and of which job one is the second pass.
+const METHOD: usize = 14;
 const SECOND_OF: usize = 18;
 
 /// Whether values are a row of the table with the digest that belongs to it.

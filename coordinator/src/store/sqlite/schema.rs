@@ -1,37 +1,23 @@
-//! The tables, and how a database of an older version gets them.
+//! The tables, and the migrations that bring databases of earlier versions to them.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::migrate::{to_version_3, to_version_4, to_version_5};
 use crate::store::sql::fault::Fault;
+use crate::store::sql::write;
 
 /// What `file queens.db` shows, and what tells our databases from others.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
 
-/// The version of the tables this program works on: that many [`STEPS`].
-pub(super) const VERSION: i32 = 5;
+/// The version of the tables in `schema.sql`, the only one that this program works on. The first was 1.
+pub(super) const VERSION: i32 = 1;
 
-/// Takes the tables one version further.
-pub(super) struct Step {
-    sql: &'static str,
-    /// What SQL can't do, in the same transaction.
-    fill: fn(&Connection) -> Result<(), Fault>,
-}
+/// Takes the tables one version further. Runs in one transaction with the migrations around it.
+pub(super) type Migration = fn(&Connection) -> Result<(), Fault>;
 
-/// All of them, beginning with no tables.
-pub(super) const STEPS: &[Step] = &[
-    Step { sql: include_str!("schema_1.sql"), fill: nothing },
-    Step { sql: include_str!("schema_2.sql"), fill: nothing },
-    Step { sql: include_str!("schema_3.sql"), fill: to_version_3 },
-    Step { sql: include_str!("schema_4.sql"), fill: to_version_4 },
-    Step { sql: include_str!("schema_5.sql"), fill: to_version_5 },
-];
+/// All migrations in order; the first makes version 2 of version 1. Released migrations are never edited.
+pub(super) const MIGRATIONS: &[Migration] = &[];
 
-fn nothing(_: &Connection) -> Result<(), Fault> {
-    Ok(())
-}
-
-/// The version of the tables: how many steps have been taken.
+/// The version of the tables in a database.
 pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
@@ -51,17 +37,33 @@ pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
     }
 }
 
-/// Takes the steps that have not been taken, all or none.
-pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> Result<(), Fault> {
-    let n_taken = version(connection)?;
-    let rest = usize::try_from(n_taken).ok().and_then(|n_taken| steps.get(n_taken..)).unwrap_or_default();
-    if rest.is_empty() {
+/// Makes the tables in an empty database.
+pub(super) fn make(connection: &mut Connection) -> Result<(), Fault> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(include_str!("schema.sql"))?;
+    let first = draw_epoch(&transaction)?;
+    write::epochs(&*transaction, first, first)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
+}
+
+/// Draws at random what the lease tokens of a database begin with.
+pub(super) fn draw_epoch(connection: &Connection) -> Result<u32, Fault> {
+    Ok(connection.query_row("SELECT random() & 0x3fffffff", [], |row| row.get(0))?)
+}
+
+/// Carries out the migrations that a database lacks, all or none.
+pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), Fault> {
+    let found = version(connection)?;
+    let n_done = usize::try_from(found - 1).ok();
+    let lacking = n_done.and_then(|n_done| migrations.get(n_done..)).unwrap_or_default();
+    if lacking.is_empty() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for (version, step) in (n_taken + 1..).zip(rest) {
-        transaction.execute_batch(step.sql)?;
-        (step.fill)(&transaction)?;
+    for (version, migration) in (found + 1..).zip(lacking) {
+        migration(&transaction)?;
         transaction.pragma_update(None, "user_version", version)?;
     }
     Ok(transaction.commit()?)
@@ -71,10 +73,23 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> Result<(),
 mod tests {
     use super::*;
 
-    const TWO: [Step; 2] = [
-        Step { sql: "CREATE TABLE a (x); INSERT INTO a VALUES (1);", fill: nothing },
-        Step { sql: "ALTER TABLE a ADD COLUMN y;", fill: nothing },
-    ];
+    fn add_a_table(connection: &Connection) -> Result<(), Fault> {
+        Ok(connection.execute_batch("CREATE TABLE a (x); INSERT INTO a VALUES (1)")?)
+    }
+
+    fn add_a_column(connection: &Connection) -> Result<(), Fault> {
+        Ok(connection.execute_batch("ALTER TABLE a ADD COLUMN y")?)
+    }
+
+    fn fail(connection: &Connection) -> Result<(), Fault> {
+        Ok(connection.execute_batch("ALTER TABLE b ADD COLUMN z")?)
+    }
+
+    fn made() -> Connection {
+        let mut connection = Connection::open_in_memory().expect("memory");
+        make(&mut connection).expect("makes");
+        connection
+    }
 
     fn state(connection: &Connection) -> (i32, i32) {
         let columns =
@@ -83,36 +98,35 @@ mod tests {
     }
 
     #[test]
-    fn version_is_the_number_of_steps() {
-        assert_eq!(usize::try_from(VERSION), Ok(STEPS.len()));
+    fn the_version_counts_the_migrations() {
+        assert_eq!(usize::try_from(VERSION), Ok(1 + MIGRATIONS.len()));
+        assert_eq!(state(&made()), (VERSION, 0));
     }
 
     #[test]
-    fn an_old_database_takes_the_missing_steps_only() {
-        let mut connection = Connection::open_in_memory().expect("memory");
-        migrate(&mut connection, &TWO[..1]).expect("first step");
-        assert_eq!(state(&connection), (1, 1));
+    fn a_database_gets_the_migrations_that_it_lacks() {
+        let mut connection = made();
+        connection.pragma_update(None, "user_version", 1).expect("writes");
+        migrate(&mut connection, &[add_a_table]).expect("migrates");
+        assert_eq!(state(&connection), (2, 1));
         for _ in 0..2 {
-            migrate(&mut connection, &TWO).expect("second step");
-            assert_eq!(state(&connection), (2, 2));
+            migrate(&mut connection, &[add_a_table, add_a_column]).expect("migrates");
+            assert_eq!(state(&connection), (3, 2));
         }
     }
 
     #[test]
-    fn a_failing_step_takes_back_those_before_it() {
-        let mut connection = Connection::open_in_memory().expect("memory");
-        let [first, second] = TWO;
-        let steps = [first, second, Step { sql: "ALTER TABLE b ADD COLUMN z;", fill: nothing }];
-        migrate(&mut connection, &TWO[..1]).expect("first step");
-        assert!(migrate(&mut connection, &steps).is_err());
-        assert_eq!(state(&connection), (1, 1));
+    fn a_migration_that_fails_takes_back_those_before_it() {
+        let mut connection = made();
+        connection.pragma_update(None, "user_version", 1).expect("writes");
+        assert!(migrate(&mut connection, &[add_a_table, add_a_column, fail]).is_err());
+        assert_eq!(state(&connection), (1, 0));
     }
 
     #[test]
     fn what_would_run_when_somebody_reads_or_writes_is_refused() {
         let refused = |sql: &str| {
-            let mut connection = Connection::open_in_memory().expect("memory");
-            migrate(&mut connection, STEPS).expect("all steps");
+            let connection = made();
             connection.execute_batch(sql).expect("SQL");
             check(&connection).is_err()
         };

@@ -3,11 +3,10 @@
 
 use queens_messages::JobId;
 use queens_solver::{DECOMPOSITION_VERSION, Method};
-use rusqlite::Connection;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
 
 use super::directory::DATABASE;
-use super::migrate::seal;
 use super::tests::{audit_sample, count_eight, sample};
 use super::{SqliteStore, audit, recover};
 use crate::store::sql::database::Row;
@@ -15,6 +14,7 @@ use crate::store::sql::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
     VERDICT, plan_digest,
 };
+use crate::store::sql::fault::Fault;
 use crate::store::sql::read;
 use crate::store::sql::table::Table;
 use queens_ledger::store::{Store, StoreError};
@@ -59,6 +59,27 @@ fn seal_sample(connection: &Connection) {
     for table in [&EPOCH, &JOB, &SOURCE, &BLOCKED_WORKER] {
         _ = seal(connection, table, None);
     }
+}
+
+/// Makes the digests of a table's rows fit: of a job's, or of all.
+fn seal(connection: &Connection, table: &Table, job: Option<(JobId, Board)>) -> Result<(), Fault> {
+    let filter = job.map_or(String::new(), |(job, _)| format!("WHERE job = {job}"));
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    read::select(connection, table, &filter, &[], |row| {
+        let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
+        rows.push((0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?);
+        Ok::<_, Fault>(())
+    })?;
+    let key = table.columns[..table.n_key].iter().zip(2..).map(|(name, i)| format!("{name} = ?{i}"));
+    let key: Vec<String> = key.collect();
+    let update = format!("UPDATE {} SET digest = ?1 WHERE {}", table.name, key.join(" AND "));
+    for row in rows {
+        let digest = table.digest(job.map(|(_, board)| board), row.iter().map(ValueRef::from));
+        let digest = Value::Integer(digest);
+        let values = [&digest].into_iter().chain(&row[..table.n_key]);
+        connection.prepare_cached(&update)?.execute(params_from_iter(values))?;
+    }
+    Ok(())
 }
 
 fn reason(error: StoreError) -> String {
@@ -165,6 +186,10 @@ fn loading_finds_what_cannot_be() {
     check("UPDATE epoch SET next = -1", "epoch: next -1 is out of range");
     check("UPDATE epoch SET first = -1", "epoch: first -1 is out of range");
     check("DROP TABLE blocked_worker", "table blocked_worker: no such table: blocked_worker");
+    check(
+        "UPDATE blocked_worker SET name = char(27)",
+        "blocked worker '\\u{1b}': expected 1 to 100 visible characters, with spaces only between them",
+    );
     check(
         "UPDATE job SET priority = 1001 WHERE id = 3",
         "job 3: '1001' is no priority: expected a whole number from -1000 to 1000",

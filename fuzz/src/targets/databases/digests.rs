@@ -48,13 +48,6 @@ fn boards(connection: &Connection) -> rusqlite::Result<Vec<Board>> {
     Ok(boards.flatten().collect())
 }
 
-impl Board {
-    /// The method, if it is told at all.
-    fn method(&self) -> Option<&str> {
-        Some(self.method.as_str()).filter(|method| *method != "search")
-    }
-}
-
 /// Makes the digests of a table's rows fit: of a job's, or of all.
 fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> rusqlite::Result<()> {
     let filter = board.map_or(String::new(), |board| format!("WHERE job = {}", board.job));
@@ -77,7 +70,7 @@ fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> ru
         if let Some(board) = board {
             put(&mut bytes, ValueRef::Integer(board.n));
             put(&mut bytes, ValueRef::Integer(board.decomposition));
-            for text in board.method().into_iter().chain(board.is_second.then_some("second")) {
+            for text in [board.method.as_str()].into_iter().chain(board.is_second.then_some("second")) {
                 put(&mut bytes, ValueRef::Text(text.as_bytes()));
             }
         }
@@ -92,7 +85,7 @@ fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> ru
 fn seal_plan(connection: &Connection, board: &Board) -> rusqlite::Result<()> {
     let mut bytes = vec![board.n.to_le_bytes()[0]];
     bytes.extend_from_slice(&board.decomposition.to_le_bytes()[..4]);
-    bytes.extend_from_slice(board.method().unwrap_or_default().as_bytes());
+    bytes.extend_from_slice(board.method.as_bytes());
     bytes.extend_from_slice(if board.is_second { b"second" } else { b"" });
     let sql = "SELECT image, n_subproblems, work FROM plan_cross WHERE job = ?1 ORDER BY number";
     let mut statement = connection.prepare(sql)?;

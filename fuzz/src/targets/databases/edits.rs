@@ -16,18 +16,8 @@ use super::asked::{MOST_PLANNED, draw};
 use super::digests::seal;
 use super::directory::{DATABASE, Directory};
 
-/// Databases as programs of each schema version have left them, and of this version with all that it can hold.
-static BASES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let versions = [
-        include_str!("../../../../coordinator/tests/version_1.sql"),
-        include_str!("../../../../coordinator/tests/version_2.sql"),
-        include_str!("../../../../coordinator/tests/version_3.sql"),
-        include_str!("../../../../coordinator/tests/version_4.sql"),
-    ];
-    let mut bases: Vec<Vec<u8>> = versions.into_iter().map(|sql| base(sql, false)).collect();
-    bases.push(base(versions[3], true));
-    bases
-});
+/// Databases as programs leave them: after some jobs, and with all that they can hold.
+static BASES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| [false, true].map(base).into());
 
 /// Files that may lie beside a database.
 const FILES: [&str; 7] = [
@@ -243,17 +233,15 @@ fn trick(connection: &Connection, script: &mut Script<'_>) -> rusqlite::Result<b
     Ok(sql.contains("CREATE VIEW"))
 }
 
-/// The file of a database that a program has left, perhaps one that goes on with it in this version.
-fn base(sql: &str, with_all: bool) -> Vec<u8> {
+/// The file of a database that a program has left.
+fn base(with_all: bool) -> Vec<u8> {
     let dir = Directory::new("base");
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
-    connection.execute_batch(sql).expect("SQL");
-    if sql.contains("'halves'") {
-        // To make the plan of halves again takes longer than all else.
-        let tables = ["record", "coverage", "coverage_range", "plan_cross"];
-        let drops = tables.map(|table| format!("DELETE FROM {table} WHERE job = 3;")).concat();
-        connection.execute_batch(&format!("{drops} DELETE FROM job WHERE id = 3")).expect("SQL");
-    }
+    connection.execute_batch(include_str!("../../../../coordinator/tests/version_1.sql")).expect("SQL");
+    // To make the plan of halves again takes longer than all else.
+    let tables = ["record", "coverage", "coverage_range", "plan_cross"];
+    let drops = tables.map(|table| format!("DELETE FROM {table} WHERE job = 3;")).concat();
+    connection.execute_batch(&format!("{drops} DELETE FROM job WHERE id = 3")).expect("SQL");
     // As all programs have it.
     connection.pragma_update(None, "journal_mode", "WAL").expect("a setting");
     drop(connection);
@@ -265,13 +253,13 @@ fn base(sql: &str, with_all: bool) -> Vec<u8> {
     dir.read(DATABASE)
 }
 
-/// What an earlier program does not write: further counts of records of job 1, a verdict, and a reason for a block.
+/// Further counts of records of job 1, a verdict, and a reason for a block.
 fn all(drawn: &Drawn) -> Vec<Write> {
     let name = |text: &str| Name::of_any(text);
     let source =
         |text: &str| Arc::new(Source { name: name(text), build: name("0.1.0"), kernel: name("avx2") });
     let job = JobId(1);
-    let blocked = Write::Blocked { name: "dora".to_owned(), blocked: true, reason: "it lied".to_owned() };
+    let blocked = Write::Blocked { name: name("dora"), blocked: true, reason: "it lied".to_owned() };
     let again = drawn.records.iter().map(|recorded| {
         let (span, count, duration) = (recorded.record.span, recorded.count(), Duration::from_millis(80));
         let source = source("carol");

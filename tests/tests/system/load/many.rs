@@ -109,7 +109,7 @@ async fn begin(n_workers: u64, url: &str, window: &Window) -> JoinSet<(Worker, I
             let channel: Channel = endpoint_of(first, &url).connect().await.expect("connected");
             let mut working = Vec::new();
             for number in first..(first + SHARING).min(n_workers) {
-                let mut worker = Worker::new(number, 1, true);
+                let mut worker = Worker::new(number, 1);
                 worker.open(channel.clone().into()).await.expect("a session");
                 working.push(tokio::spawn(work(worker, number as f64 / n_workers as f64, window.clone())));
             }

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use queens_messages::{
-    Delta, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, Name, Report, Speed, ToCoordinator, ToWorker,
-    WorkerId,
+    Delta, HalvesSkill, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, Name, Report, Speed, ToCoordinator,
+    ToWorker, WorkerId,
 };
 use queens_proto::client::{Connection, endpoint};
 use queens_proto::pb;
@@ -28,8 +28,7 @@ const SUBPROBLEMS_PER_SECOND: u64 = 10;
 pub(crate) struct Worker {
     number: u64,
     n_threads: u32,
-    /// Whether it says that it can be told how often to report, and what it was told last. It does not go by it.
-    takes_interval: bool,
+    /// How often it was told last to report. It does not go by it.
     pub(crate) interval: Option<Duration>,
     session: Option<Session>,
     leases: VecDeque<Lease>,
@@ -59,11 +58,10 @@ pub(crate) fn endpoint_of(number: u64, url: &str) -> Endpoint {
 }
 
 impl Worker {
-    pub(crate) fn new(number: u64, n_threads: u32, takes_interval: bool) -> Self {
+    pub(crate) fn new(number: u64, n_threads: u32) -> Self {
         Self {
             number,
             n_threads,
-            takes_interval,
             interval: None,
             session: None,
             leases: VecDeque::new(),
@@ -81,7 +79,7 @@ impl Worker {
     }
 
     pub(crate) async fn connect(number: u64, n_threads: u32, connection: Connection) -> Self {
-        let mut worker = Self::new(number, n_threads, false);
+        let mut worker = Self::new(number, n_threads);
         worker.open(connection).await.expect("a session");
         worker
     }
@@ -98,9 +96,8 @@ impl Worker {
             n_threads: self.n_threads,
             speed: Speed::try_from(1e9).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
-            halves: None,
-            machine: Some(1),
-            takes_interval: self.takes_interval,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            machine: 1,
             held: self.held(),
         };
         let repeated = self.pending.iter().map(|(_, report)| ToCoordinator::Report(report.clone()));
@@ -163,7 +160,7 @@ impl Worker {
     ) -> Result<(), ToWorker> {
         match message {
             ToWorker::Lease(lease) => self.leases.push_back(lease),
-            ToWorker::ReportEvery(interval) if self.takes_interval => self.interval = Some(interval.get()),
+            ToWorker::ReportEvery(interval) => self.interval = Some(interval.get()),
             ToWorker::Acknowledge { sequence } => {
                 let now = Instant::now();
                 while let Some((sent, report)) = self.pending.pop_front_if(|sent| sent.1.sequence <= sequence)
