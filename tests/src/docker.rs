@@ -3,12 +3,14 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::Once;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::binary::cargo;
 use crate::process::{Ended, clean, run, wait_until};
@@ -77,6 +79,8 @@ pub struct Project {
     name: String,
     port: u16,
     http_port: u16,
+    prometheus_port: u16,
+    grafana_port: u16,
     file: &'static str,
 }
 
@@ -98,9 +102,10 @@ impl Project {
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
         let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
-        let any = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-        let [port, http_port] = any.each_ref().map(|any| any.local_addr().expect("bound").port());
-        Self { compose, name, port, http_port, file }
+        let any = [(); 4].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let [port, http_port, prometheus_port, grafana_port] =
+            any.each_ref().map(|any| any.local_addr().expect("bound").port());
+        Self { compose, name, port, http_port, prometheus_port, grafana_port, file }
     }
 
     /// Its name, and that of its image.
@@ -121,19 +126,86 @@ impl Project {
         self.http_port
     }
 
+    /// The port of its Prometheus on this machine.
+    #[must_use]
+    pub fn prometheus_port(&self) -> u16 {
+        self.prometheus_port
+    }
+
     /// Docker Compose with these arguments.
     #[must_use]
     pub fn compose<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = clean(self.compose.command());
+        let mut command = self.within(self.compose.command());
+        // The slowest, so that there is time for faults.
+        command.env("QUEENS_KERNEL", "portable").args(args);
+        command
+    }
+
+    /// Types the commands of a document: Bash runs them, and `docker compose` is the Docker Compose of this project.
+    /// Returns the addresses that they opened with `xdg-open`.
+    ///
+    /// # Panics
+    /// If a command fails.
+    #[track_caller]
+    pub fn follow(&self, commands: &str) -> Vec<String> {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let opened = scratch.path().join("opened");
+        let mut script =
+            format!("set -euo pipefail\nxdg-open() {{ echo \"$1\" >>'{}'; }}\n", opened.display());
+        if self.compose == Compose::Standalone {
+            script += "docker() { [ \"$1\" = compose ]; shift; docker-compose \"$@\"; }\n";
+        }
+        let mut bash = self.within(Command::new("bash"));
+        bash.arg("-c").arg(script + commands).stdin(Stdio::null());
+        successful(bash);
+        fs::read_to_string(opened).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Builds an image of the Prometheus that is installed here, with the defaults of the published one, and has the
+    /// profile `monitoring` use it: nothing can be pulled where the tests run. It stands in for Grafana as well, and ends
+    /// there for want of a configuration.
+    ///
+    /// # Panics
+    /// If it can't be built.
+    pub fn build_prometheus(&self) {
+        let context = TempDir::new().expect("a temporary directory");
+        let find = "cp -L --parents $(command -v prometheus) $(ldd $(command -v prometheus) | grep -o '/[^ ]*') \"$1\"";
+        let mut copy = Command::new("bash");
+        copy.args(["-ec", find, "bash"]).arg(context.path());
+        successful(copy);
+        let dockerfile = "FROM scratch AS data\nWORKDIR /data/prometheus\nFROM scratch\n\
+                          COPY --from=data --chown=65534:65534 /data/ /\nCOPY . /\nUSER 65534:65534\n\
+                          VOLUME /prometheus\nWORKDIR /prometheus\nENTRYPOINT [\"/usr/bin/prometheus\"]\n\
+                          CMD [\"--config.file=/etc/prometheus/prometheus.yml\", \"--storage.tsdb.path=/prometheus\"]\n";
+        fs::write(context.path().join("Dockerfile"), dockerfile).expect("written");
+        let mut build = docker_command(["build", "--quiet", "--tag", &self.prometheus_image()]);
+        build.arg(context.path());
+        successful(build);
+    }
+
+    fn prometheus_image(&self) -> String {
+        format!("{}-prometheus", self.name)
+    }
+
+    /// The command with the environment of this project, in the directory of the files.
+    fn within(&self, command: Command) -> Command {
+        let mut command = clean(command);
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("COMPOSE_")) {
             command.env_remove(name);
         }
+        command.env("COMPOSE_FILE", self.file).env("COMPOSE_PROJECT_NAME", &self.name);
         command.env("QUEENS_BINARIES", "ready").env("QUEENS_IMAGE", &self.name);
-        // The slowest, so that there is time for faults.
-        command.env("QUEENS_KERNEL", "portable");
-        command.env("QUEENS_PORT", self.port.to_string());
-        command.env("QUEENS_HTTP_PORT", self.http_port.to_string()).current_dir(WORKSPACE);
-        command.args(["--file", self.file, "--project-name", &self.name]).args(args);
+        command.env("QUEENS_PROMETHEUS_IMAGE", self.prometheus_image());
+        command.env("QUEENS_GRAFANA_IMAGE", self.prometheus_image());
+        for (variable, port) in [
+            ("QUEENS_PORT", self.port),
+            ("QUEENS_HTTP_PORT", self.http_port),
+            ("QUEENS_PROMETHEUS_PORT", self.prometheus_port),
+            ("QUEENS_GRAFANA_PORT", self.grafana_port),
+        ] {
+            command.env(variable, port.to_string());
+        }
+        command.current_dir(WORKSPACE);
         command
     }
 
@@ -176,7 +248,7 @@ impl Project {
     #[must_use]
     pub fn remains(&self) -> String {
         let label = self.label();
-        let image = format!("reference={}", self.name);
+        let image = format!("reference={}*", self.name);
         [
             docker(["ps", "--all", "--quiet", "--filter", &label]),
             docker(["volume", "ls", "--quiet", "--filter", &label]),
@@ -189,8 +261,16 @@ impl Project {
     /// Removes all of that.
     pub fn remove(&self) {
         for mut command in [
-            self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"]),
-            docker_command(["image", "rm", "--force", &self.name]),
+            self.compose([
+                "--profile",
+                "monitoring",
+                "down",
+                "--volumes",
+                "--remove-orphans",
+                "--timeout",
+                "1",
+            ]),
+            docker_command(["image", "rm", "--force", &self.name, &self.prometheus_image()]),
         ] {
             // Whether it worked is seen by what remains.
             _ = command.stdin(Stdio::null()).output();
