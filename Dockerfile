@@ -24,7 +24,8 @@ ENTRYPOINT ["/queens"]
 # The pattern matches nothing where `cargo static` has not run: then this image is of no use, but can be built, as the
 # older builder does on its way to `compiled`.
 FROM base AS ready
-COPY LICENSE-* target/x86_64-unknown-linux-gnu/release/queens* /
+ARG QUEENS_TARGET=x86_64-unknown-linux-gnu
+COPY LICENSE-* target/${QUEENS_TARGET}/release/queens* /
 
 # The version of rust-toolchain.toml, which stays outside: rustup would add the tools that only developers need.
 FROM rust:1.95.0-slim-bookworm AS compiler

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::Once;
@@ -14,7 +15,7 @@ use crate::binary::cargo;
 use crate::cleanup::Undo;
 use crate::port::Port;
 use crate::process::{Ended, clean, is_installed, run, wait_until};
-use crate::{skipped, skipped_without_root};
+use crate::{TempDir, skipped, skipped_without_root};
 
 const NO_ENGINE: &str = "no Docker engine answers";
 
@@ -98,6 +99,8 @@ pub struct Project {
     name: String,
     port: Port,
     http_port: Port,
+    prometheus_port: Port,
+    grafana_port: Port,
     file: &'static str,
     // Removes the containers, then their image.
     undo: Vec<Undo>,
@@ -121,9 +124,10 @@ impl Project {
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
         let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
-        let [port, http_port] = [(); 2].map(|()| Port::draw());
-        let mut project = Self { compose, name, port, http_port, file, undo: vec![] };
-        project.undo = vec![Undo::by(|| project.down()), Undo::by(|| project.remove_image())];
+        let [port, http_port, prometheus_port, grafana_port] = [(); 4].map(|()| Port::draw());
+        let mut project =
+            Self { compose, name, port, http_port, prometheus_port, grafana_port, file, undo: vec![] };
+        project.undo = vec![Undo::by(|| project.down()), Undo::by(|| project.remove_images())];
         project
     }
 
@@ -145,19 +149,86 @@ impl Project {
         self.http_port.number()
     }
 
+    /// The port of its Prometheus on this machine.
+    #[must_use]
+    pub fn prometheus_port(&self) -> u16 {
+        self.prometheus_port.number()
+    }
+
     /// Docker Compose with these arguments.
     #[must_use]
     pub fn compose<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = clean(self.compose.command());
+        let mut command = self.within(self.compose.command());
+        // The slowest, so that there is time for faults.
+        command.env("QUEENS_KERNEL", "portable").args(args);
+        command
+    }
+
+    /// Types the commands of a document: Bash runs them, and `docker compose` is the Docker Compose of this project.
+    /// Returns the addresses that they opened with `xdg-open`.
+    ///
+    /// # Panics
+    /// If a command fails.
+    #[track_caller]
+    pub fn follow(&self, commands: &str) -> Vec<String> {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let opened = scratch.path().join("opened");
+        let mut script =
+            format!("set -euo pipefail\nxdg-open() {{ echo \"$1\" >>'{}'; }}\n", opened.display());
+        if self.compose == Compose::Standalone {
+            script += "docker() { [ \"$1\" = compose ]; shift; docker-compose \"$@\"; }\n";
+        }
+        let mut bash = self.within(Command::new("bash"));
+        bash.arg("-c").arg(script + commands).stdin(Stdio::null());
+        successful(bash);
+        fs::read_to_string(opened).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Builds an image of the Prometheus that is installed here, with the defaults of the published one, and has the
+    /// profile `monitoring` use it: nothing can be pulled where the tests run. It stands in for Grafana as well, and ends
+    /// there for want of a configuration.
+    ///
+    /// # Panics
+    /// If it can't be built.
+    pub fn build_prometheus(&self) {
+        let context = TempDir::new().expect("a temporary directory");
+        let find = "cp -L --parents $(command -v prometheus) $(ldd $(command -v prometheus) | grep -o '/[^ ]*') \"$1\"";
+        let mut copy = Command::new("bash");
+        copy.args(["-ec", find, "bash"]).arg(context.path());
+        successful(copy);
+        let dockerfile = "FROM scratch AS data\nWORKDIR /data/prometheus\nFROM scratch\n\
+                          COPY --from=data --chown=65534:65534 /data/ /\nCOPY . /\nUSER 65534:65534\n\
+                          VOLUME /prometheus\nWORKDIR /prometheus\nENTRYPOINT [\"/usr/bin/prometheus\"]\n\
+                          CMD [\"--config.file=/etc/prometheus/prometheus.yml\", \"--storage.tsdb.path=/prometheus\"]\n";
+        fs::write(context.path().join("Dockerfile"), dockerfile).expect("written");
+        let mut build = docker_command(["build", "--quiet", "--tag", &self.prometheus_image()]);
+        build.arg(context.path());
+        successful(build);
+    }
+
+    fn prometheus_image(&self) -> String {
+        format!("{}-prometheus", self.name)
+    }
+
+    /// The command with the environment of this project, in the directory of the files.
+    fn within(&self, command: Command) -> Command {
+        let mut command = clean(command);
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("COMPOSE_")) {
             command.env_remove(name);
         }
+        command.env("COMPOSE_FILE", self.file).env("COMPOSE_PROJECT_NAME", &self.name);
         command.env("QUEENS_BINARIES", "ready").env("QUEENS_IMAGE", &self.name);
-        // The slowest, so that there is time for faults.
-        command.env("QUEENS_KERNEL", "portable");
-        command.env("QUEENS_PORT", self.port.number().to_string());
-        command.env("QUEENS_HTTP_PORT", self.http_port.number().to_string()).current_dir(WORKSPACE);
-        command.args(["--file", self.file, "--project-name", &self.name]).args(args);
+        command.env("QUEENS_PROMETHEUS_IMAGE", self.prometheus_image());
+        command.env("QUEENS_GRAFANA_IMAGE", self.prometheus_image());
+        for (variable, port) in [
+            ("QUEENS_PORT", &self.port),
+            ("QUEENS_HTTP_PORT", &self.http_port),
+            ("QUEENS_PROMETHEUS_PORT", &self.prometheus_port),
+            ("QUEENS_GRAFANA_PORT", &self.grafana_port),
+        ] {
+            command.env(variable, port.number().to_string());
+        }
+        command.current_dir(WORKSPACE);
         command
     }
 
@@ -200,7 +271,7 @@ impl Project {
     #[must_use]
     pub fn remains(&self) -> String {
         let label = self.label();
-        let image = format!("reference={}", self.name);
+        let image = format!("reference={}*", self.name);
         [
             docker(["ps", "--all", "--quiet", "--filter", &label]),
             docker(["volume", "ls", "--quiet", "--filter", &label]),
@@ -212,18 +283,18 @@ impl Project {
 
     /// Removes all of that.
     pub fn remove(&self) {
-        for mut command in [self.down(), self.remove_image()] {
+        for mut command in [self.down(), self.remove_images()] {
             // Whether it worked is seen by what remains.
             _ = command.stdin(Stdio::null()).output();
         }
     }
 
     fn down(&self) -> Command {
-        self.compose(["down", "--volumes", "--remove-orphans", "--timeout", "1"])
+        self.compose(["--profile", "monitoring", "down", "--volumes", "--remove-orphans", "--timeout", "1"])
     }
 
-    fn remove_image(&self) -> Command {
-        docker_command(["image", "rm", "--force", &self.name])
+    fn remove_images(&self) -> Command {
+        docker_command(["image", "rm", "--force", &self.name, &self.prometheus_image()])
     }
 
     fn label(&self) -> String {

@@ -7,8 +7,12 @@
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
+#[cfg(unix)]
 use std::os::unix::process::parent_id;
 use std::path::PathBuf;
+// The solver's tests also run on Windows, where nothing collects the notes.
+#[cfg(not(unix))]
+use std::process::id as parent_id;
 use std::thread;
 
 /// Begins the notes about what `.ci/tools` would install.

@@ -2,13 +2,15 @@
 //! here.
 
 use std::fs;
+use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
 use queens_solver::{BoardSize, published};
 use queens_tests::docker::{Compose, Container, Project, inspect};
-use queens_tests::process::{Running, wait_until};
-use queens_tests::say;
+use queens_tests::http::get;
+use queens_tests::process::{Running, is_installed, wait_until};
+use queens_tests::{say, skipped};
 use serde_json::{Value, json};
 
 const N_WORKERS: usize = 3;
@@ -33,6 +35,10 @@ fn a_cluster_of_docker_compose_survives_faults() {
 fn check(compose: Compose) {
     say(&format!("a cluster by {compose}"));
     let project = Project::new(compose);
+    does_as_the_documents_say(&project);
+    is_monitored(&project);
+    project.run(["--profile", "monitoring", "down", "--volumes"]);
+
     bring_up(&project);
     is_confined(&project);
     counts_through_faults(&project);
@@ -54,6 +60,69 @@ fn check(compose: Compose) {
     assert_eq!(project.remains(), "");
 }
 
+/// Types the commands for Docker of the documents. They begin with an image that is not built yet.
+#[track_caller]
+fn does_as_the_documents_say(project: &Project) {
+    let opened = project.follow(&commands("README.md"));
+    // By default it is that port.
+    let [address] = &opened[..] else { panic!("{opened:?}") };
+    assert_eq!(address, "http://127.0.0.1:8080/");
+    let page = get(&format!("127.0.0.1:{}", project.http_port()), "/");
+    assert_eq!(page.status, 200, "{page:?}");
+    let job = project.ask(&["status", "1"]).expect("an answer");
+    assert_eq!((&job["state"], &job["n"]), (&"done".into(), &18.into()), "{job}");
+    let workers = project.ask(&["workers"]).expect("an answer");
+    let threads: Vec<_> =
+        workers.as_array().expect("a list").iter().map(|worker| &worker["threads"]).collect();
+    assert_eq!(threads, [1; N_WORKERS], "by default");
+
+    project.follow(&commands("docs/operations/install.md"));
+    assert_eq!(project.containers("coordinator"), [], "it ends with 'down'");
+}
+
+/// The commands in a document's blocks for Docker.
+#[track_caller]
+fn commands(document: &str) -> String {
+    let text = read(document);
+    let blocks = text.split("```sh docker\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
+    let commands: String = blocks.collect();
+    assert!(!commands.is_empty(), "{document}");
+    commands
+}
+
+/// Prometheus scrapes the coordinator and each worker, and evaluates the alerts: by the files in deploy, as they stand.
+#[track_caller]
+fn is_monitored(project: &Project) {
+    if !is_installed("prometheus") {
+        return skipped("the profile 'monitoring', as prometheus is not installed");
+    }
+    project.build_prometheus();
+    project.follow(&commands("docs/operations/watch.md"));
+    coordinator(project).wait_until_healthy();
+    project.run(["run", "--rm", "-T", "queens", "count", "12"]);
+
+    let address = format!("127.0.0.1:{}", project.prometheus_port());
+    let ask = |path: &str| get(&address, path).json()["data"].clone();
+    let query = |query: &str| {
+        let answer = ask(&format!("/api/v1/query?query={query}"));
+        answer["result"].as_array().cloned().unwrap_or_default()
+    };
+    wait_until("Prometheus", || TcpStream::connect(&address).ok());
+    let targets = |job: &str| query(&format!("up{{job=%22{job}%22}}==1")).len();
+    let scraped = "all targets to be scraped";
+    wait_until(scraped, || (targets("queens") == 1 && targets("queens-worker") == N_WORKERS).then_some(()));
+    let counted = wait_until("the count", || query("queens_job_solutions{n=%2212%22}").first().cloned());
+    assert_eq!(counted["value"][1], "14200", "{counted}");
+
+    let rules = wait_until("all alerts to be evaluated", || {
+        let rules = ask("/api/v1/rules")["groups"][0]["rules"].as_array().cloned()?;
+        rules.iter().all(|rule| rule["health"] == "ok").then_some(rules)
+    });
+    let n_alerts = read("deploy/alerts.yml").matches("- alert:").count();
+    assert_eq!(rules.len(), n_alerts);
+    assert!(rules.iter().all(|rule| rule["state"] == "inactive"), "{rules:?}");
+}
+
 /// Brings up a coordinator, which gets healthy, and workers, which connect.
 #[track_caller]
 fn bring_up(project: &Project) {
@@ -66,6 +135,12 @@ fn bring_up(project: &Project) {
     });
     assert_eq!(project.containers("worker").len(), N_WORKERS);
     assert_eq!(project.containers("queens"), [], "it is for commands");
+}
+
+#[track_caller]
+fn read(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    fs::read_to_string(path).expect("a file of the workspace")
 }
 
 #[track_caller]
@@ -95,6 +170,9 @@ fn is_confined(project: &Project) {
         assert!(user.and_then(|user| user.parse().ok()).is_some_and(|user: u32| user > 0), "{user:?}");
     }
     assert!(workers.iter().all(|worker| is_empty(&worker["NetworkSettings"]["Ports"])), "{workers:?}");
+    // A processor each.
+    let limits: Vec<_> = workers.iter().map(|worker| &worker["HostConfig"]["NanoCpus"]).collect();
+    assert_eq!(limits, [1_000_000_000; N_WORKERS]);
 }
 
 /// While a count waits for its job, a worker is killed and the coordinator is restarted; both times the job is
@@ -171,10 +249,6 @@ fn stops_in_good_order(project: &Project) {
 /// tests run, so that no other test would notice.
 #[test]
 fn what_compiles_an_image_is_what_compiles_the_workspace() {
-    let read = |name| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-        fs::read_to_string(path).expect("a file of the workspace")
-    };
     let quoted = |line: &str| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let line = |text: &str, start: &str| {
         let line = text.lines().find(|line| line.starts_with(start));

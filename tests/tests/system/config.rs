@@ -60,7 +60,7 @@ fn options(name: &str) -> Vec<Told> {
 fn example(name: &str) -> String {
     let mut file = format!(
         "# Configuration of queens-{name}: QUEENS_CONFIG or --config names this file. What is given on the command line, or by an\n\
-         # environment variable, beats it. Made from 'queens-{name} --help' by tests/tests/config.rs.\n"
+         # environment variable, beats it. Made from 'queens-{name} --help' by tests/tests/system/config.rs.\n"
     );
     for Told { name, value, text, default } in options(name) {
         if ["config", "check-config"].contains(&name.as_str()) {

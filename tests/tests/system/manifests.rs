@@ -1,5 +1,6 @@
 //! What deploy/ has for Kubernetes, read as Kubernetes reads it: no field is unknown, what belongs together fits, and the
-//! Helm chart makes the same of it. And for all engines: what they set is what our programs know.
+//! Helm chart makes the same of it. And for all engines: what they set is what our programs know. And for Docker Compose:
+//! Grafana gets what it is provisioned with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -325,4 +326,144 @@ fn the_chart_makes_two_coordinators_that_share_a_database() {
     assert_eq!(text(container, "/readinessProbe/httpGet/path"), "/healthz");
     let rules = made["NetworkPolicy coordinator"]["spec"]["egress"].to_string();
     assert!(rules.contains("6432") && rules.contains("53"), "{rules}");
+}
+
+/// What we use of Grafana's files for data sources.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DataSources {
+    api_version: u8,
+    datasources: Vec<DataSource>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "serde checks the names and types of all fields")]
+struct DataSource {
+    name: String,
+    uid: String,
+    r#type: String,
+    access: String,
+    url: String,
+    is_default: bool,
+    editable: bool,
+    json_data: DataSourceOptions,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DataSourceOptions {
+    time_interval: String,
+}
+
+/// What we use of Grafana's files for dashboards.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DashboardProviders {
+    api_version: u8,
+    providers: Vec<DashboardProvider>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "serde checks the names and types of all fields")]
+struct DashboardProvider {
+    name: String,
+    r#type: String,
+    disable_deletion: bool,
+    allow_ui_updates: bool,
+    options: BTreeMap<String, String>,
+}
+
+/// A file of the repository in YAML.
+#[track_caller]
+fn yaml<T: DeserializeOwned>(path: &str) -> T {
+    let text = fs::read_to_string(Path::new(DEPLOY).join("..").join(path)).expect("UTF-8");
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The fields `uid` of all data sources that a dashboard names.
+fn data_sources<'a>(dashboard: &'a Value, found: &mut BTreeSet<&'a str>) {
+    if let Some(uid) = dashboard.pointer("/datasource/uid").and_then(Value::as_str) {
+        found.insert(uid);
+    }
+    let below: Vec<&Value> = match dashboard {
+        Value::Array(all) => all.iter().collect(),
+        Value::Object(all) => all.values().collect(),
+        _ => vec![],
+    };
+    below.into_iter().for_each(|value| data_sources(value, found));
+}
+
+#[test]
+fn grafana_of_docker_compose_shows_the_dashboard() {
+    let compose: Value = yaml("docker-compose.yml");
+    let grafana = &compose["services"]["grafana"];
+    let mounts: BTreeMap<&str, &str> = grafana["volumes"]
+        .as_array()
+        .expect("volumes")
+        .iter()
+        .map(|mount| {
+            mount.as_str().and_then(|mount| mount.strip_suffix(":ro")?.split_once(':')).expect("a file")
+        })
+        .map(|(file, path)| (path, file))
+        .collect();
+    let file = |path: &str| *mounts.get(path).unwrap_or_else(|| panic!("no {path}: {mounts:?}"));
+
+    let sources: DataSources = yaml(file("/etc/grafana/provisioning/datasources/queens.yml"));
+    let [source] = &sources.datasources[..] else { panic!("one data source") };
+    assert_eq!((sources.api_version, source.is_default, source.access.as_str()), (1, true, "proxy"));
+    assert_eq!(source.url, "http://prometheus:9090");
+    assert!(compose["services"]["prometheus"].is_object());
+    let prometheus: Value = yaml("deploy/prometheus.yml");
+    assert_eq!(source.json_data.time_interval, text(&prometheus, "/global/scrape_interval"));
+
+    let home = text(grafana, "/environment/GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH");
+    let boards: DashboardProviders = yaml(file("/etc/grafana/provisioning/dashboards/queens.yml"));
+    let [provider] = &boards.providers[..] else { panic!("one directory") };
+    assert_eq!((boards.api_version, provider.r#type.as_str()), (1, "file"));
+    assert!(Path::new(home).starts_with(&provider.options["path"]), "{home}");
+
+    // The panels take what the variable says, and that is the one data source there.
+    let dashboard: Value = yaml(file(home));
+    let mut uids = BTreeSet::new();
+    data_sources(&dashboard, &mut uids);
+    assert_eq!(uids, BTreeSet::from(["${datasource}"]));
+    let variable = &dashboard["templating"]["list"][0];
+    assert_eq!((text(variable, "/name"), text(variable, "/type")), ("datasource", "datasource"));
+    assert_eq!(text(variable, "/query"), source.r#type);
+    assert_eq!(text(variable, "/current/value"), source.uid);
+}
+
+/// Ports are open to this machine alone, images that are pulled have a version, files that are mounted are there, and
+/// our programs know their environment.
+#[test]
+fn docker_compose_is_for_this_machine() {
+    let compose: Value = yaml("docker-compose.yml");
+    let services = compose["services"].as_object().expect("services");
+    let list = |service: &Value, key: &str| service[key].as_array().cloned().unwrap_or_default();
+    let mut n_ports = 0;
+    for (name, service) in services {
+        for port in list(service, "ports") {
+            assert!(port.as_str().is_some_and(|port| port.starts_with("127.0.0.1:")), "{name}: {port}");
+            n_ports += 1;
+        }
+        for mount in list(service, "volumes") {
+            let source =
+                mount.as_str().and_then(|mount| mount.split(':').next()).expect("a source").to_owned();
+            let is_there = Path::new(DEPLOY).join("..").join(&source).exists();
+            let is_volume = compose["volumes"].get(&source).is_some();
+            assert!(if source.starts_with('.') { is_there } else { is_volume }, "{name}: {source}");
+        }
+        if ["coordinator", "worker"].contains(&name.as_str()) {
+            let known = known(&format!("queens-{name}"));
+            let set = service["environment"].as_object().expect("variables");
+            assert!(set.keys().all(|variable| known.contains(variable)), "{name}: {set:?}");
+        } else if name != "queens" {
+            let image = text(service, "/image").trim_end_matches('}');
+            let version = image.rsplit_once(':').expect("a version").1.trim_start_matches('v');
+            assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{name}: {image}");
+        }
+    }
+    assert_eq!(n_ports, 4);
 }

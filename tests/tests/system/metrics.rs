@@ -1,4 +1,4 @@
-//! Numbers for Prometheus: its own tools accept them, and it scrapes a running cluster.
+//! Metrics for Prometheus: its own tools accept them. `compose.rs` has Prometheus scrape a cluster.
 
 use std::fs;
 use std::io::Write;
@@ -7,10 +7,9 @@ use std::process::{Command, Stdio};
 
 use queens_tests::cluster::Coordinator;
 use queens_tests::http::{Answer, get};
-use queens_tests::process::{clean, is_installed, run, wait_until};
+use queens_tests::process::{clean, is_installed, run};
 use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, binary, skipped};
-use serde_json::Value;
+use queens_tests::{TempDir, binary, skipped};
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 
@@ -116,49 +115,4 @@ fn promtool_accepts_what_is_in_deploy() {
             assert!(text.contains(&format!("# TYPE {family} ")), "{file} asks for {name}");
         }
     }
-}
-
-#[test]
-fn prometheus_scrapes_a_running_cluster() {
-    if !is_installed("prometheus") {
-        return skipped("scraping, as prometheus is not installed");
-    }
-    let scratch = TempDir::new().expect("a temporary directory");
-    let cluster = Cluster::start(scratch.path());
-    assert_eq!(cluster.coordinator.queens(["count", "12"]).status.code(), Some(0));
-    let config = fs::read_to_string(format!("{DEPLOY}/prometheus.yml")).expect("the example");
-    let config = config
-        .replace("127.0.0.1:8080", &cluster.coordinator.http())
-        .replace("127.0.0.1:8081", &cluster.worker_http)
-        .replace("alerts.yml", &format!("{DEPLOY}/alerts.yml"))
-        .replace("15s", "1s");
-    let config_file = scratch.path().join("prometheus.yml");
-    fs::write(&config_file, config).expect("written");
-    let mut command = Command::new("prometheus");
-    // It can't choose a free port itself.
-    let port = Port::draw();
-    let address = port.address();
-    command.arg(format!("--config.file={}", config_file.display()));
-    command.arg(format!("--storage.tsdb.path={}", scratch.path().join("tsdb").display()));
-    command.arg(format!("--web.listen-address={address}"));
-    let mut prometheus = Service::start(command, &scratch.path().join("prometheus.log"));
-    prometheus.logged("Server is ready to receive web");
-    let ask = |query: &str| -> Vec<Value> {
-        let body = get(&address, &format!("/api/v1/query?query={query}")).body;
-        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
-        answer["data"]["result"].as_array().cloned().unwrap_or_default()
-    };
-    wait_until("both targets to be up", || (ask("up==1").len() == 2).then_some(()));
-    let solutions = wait_until("a value", || ask("queens_job_solutions").first().cloned());
-    assert_eq!(
-        (&solutions["value"][1], &solutions["metric"]["n"]),
-        (&"14200".into(), &"12".into()),
-        "{solutions}"
-    );
-    let nodes = wait_until("the worker's value", || ask("queens_worker_nodes_total").first().cloned());
-    assert_eq!(nodes["metric"]["job"], "queens-worker", "{nodes}");
-    let alerts = get(&address, "/api/v1/rules").body;
-    assert!(alerts.contains("QueensNoWorkers") && !alerts.contains("\"firing\""), "{alerts}");
-    cluster.stop();
-    prometheus.stop();
 }

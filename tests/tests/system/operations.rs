@@ -6,7 +6,7 @@
 //! its own (Linux's namespaces): ports are free as they are documented, and all that it has started ends with it. A
 //! block of `text` right behind one of `sh` is what that writes to stdout, line by line. `…` stands for anything in a
 //! line, and a line that is nothing else for any lines. Blocks of `sh package`, `sh docker` and `sh engine` are for other
-//! machines; `.ci/run` and `.ci/long` have the commands of those of `sh build`.
+//! machines (`compose.rs` types those of `sh docker`); `.ci/run` and `.ci/long` have the commands of those of `sh build`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -104,6 +104,19 @@ fn what_pages_tell_to_build_is_built() {
         }
     }
     assert!(n_commands > 4, "{n_commands} commands were found");
+}
+
+/// `.ci/package` types what the pages of docs/operations tell of packages.
+#[test]
+fn the_readme_installs_as_its_page_does() {
+    let read = |path: &str| fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("it is there");
+    let (readme, page) = (read("README.md"), read("docs/operations/install.md"));
+    let lines = |page| {
+        let blocks = blocks(page).expect("a page").into_iter().filter(|block| block.kind == "sh package");
+        blocks.flat_map(|block| block.lines).collect::<Vec<_>>()
+    };
+    let (shown, typed) = (lines(&readme), lines(&page));
+    assert!(!shown.is_empty() && shown.iter().all(|line| typed.contains(line)), "{shown:?}");
 }
 
 /// Links between documents, and to headings in them.
