@@ -24,7 +24,10 @@ fn check(name: &str, made: &str) {
         fs::write(&kept, made).expect("written");
     }
     let is_same = fs::read_to_string(&kept).is_ok_and(|kept| kept == made);
-    assert!(is_same, "docs/reference/{name} is not what the programs say: see tests/tests/system/reference.rs");
+    assert!(
+        is_same,
+        "docs/reference/{name} is not what the programs say: see tests/tests/system/reference.rs"
+    );
 }
 
 /// The help of a program or of one of its commands, without what is so on this machine alone.
