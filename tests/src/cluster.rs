@@ -251,11 +251,21 @@ pub fn worker(url: &str, name: &str) -> Running {
     worker_with(url, name, Kernel::Portable)
 }
 
-/// Starts a worker with one thread and this kernel.
+/// Starts a worker that counts as fast as it can on one thread, to bring a job to its end.
+#[track_caller]
+#[must_use]
+pub fn fast_worker(url: &str) -> Running {
+    worker_with(url, "fast", Kernel::best())
+}
+
+/// Starts a worker with one thread and this kernel. Where processors are short, other processes go before it: most tests
+/// have it count while they wait for something else.
 #[track_caller]
 #[must_use]
 pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
-    let mut command = worker_command(url, name, kernel);
+    let worker = worker_command(url, name, kernel);
+    let mut command = clean(Command::new("nice"));
+    command.args(["-n", "5"]).arg(worker.get_program()).args(worker.get_args());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Running::start_redirected(&mut command)
 }

@@ -28,6 +28,12 @@ pub struct Postgres {
 }
 
 impl Postgres {
+    /// Whether it is installed.
+    #[must_use]
+    pub fn is_installed() -> bool {
+        programs().is_some()
+    }
+
     /// Makes a cluster and starts it with these settings besides; `None` if it is not installed.
     ///
     /// # Panics

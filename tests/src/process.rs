@@ -1,8 +1,9 @@
 //! Processes: started in a clean environment, waited for with a limit, never left behind.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,9 +29,11 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// The same command without the variables that our programs read. Panics show where they come from.
+/// The same command without the variables that our programs read. Panics show where they come from. Programs are also
+/// looked for where `.ci/tools` puts some.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
+    command.env("PATH", path());
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("QUEENS_")) {
         command.env_remove(name);
     }
@@ -42,8 +45,19 @@ pub fn clean(mut command: Command) -> Command {
 #[must_use]
 pub fn is_installed(program: &str) -> bool {
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .env("PATH", path())
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.status().is_ok()
+}
+
+fn path() -> OsString {
+    let usual = env::var_os("PATH").unwrap_or_default();
+    let tools = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools"));
+    env::join_paths(env::split_paths(&usual).chain([tools.to_owned()])).unwrap_or(usual)
 }
 
 /// How a process ended and what it wrote.

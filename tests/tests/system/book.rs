@@ -77,7 +77,7 @@ fn dead_links(site: &Path, pages: &[PathBuf]) -> (Vec<String>, usize) {
 #[test]
 fn links_of_the_book_lead_somewhere() {
     if !is_installed("mdbook") {
-        return skipped("the book, as there is no 'mdbook': '.ci/mdbook DIR' gets it");
+        return skipped("the book, as there is no 'mdbook'");
     }
     let mut build = clean(Command::new(Path::new(REPOSITORY).join(".ci/book")));
     build.env("RUST_LOG", "warn");

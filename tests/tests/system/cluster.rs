@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
-use queens_tests::cluster::Coordinator;
+use queens_tests::cluster::{Coordinator, fast_worker};
 use queens_tests::data_dir::{records, share};
 use queens_tests::process::{Running, clean, queens, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
@@ -115,6 +115,7 @@ fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
         }
     }
     assert!(fraction(&coordinator.status(&job)) < 1.0);
+    let _fast = fast_worker(&coordinator.url());
     wait_at_most(Duration::from_secs(600), "the count", || {
         let status = coordinator.status(&job);
         assert!(fraction(&status) >= recorded, "{recorded} was recorded before, now {status}");

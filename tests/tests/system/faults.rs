@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
-use queens_tests::cluster::{Coordinator, coordinator_command, worker};
+use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, worker};
 use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
 use queens_tests::disk::SmallDisk;
 use queens_tests::http;
@@ -118,6 +118,7 @@ impl Scene {
     /// Waits for the end of the job and checks its total, also by the records alone.
     #[track_caller]
     fn finish(mut self, what: &str) {
+        let _fast = fast_worker(&self.coordinator().url());
         wait_at_most(Duration::from_secs(600), "the count", || {
             (self.status()["state"] == "done").then_some(())
         });

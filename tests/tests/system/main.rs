@@ -31,6 +31,7 @@ mod http;
 mod idle;
 mod injection;
 mod interrupt;
+mod interrupted;
 mod kill;
 mod leaders;
 mod lists;

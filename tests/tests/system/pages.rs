@@ -111,9 +111,7 @@ fn the_pages_keep_nobody_out() {
         return skipped(&format!("whether the pages keep nobody out, as {reason}"));
     }
     let Ok(rules) = fs::read_to_string(axe()) else {
-        return skipped(
-            "whether the pages keep nobody out, as there is no axe-core: '.ci/axe target/tools' gets it",
-        );
+        return skipped("whether the pages keep nobody out, as there is no axe-core");
     };
     let site = Site::start();
     let mut found = vec![];
