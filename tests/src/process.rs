@@ -83,7 +83,9 @@ impl Ended {
     #[track_caller]
     #[must_use]
     pub fn answer(&self) -> Value {
-        assert_eq!((self.status.code(), self.stderr.as_str()), (Some(0), ""), "{self:?}");
+        // On a busy machine a count takes so long that it says how far it is.
+        let said = self.stderr.lines().find(|line| !line.starts_with("n = "));
+        assert_eq!((self.status.code(), said), (Some(0), None), "{self:?}");
         assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
         serde_json::from_str(&self.stdout).expect("JSON")
     }
