@@ -216,6 +216,7 @@ mod tests {
             recorded: zero(),
             work: zero(),
             work_recorded: zero(),
+            method: pb::Method::Search.into(),
             terms: Some(pb::Terms::default()),
             recounting: Some(pb::Recounting { work_left: zero(), ..pb::Recounting::default() }),
             ..pb::Job::default()

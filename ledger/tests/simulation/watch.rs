@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use queens_desk::Identity;
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, LeaseId, Report, ReportInterval, ToCoordinator, ToWorker,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, LeaseId, Report, ReportInterval, ToCoordinator, ToWorker,
 };
-use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
-
-use super::worker::can_count;
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
 
 /// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
 const MOST_UNACKNOWLEDGED: usize = 16;
+
+/// Whether a worker with this skill gets what is counted by a method.
+pub(crate) fn can_count(method: Method, halves: HalvesSkill) -> bool {
+    method == Method::Search || halves.decomposition == method.decomposition()
+}
 
 /// The model.
 #[derive(Debug)]

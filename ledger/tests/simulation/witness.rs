@@ -11,7 +11,8 @@ use queens_solver::{Count, Span};
 
 use super::contents::Contents;
 use super::puzzle::{Puzzle, puzzle};
-use super::worker::{can_count, name};
+use super::watch::can_count;
+use super::worker::name;
 
 /// The model.
 #[derive(Debug, Default)]

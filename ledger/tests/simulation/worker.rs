@@ -36,11 +36,6 @@ pub(crate) struct Worker {
     pub(crate) fails: bool,
 }
 
-/// Whether a worker with this skill gets what is counted by a method.
-pub(crate) fn can_count(method: Method, halves: HalvesSkill) -> bool {
-    method == Method::Search || halves.decomposition == method.decomposition()
-}
-
 /// A thread that counts a lease.
 #[derive(Debug)]
 struct Thread {
