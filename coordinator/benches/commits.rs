@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use queens_coordinator::store::postgres::{Candidate, Contact, Server};
-use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
 use queens_messages::{JobId, LeaseId};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
+use queens_store::sqlite::SqliteStore;
 
 const JOB: JobId = JobId(1);
 const N_CROSSES: u32 = 1000;

@@ -13,11 +13,11 @@ use std::env;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::store::draw::Draw;
 use queens_ledger::store::{JobEntry, Record, Source, Store, Write};
 use queens_messages::{JobId, LeaseId, Name, Share};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry, crosses_in_counting_order};
+use queens_store::sqlite::SqliteStore;
 
 /// Records in one transaction.
 const BATCH: usize = 10_000;

@@ -10,7 +10,6 @@ mod book;
 pub(crate) mod book_error;
 pub(crate) mod contents;
 mod decisions;
-mod deed;
 mod failures;
 mod keeper;
 mod names;
@@ -28,7 +27,6 @@ mod shelf;
 pub use self::admission::Admission;
 pub(crate) use self::admission::{COOKIE, NotLetIn};
 pub use self::book::{Book, Place, Wanted};
-pub(crate) use self::deed::decides;
 pub(crate) use self::keeper::NotBound;
 pub(crate) use self::pass::{OVER, Pass};
 #[cfg(test)]

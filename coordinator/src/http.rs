@@ -1,6 +1,6 @@
 //! What the coordinator shows in a browser and tells programs by HTTP: pages, a JSON API, health.
 //!
-//! No handler waits for the ledger: what is told comes from [`Snapshot`](crate::snapshot::Snapshot)s, and what
+//! No handler waits for the ledger: what is told comes from [`Snapshot`](queens_event_loop::Snapshot)s, and what
 //! operators decide is sent to the event loop with a limit on the time that its answer may take.
 
 mod answer;

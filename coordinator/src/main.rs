@@ -8,16 +8,15 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use queens_coordinator::store::JobAudit;
-use queens_coordinator::store::sqlite::{RecoveredJob, backup, export_to, note_exported, recover};
 use queens_ledger::store::StoreError;
 use queens_messages::{JobId, Name};
 use queens_process::help::{Examples, Program};
-use queens_process::logs::LogArgs;
-use queens_process::{
-    CONFIG_OK, ConfigArgs, VERSION, arguments_of_service, complain, keep_files_private, version_in_full,
-};
+use queens_process::{VERSION, complain, keep_files_private, version_in_full};
+use queens_service::logs::LogArgs;
+use queens_service::{CONFIG_OK, ConfigArgs, arguments_of_service};
 use queens_solver::Kernel;
+use queens_store::JobAudit;
+use queens_store::sqlite::{RecoveredJob, backup, export_to, note_exported, recover};
 use tracing::warn;
 
 use crate::commands::certs::{CertsArgs, certs};

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use queens_coordinator::store::Archive;
-use queens_coordinator::{Handle, Snapshot, unthreaded};
+use queens_event_loop::{Handle, Snapshot, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
@@ -19,6 +18,7 @@ use queens_messages::{
 };
 use queens_proto::{Link, link};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Method, Span};
+use queens_store::Archive;
 use tokio::sync::watch;
 
 /// A store that can be made to fail, and whose contents can be looked at.

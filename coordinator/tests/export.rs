@@ -9,13 +9,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_certificate::{Agreement, Extent, Options, Refusal, Report, Sample, check};
-use queens_coordinator::store::certificate::ExportError;
-use queens_coordinator::store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};
 use queens_ledger::store::{
     Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
 };
 use queens_messages::{Crosses, JobId, LeaseId, Name, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
+use queens_store::certificate::ExportError;
+use queens_store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -4,13 +4,13 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::Ledger;
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
 use queens_messages::{Delta, HalvesSkill, Hello, JobId, Lease, Name, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Symmetry, crosses_in_counting_order,
 };
+use queens_store::sqlite::SqliteStore;
 
 const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
 

@@ -13,12 +13,11 @@ mod world;
 use std::path::Path;
 
 use nature::Nature;
-use queens_coordinator::store::Archive;
-use queens_coordinator::store::Truth;
-use queens_coordinator::store::sqlite::{SqliteStore, audit_against};
 use queens_ledger::store::Phase;
 use queens_messages::JobId;
 use queens_solver::Plan;
+use queens_store::sqlite::{SqliteStore, audit_against};
+use queens_store::{Archive, Truth};
 use random::Random;
 use tempfile::TempDir;
 use world::World;

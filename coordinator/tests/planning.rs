@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::{Coordinator, Handle};
+use queens_event_loop::{Coordinator, Handle};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{Reporting, SubmissionRefusal};
 use queens_messages::{JobId, JobState, JobStatus, Submission};

@@ -6,11 +6,11 @@ mod simulation;
 
 use std::fs;
 
-use queens_coordinator::store::Truth;
-use queens_coordinator::store::sqlite::{SqliteStore, audit_against};
 use queens_ledger::store::{JobEntry, Store};
 use queens_messages::JobId;
 use queens_solver::Plan;
+use queens_store::Truth;
+use queens_store::sqlite::{SqliteStore, audit_against};
 use simulation::disk::{Audited, RealDisk};
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl RealDisk for Directory {
         drop(store);
         let truth = |job: &JobEntry, _| Some(Truth { plan: plan(job.id), total: None });
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
-        let audited = |audit: queens_coordinator::store::JobAudit| Audited {
+        let audited = |audit: queens_store::JobAudit| Audited {
             job: audit.job.id,
             phase: audit.job.phase,
             n_records: audit.n_records,

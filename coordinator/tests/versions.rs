@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use queens_coordinator::store::sqlite::{SqliteStore, audit};
 use queens_ledger::Ledger;
 use queens_ledger::store::{Phase, Store};
 use queens_messages::{Name, Terms};
 use queens_solver::Method;
+use queens_store::sqlite::{SqliteStore, audit};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

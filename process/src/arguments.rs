@@ -2,16 +2,15 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
+use crate::documents;
 use crate::help::{Program, command, short};
 use crate::output::{complain, print_styled, say_styled};
-use crate::{config, documents};
 
 /// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
 /// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given:
@@ -24,38 +23,22 @@ pub fn arguments<A: Program>() -> Result<A, ExitCode> {
     parsed(Vec::new(), "")
 }
 
-/// The same of a service, which may have a configuration file: [`ConfigArgs`](crate::ConfigArgs) are among its options.
-/// A subcommand has none.
+/// The same, with others that stand before those of the command line, as if they were typed there: `others` makes them of
+/// the program, of what is given, and of what says whether an argument is given, there or in the environment, and says
+/// where they are from; or why there can be none.
 ///
 /// # Errors
 /// If the process is to end.
-pub fn arguments_of_service<A: Program>() -> Result<A, ExitCode> {
-    let command = command::<A>();
+pub fn arguments_with<A: Program>(
+    others: impl FnOnce(&Command, &[OsString], &dyn Fn(&Arg) -> bool) -> Result<(Vec<OsString>, String), String>,
+) -> Result<A, ExitCode> {
     let given = given();
-    let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
-    let path = if given.iter().any(is_subcommand) { None } else { config_file(&given) };
-    let Some(path) = path else { return parsed(Vec::new(), "") };
     let is_given = |arg: &Arg| is_given(arg, &given) || variable(arg).is_some();
-    let of_file = config::arguments_of(&path, &command, is_given);
-    let of_file = of_file.map_err(|reason| {
+    let (others, of_which) = others(&command::<A>(), &given, &is_given).map_err(|reason| {
         complain(&reason);
         ExitCode::from(2)
     })?;
-    parsed(of_file, &format!(" (with configuration file '{}')", path.display()))
-}
-
-/// The configuration file that is named, if one is.
-fn config_file(given: &[OsString]) -> Option<PathBuf> {
-    let mut rest = given.iter();
-    while let Some(arg) = rest.next() {
-        let after = arg.to_str().and_then(|arg| arg.strip_prefix("--config"));
-        match after {
-            Some("") => return rest.next().map(PathBuf::from),
-            Some(value) if value.starts_with('=') => return Some(PathBuf::from(&value[1..])),
-            _ => {}
-        }
-    }
-    env::var_os("QUEENS_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
+    parsed(others, &of_which)
 }
 
 /// Parses the arguments of this process, and others before them; `of_which` says where those are from.

@@ -1,20 +1,17 @@
-//! What every program of the project does alike: arguments, help, error messages, logs, numbers and signals.
+//! What every program of the project does alike: arguments, help, error messages, logs and signals.
 
 mod arguments;
-mod config;
 mod credentials;
 pub mod documents;
 mod files;
 pub mod help;
 pub mod logs;
-pub mod metrics;
 mod new_file;
 mod output;
 mod signals;
 mod threads;
 
-pub use arguments::{arguments, arguments_of_service, wrong_usage};
-pub use config::{CONFIG_OK, ConfigArgs};
+pub use arguments::{arguments, arguments_with, wrong_usage};
 pub use credentials::CredentialsArgs;
 pub use files::{allow_many_files, keep_files_private};
 pub use new_file::{NewFile, NoNewFile};

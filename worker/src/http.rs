@@ -8,10 +8,10 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use queens_counting::Metrics;
+use queens_service::metrics::exposition;
 use tokio::net::TcpListener;
 use tracing::error;
-
-use crate::metrics::Metrics;
 
 /// Serves `/metrics` and `/healthz` until it is dropped.
 pub async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
@@ -27,7 +27,7 @@ pub async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
 
 async fn numbers(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    match metrics.exposition(accept) {
+    match exposition(metrics.registry(), accept) {
         Ok(numbers) => ([(CONTENT_TYPE, numbers.content_type)], numbers.text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }

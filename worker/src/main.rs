@@ -6,16 +6,17 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use queens_counting::{Config, Worker};
 use queens_messages::{ListenAddress, Name};
 use queens_process::help::{Examples, Program};
-use queens_process::logs::LogArgs;
 use queens_process::{
-    CONFIG_OK, ConfigArgs, CredentialsArgs, VERSION, arguments_of_service, cancel_on_signal, complain,
-    default_threads, print, threads, version_in_full,
+    CredentialsArgs, VERSION, cancel_on_signal, complain, default_threads, print, threads, version_in_full,
 };
 use queens_proto::client::{Routes, endpoint};
+use queens_service::logs::LogArgs;
+use queens_service::{CONFIG_OK, ConfigArgs, arguments_of_service};
 use queens_solver::{Kernel, KernelChoice};
-use queens_worker::{Config, Worker, http};
+use queens_worker::{http, remote};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -114,7 +115,7 @@ fn run(args: Args) -> anyhow::Result<()> {
             // Until the process ends, so that a worker that is leaving can still be looked at.
             tokio::spawn(http::serve(listener, worker.metrics()));
         }
-        Ok(worker.serve_remote(routes, &drain).await?)
+        Ok(remote::serve(&mut worker, routes, &drain).await?)
     });
     worker.stop();
     info!("left");

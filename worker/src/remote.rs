@@ -17,8 +17,7 @@ use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
 use tracing::{info, warn};
 
-use crate::session::End;
-use crate::worker::Worker;
+use queens_counting::{End, Worker};
 
 pub use crate::patience::Pauses;
 
@@ -45,87 +44,86 @@ pub struct Refused {
     reason: Problem,
 }
 
-impl Worker {
-    /// Holds sessions with whichever of these coordinators leads until `drain` is cancelled or it sends the worker away.
-    /// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile.
-    ///
-    /// # Errors
-    /// If a coordinator can't use this worker.
-    pub async fn serve_remote(&mut self, routes: Routes, drain: &CancellationToken) -> Result<(), Refused> {
-        self.serve_by(routes, async |route| route.open().await, drain).await
-    }
+/// Holds sessions of a worker with whichever of these coordinators leads until `drain` is cancelled or it sends the
+/// worker away.
+/// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile.
+///
+/// # Errors
+/// If a coordinator can't use this worker.
+pub async fn serve(worker: &mut Worker, routes: Routes, drain: &CancellationToken) -> Result<(), Refused> {
+    serve_by(worker, routes, async |route| route.open().await, drain).await
+}
 
-    /// The same with connections made otherwise.
-    ///
-    /// # Errors
-    /// If a coordinator can't use this worker.
-    pub async fn serve_through(
-        &mut self,
-        routes: Routes,
-        connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
-        drain: &CancellationToken,
-    ) -> Result<(), Refused> {
-        self.serve_by(routes, async |route| Ok(connect(route.endpoint()).await?.into()), drain).await
-    }
+/// The same with connections made otherwise.
+///
+/// # Errors
+/// If a coordinator can't use this worker.
+pub async fn serve_through(
+    worker: &mut Worker,
+    routes: Routes,
+    connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
+    drain: &CancellationToken,
+) -> Result<(), Refused> {
+    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), drain).await
+}
 
-    async fn serve_by(
-        &mut self,
-        routes: Routes,
-        connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
-        drain: &CancellationToken,
-    ) -> Result<(), Refused> {
-        let are_several = routes.are_several();
-        let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
-        let mut search = Search::new(routes);
-        let (mut pauses, mut since) = (Pauses::new(are_several), Instant::now());
-        let mut refusals = Refusals::default();
-        // What has come of the attempts of this round.
-        let mut in_vain: Vec<(Route, Lost)> = Vec::new();
-        loop {
-            let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
-                let pause = pauses.next(since.elapsed());
-                tell(&in_vain, pause);
-                rest(pause, drain).await;
+async fn serve_by(
+    worker: &mut Worker,
+    routes: Routes,
+    connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
+    drain: &CancellationToken,
+) -> Result<(), Refused> {
+    let are_several = routes.are_several();
+    let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
+    let mut search = Search::new(routes);
+    let (mut pauses, mut since) = (Pauses::new(are_several), Instant::now());
+    let mut refusals = Refusals::default();
+    // What has come of the attempts of this round.
+    let mut in_vain: Vec<(Route, Lost)> = Vec::new();
+    loop {
+        let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
+            let pause = pauses.next(since.elapsed());
+            tell(&in_vain, pause);
+            rest(pause, drain).await;
+            in_vain.clear();
+            search.begin();
+            continue;
+        };
+        let (began, mut was_open) = (Instant::now(), false);
+        let mut open = || {
+            search.leads(&attempt.route);
+            was_open = true;
+        };
+        let Err(lost) = session(worker, &attempt, &connect, &mut open, drain).await else { return Ok(()) };
+        let route = attempt.route;
+        if let Some(reason) = refusals.second(&route, lost.refusal()) {
+            return Err(Refused { coordinator: route.uri().to_string(), reason });
+        }
+        if drain.is_cancelled() {
+            if worker.has_something() {
+                warn!("leaving without a connection: what was counted since the last report is lost");
+            } else {
+                info!("leaving without a connection; there was nothing to report");
+            }
+            return Ok(());
+        }
+        if are_several && was_open {
+            warn!(coordinator = %route.uri(), reason = %lost, "lost the coordinator; looking for the one that leads");
+        }
+        search.failed(&route, &lost.problem());
+        if began.elapsed() >= good_session {
+            (pauses, since) = (Pauses::new(are_several), Instant::now());
+            if are_several {
+                refusals = Refusals::default();
                 in_vain.clear();
+                // Thousands may have lost it at this moment.
+                rest(pauses.next(since.elapsed()), drain).await;
+                // It may still lead.
                 search.begin();
                 continue;
-            };
-            let (began, mut was_open) = (Instant::now(), false);
-            let mut open = || {
-                search.leads(&attempt.route);
-                was_open = true;
-            };
-            let Err(lost) = session(self, &attempt, &connect, &mut open, drain).await else { return Ok(()) };
-            let route = attempt.route;
-            if let Some(reason) = refusals.second(&route, lost.refusal()) {
-                return Err(Refused { coordinator: route.uri().to_string(), reason });
             }
-            if drain.is_cancelled() {
-                if self.has_something() {
-                    warn!("leaving without a connection: what was counted since the last report is lost");
-                } else {
-                    info!("leaving without a connection; there was nothing to report");
-                }
-                return Ok(());
-            }
-            if are_several && was_open {
-                warn!(coordinator = %route.uri(), reason = %lost, "lost the coordinator; looking for the one that leads");
-            }
-            search.failed(&route, &lost.problem());
-            if began.elapsed() >= good_session {
-                (pauses, since) = (Pauses::new(are_several), Instant::now());
-                if are_several {
-                    refusals = Refusals::default();
-                    in_vain.clear();
-                    // Thousands may have lost it at this moment.
-                    rest(pauses.next(since.elapsed()), drain).await;
-                    // It may still lead.
-                    search.begin();
-                    continue;
-                }
-            }
-            in_vain.push((route, lost));
         }
+        in_vain.push((route, lost));
     }
 }
 

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
 use queens_boards::Given;
-use queens_coordinator::store::sqlite::DATABASE;
 use queens_process::{CredentialsArgs, cancel_on_signal, default_threads, stdout, threads};
 use queens_proto::client::{Routes, endpoint};
 use queens_solver::{Kernel, Method};
+use queens_store::sqlite::DATABASE;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use queens_coordinator::store::sqlite::CountedBy;
 use queens_messages::{Contribution, JobStatus};
+use queens_store::sqlite::CountedBy;
 use serde::Serialize;
 
 /// A job that is done, and with what it was counted.

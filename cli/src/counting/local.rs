@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_coordinator::store::Archive;
-use queens_coordinator::store::sqlite::{CountedBy, SqliteStore, counted_by};
-use queens_coordinator::{Coordinator, Handle, Snapshot};
+use queens_counting::{Config, Worker};
+use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange};
 use queens_messages::{JobId, JobState, JobStatus, Name, Submission};
 use queens_process::say;
 use queens_proto::link;
 use queens_solver::{BoardSize, Kernel, Method};
-use queens_worker::{Config, Worker};
+use queens_store::Archive;
+use queens_store::sqlite::{CountedBy, SqliteStore, counted_by};
 use tokio_util::sync::CancellationToken;
 
 use crate::counting::counted::{Counted, Counter, kernels};

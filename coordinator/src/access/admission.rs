@@ -7,7 +7,9 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use queens_access::{Invitation, NotAdmitted, Permit, Pin, Role, Secret, Token};
+use queens_event_loop::Seldom;
 use queens_messages::Decision;
+use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +25,6 @@ use super::portions::{Excess, Person, Portions, Quota};
 use super::ration::Ration;
 use super::sessions::Sessions;
 use crate::connections::Caller;
-use crate::journal::unix_ms;
-use crate::seldom::Seldom;
 use crate::store::whereabouts::Whereabouts;
 
 /// How often the book is looked at for what others have changed.

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 
 use queens_access::{Invitation, Pin, Role, Token, TokenHash};
 use queens_messages::Name;
+use queens_store::sql::database::{Database, first, for_each};
+use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 use super::book_error::{BookError, MOST_INVITATIONS, NotDone};
 use super::names::{bind, take_over};
 use super::rows::{ENDED, invitation, name, number, signed};
 use super::shelf::Shelf;
-use crate::store::sql::database::{Database, first, for_each};
-use crate::store::sql::fault::Fault;
 use crate::store::whereabouts::Whereabouts;
 
 /// Who was invited, whatever it is kept in.

@@ -3,7 +3,7 @@
 use queens_messages::Name;
 use thiserror::Error;
 
-use crate::store::sql::fault::Fault;
+use queens_store::sql::fault::Fault;
 
 /// How many invitations there may be, ended or not.
 pub(super) const MOST_INVITATIONS: i64 = 100_000;

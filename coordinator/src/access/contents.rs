@@ -1,6 +1,9 @@
 //! All that a book keeps, on its way to another.
 
 use queens_messages::Decision;
+use queens_store::sql::database::{Database, first, for_each};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::book_error::{BookError, NotDone};
@@ -8,9 +11,6 @@ use super::decisions::{self, decision};
 use super::names::NAME;
 use super::shared::number_on;
 use super::shelf::Shelf;
-use crate::store::sql::database::{Database, first, for_each};
-use crate::store::sql::fault::Fault;
-use crate::store::sql::table::Table;
 use crate::store::whereabouts::Whereabouts;
 
 /// Invitations, which nobody has.

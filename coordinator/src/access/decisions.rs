@@ -1,13 +1,13 @@
 //! Decisions in the book, and who was not let in: the latest of both, so many of each at most.
 
 use queens_messages::Decision;
+use queens_store::sql::database::{Database, Row, first, for_each};
+use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 use super::book::Book;
 use super::book_error::BookError;
 use super::rows::{number, signed};
-use crate::store::sql::database::{Database, Row, first, for_each};
-use crate::store::sql::fault::Fault;
 
 /// How many decisions are kept.
 const DECISIONS: i64 = 100_000;

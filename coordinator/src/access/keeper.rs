@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use queens_access::{Invitation, Pin, Proof};
 use queens_messages::{Decision, Name};
+use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::book::{Book, Place};
 use super::book_error::BookError;
-use crate::journal::unix_ms;
 
 /// What may wait for the thread.
 const QUEUE: usize = 1024;

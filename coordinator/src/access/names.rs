@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use queens_messages::Name;
+use queens_store::sql::database::{Database, Row, first, for_each};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::book_error::{BookError, NotDone};
 use super::rows::{ENDED, name, number, signed};
-use crate::store::sql::database::{Database, Row, first, for_each};
-use crate::store::sql::fault::Fault;
-use crate::store::sql::table::Table;
 
 /// Names that people are told of.
 const MOST_TOLD: i64 = 10;

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 
 use queens_access::Role;
+use queens_event_loop::Deed;
 use queens_messages::Decision;
+use queens_store::unix_ms;
 
-use super::deed::Deed;
 use super::keeper::Keeper;
 use super::pass::Pass;
-use crate::journal::unix_ms;
 
 /// What of a refusal is kept.
 const LONGEST: usize = 300;

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use queens_access::{Invitation, Proof, TokenHash};
 use queens_messages::Name;
 
-use crate::store::sql::database::Row;
-use crate::store::sql::fault::Fault;
+use queens_store::sql::database::Row;
+use queens_store::sql::fault::Fault;
 
 /// Whether an invitation has ended, by its columns and a number for the present.
 pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";

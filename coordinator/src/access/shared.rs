@@ -8,12 +8,13 @@
 
 use std::time::{Duration, Instant};
 
+use queens_store::sql::database::{Database, first};
+use queens_store::sql::fault::Fault;
+
 use super::book_error::NotDone;
 use crate::store::postgres::Server;
 use crate::store::postgres::schema::{make_once, version_in};
 use crate::store::postgres::session::Session;
-use crate::store::sql::database::{Database, first};
-use crate::store::sql::fault::Fault;
 
 /// The version of the tables that this program works on, which is not that of the jobs' tables.
 const VERSION: i64 = 1;

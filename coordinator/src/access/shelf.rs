@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use queens_access::new_private_file;
+use queens_store::sql::database::Database;
+use queens_store::sql::fault::Fault;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::book_error::{BookError, NotDone};
 use super::schema;
 use super::shared::Shared;
-use crate::store::sql::database::Database;
-use crate::store::sql::fault::Fault;
 use crate::store::whereabouts::Whereabouts;
 
 /// The book in a data directory.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use queens_certificate::Key;
-use queens_coordinator::store::sqlite::check_database;
 use queens_process::{NewFile, print};
+use queens_store::sqlite::check_database;
 
 /// More than any list of sums of a release has, in bytes.
 const LONGEST: u64 = 1 << 20;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use queens_coordinator::store::postgres::{self, Server};
-use queens_coordinator::store::sqlite::{audit, audit_file};
-use queens_coordinator::store::{JobAudit, Moved, Whereabouts, move_all};
+use queens_coordinator::store::{Moved, Whereabouts, move_all};
 use queens_process::print;
+use queens_store::JobAudit;
+use queens_store::sqlite::{audit, audit_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {

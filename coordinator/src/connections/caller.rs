@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use queens_access::Pin;
+use queens_event_loop::Seldom;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::warn;
 
 use super::register::{Register, Room};
-use crate::seldom::Seldom;
 
 /// What a port and its connections have in common.
 #[derive(Debug)]

@@ -3,11 +3,13 @@
 use std::pin::Pin;
 
 use queens_access::Role;
+use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, Verification, WorkerChange};
 use queens_messages::{JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
+use queens_store::unix_ms;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -17,10 +19,6 @@ use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::watch::watch;
 use crate::access::{Admission, Pass};
-use crate::exports::NoExport;
-use crate::handle::Handle;
-use crate::journal::unix_ms;
-use crate::snapshot::Snapshot;
 
 /// The service that operators ask.
 pub(super) struct JobsService {

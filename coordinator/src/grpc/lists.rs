@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use queens_event_loop::Snapshot;
 use queens_messages::{Event, EventKind, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
-
-use crate::snapshot::Snapshot;
 
 /// Events about workers in an answer, and others.
 const MOST_EVENTS: usize = 250;

@@ -1,16 +1,16 @@
 //! Why something is not done, as a status.
 
 use axum::extract::ConnectInfo;
+use queens_event_loop::NoExport;
+use queens_event_loop::Stopped;
 use queens_ledger::SubmissionRefusal;
 use queens_messages::JobId;
 use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
+use queens_store::certificate::ExportError;
 use tonic::Status;
 
 use crate::connections::Caller;
-use crate::exports::NoExport;
-use crate::handle::Stopped;
-use crate::store::certificate::ExportError;
 
 /// The address of who is at the other end of a connection, for the log.
 pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {

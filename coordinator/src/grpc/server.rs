@@ -8,6 +8,8 @@ use axum::Router;
 use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
+use queens_event_loop::Handle;
+use queens_event_loop::Seldom;
 use queens_proto::codec::LARGEST_OF_WORKER;
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::JobsServer;
@@ -27,8 +29,6 @@ use super::refusal::caller;
 use super::session::WorkersService;
 use crate::access::Admission;
 use crate::connections::{REQUEST, TooLate, attend};
-use crate::handle::Handle;
-use crate::seldom::Seldom;
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
 /// a connection whose other end has vanished would stay open for ever.

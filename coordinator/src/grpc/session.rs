@@ -4,6 +4,8 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use queens_event_loop::Handle;
+use queens_event_loop::Seldom;
 use queens_ledger::WorkerRefusal;
 use queens_messages::{ToCoordinator, ToWorker};
 use queens_proto::pb::workers_server::Workers;
@@ -17,8 +19,6 @@ use tracing::{debug, warn};
 use super::refusal::{caller, invalid_message};
 use crate::access::{NotBound, OVER, Pass};
 use crate::connections::{NotYetAtWork, Visit};
-use crate::handle::Handle;
-use crate::seldom::Seldom;
 
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;

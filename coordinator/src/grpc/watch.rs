@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use queens_event_loop::Handle;
 use queens_messages::{JobId, JobState};
 use queens_proto::pb;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tonic::Status;
-
-use crate::handle::Handle;
 
 /// How long the fundamental number of a job may take after the job is done before that is told without it.
 const SETTLING: Duration = Duration::from_secs(2);

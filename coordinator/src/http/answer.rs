@@ -5,12 +5,12 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::Query;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
+use queens_event_loop::Stopped;
 use serde::Deserialize;
 
 use super::app::App;
 use super::object::Object;
 use super::refusal::RequestRefusal;
-use crate::handle::Stopped;
 
 /// How long the event loop may take to carry something out.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,13 +1,13 @@
 //! What handlers know.
 
+use queens_event_loop::Handle;
+use queens_event_loop::Snapshot;
 use queens_messages::{JobId, JobStatus};
 
 use super::live::Live;
 use super::refusal::RequestRefusal;
 use super::view::Job;
 use crate::access::Admission;
-use crate::handle::Handle;
-use crate::snapshot::Snapshot;
 
 /// What handlers know.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use queens_event_loop::Details;
 use queens_ledger::CrossStatus;
 use queens_messages::JobStatus;
 use queens_solver::{PlannedPart, Square, Symmetry};
@@ -16,7 +17,6 @@ use super::map::{Map, halves};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
-use crate::snapshot::Details;
 
 /// A job with its plan and what is recorded of it.
 pub(super) struct PlannedJob {

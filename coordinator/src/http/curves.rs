@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::history::{Curves, begins, mean, whole};
-use crate::store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
+use queens_event_loop::history::{Curves, begins, mean, whole};
+use queens_store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
 /// Workers report once a second: means over less would go up and down with what happens to fall into it.
 const SMOOTH: usize = 5;

@@ -6,6 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use queens_boards::Queen;
 use queens_boards::picture::{self, Look, Mark, Scale};
+use queens_event_loop::Details;
 use queens_json::Contribution;
 use queens_messages::{InHand, JobId, WorkerStatus};
 use queens_solver::{HalvesPart, Method, PlannedPart, Square, Symmetry};
@@ -19,7 +20,6 @@ use super::map::halves;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
-use crate::snapshot::Details;
 
 /// The width of a square in pixels.
 const TILE: u32 = 32;

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use queens_store::history::Subject;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Queried};
@@ -9,7 +10,6 @@ use super::app::{App, find, job_id};
 use super::curves::{FleetLevelView, LevelView, fleet_levels, levels, run};
 #[cfg(test)]
 use super::refusal::described::{NoSuchJob, Senseless};
-use crate::store::history::Subject;
 
 /// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,
 /// 60, 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.

@@ -4,8 +4,12 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use queens_event_loop::Handle;
+use queens_event_loop::Snapshot;
+use queens_event_loop::history::{SharedCurves, Speeds};
 use queens_json::{Coordinator, SpeedBy};
 use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_store::unix_ms;
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -15,10 +19,6 @@ use tracing::error;
 
 use super::followers::{Follower, Followers};
 use super::view::Job;
-use crate::handle::Handle;
-use crate::history::{SharedCurves, Speeds};
-use crate::journal::unix_ms;
-use crate::snapshot::Snapshot;
 
 /// How often.
 const INTERVAL: Duration = Duration::from_millis(500);

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use queens_service::metrics::exposition;
 
 use super::app::App;
 
@@ -17,7 +18,7 @@ use super::app::App;
 ))]
 pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    match app.handle.metrics().exposition(accept) {
+    match exposition(app.handle.metrics().registry(), accept) {
         Ok(numbers) => ([(CONTENT_TYPE, numbers.content_type)], numbers.text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }

@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use queens_event_loop::Stopped;
+use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker};
 use serde_json::json;
 
 use crate::connections::REQUEST;
-use crate::handle::Stopped;
-use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker};
 
 /// The largest body of a request: all that is ever sent is a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;

@@ -8,6 +8,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
+use queens_event_loop::Handle;
 use queens_messages::{CoordinatorUrl, ListenAddress};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +24,6 @@ use super::routes::routes;
 use super::standby;
 use crate::access::Admission;
 use crate::connections::{Caller, Limits, Port, TooLate, attend};
-use crate::handle::Handle;
 use crate::standby::Standby;
 use crate::tls::Tls;
 

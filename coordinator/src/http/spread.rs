@@ -14,6 +14,7 @@ use queens_boards::grid::{self, Cell, Labels};
 use queens_ledger::CrossStatus;
 use queens_messages::{JobState, JobStatus, date};
 use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
+use queens_store::unix_ms;
 
 use super::app::App;
 use super::crosses::{PlannedJob, planned_job, share};
@@ -21,7 +22,6 @@ use super::map::{Map, Place};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob};
-use crate::journal::unix_ms;
 
 /// How often the parts are looked at until they are as new as the job.
 const TRIES: u32 = 20;

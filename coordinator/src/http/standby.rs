@@ -11,14 +11,14 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use prometheus_client::registry::Registry;
-use queens_process::metrics::exposition;
+use queens_event_loop::metrics::register_leading;
+use queens_service::metrics::exposition;
 
 use super::guard::{self, Hosts};
 use super::health;
 use super::missing::{self, is_of_a_person};
 use super::pages;
 use super::refusal::RequestRefusal;
-use crate::metrics::register_leading;
 use crate::standby::{Standby, Standing};
 
 /// Everything that is served meanwhile.

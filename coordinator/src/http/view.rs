@@ -5,8 +5,8 @@
 use queens_messages::{JobState, JobStatus};
 use serde::Serialize;
 
-use crate::history::Speeds;
-use crate::snapshot::Snapshot;
+use queens_event_loop::Snapshot;
+use queens_event_loop::history::Speeds;
 
 /// A job as it stands, and how fast it is counted.
 #[derive(Debug, Serialize)]

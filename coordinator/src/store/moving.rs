@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use queens_ledger::store::{Place, StoreError};
+use queens_store::history::{Change, NotKept};
+use queens_store::sql::database::{Database, Row, first};
+use queens_store::sql::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
+};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::movable::Movable;
+use queens_store::sql::read::{self, cell, sql_integer};
+use queens_store::sql::table::Table;
+use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
 use thiserror::Error;
 
-use super::history::{Change, NotKept};
 use super::postgres::{Candidate, Contact};
-use super::sql::database::{Database, Row, first};
-use super::sql::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
-};
-use super::sql::fault::Fault;
-use super::sql::movable::Movable;
-use super::sql::read::{self, cell, sql_integer};
-use super::sql::table::Table;
-use super::sqlite::SqliteStore;
 use super::whereabouts::Whereabouts;
 use crate::access::book_error::{BookError, NotDone};
 use crate::access::contents::Contents;
@@ -139,7 +139,7 @@ pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError
         let past = old.load();
         let change = Change {
             points: past.points,
-            kept: [(0, u64::from(u32::MAX)); super::history::N_LEVELS],
+            kept: [(0, u64::from(u32::MAX)); queens_store::history::N_LEVELS],
             events: past.events,
             first_events: (0, 0),
         };

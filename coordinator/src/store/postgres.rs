@@ -5,8 +5,10 @@
 
 mod candidate;
 mod connect;
+mod fault;
 mod history;
 mod lead;
+mod row;
 pub(crate) mod schema;
 mod server;
 pub(crate) mod session;

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::store::{Store, StoreError};
 use queens_ledger::{Ledger, WantedPlan};
 use queens_messages::{
@@ -15,6 +14,7 @@ use queens_messages::{
     WorkerId,
 };
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span};
+use queens_store::sqlite::SqliteStore;
 use tempfile::TempDir;
 
 static NEVER: AtomicBool = AtomicBool::new(false);

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, io, thread};
 
-use queens_coordinator::store::sqlite::{RecoverError, audit, recover};
 use queens_messages::JobState;
 use queens_solver::{Method, published};
+use queens_store::sqlite::{RecoverError, audit, recover};
 
 use crate::counting::{Board, Files, Refused, directory, files};
 use crate::kinds::Kind;

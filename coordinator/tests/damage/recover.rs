@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use queens_coordinator::store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
 use queens_ledger::store::{Phase, Store, StoreError, Stored, Write};
 use queens_messages::{JobId, Name};
 use queens_solver::{Method, published};
+use queens_store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -11,13 +11,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_coordinator::store::Archive;
-use queens_coordinator::store::Truth;
-use queens_coordinator::store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
 use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
 use queens_messages::{HalvesSkill, Hello, Name, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
+use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
+use queens_store::{Archive, Truth};
 
 use self::asked::{MOST_PLANNED, draw};
 use self::directory::{DATABASE, Directory};

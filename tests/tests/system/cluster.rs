@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
+use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, fast_worker};
 use queens_tests::data_dir::{records, share};
 use queens_tests::process::{Running, clean, queens, wait_at_most, wait_until};

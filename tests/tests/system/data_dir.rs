@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::audit;
 use queens_ledger::store::StoreError;
+use queens_store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, contents, records, tamper};
 use queens_tests::disk::SmallDisk;
 use queens_tests::process::{Running, clean, processor_time, queens, run, wait_until};

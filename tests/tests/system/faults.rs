@@ -13,8 +13,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
+use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, worker};
 use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
 use queens_tests::disk::SmallDisk;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
-use queens_coordinator::store::sqlite::audit;
+use queens_store::sqlite::audit;
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::wait_until;
 use queens_tests::{TempDir, http};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::sqlite::audit;
+use queens_store::sqlite::audit;
 use queens_tests::TempDir;
 use queens_tests::data_dir::{DATABASE, Record, records, share};
 use queens_tests::process::{Ended, Running, queens, run, wait_until};

@@ -6,9 +6,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use queens_coordinator::store::JobAudit;
-use queens_coordinator::store::sqlite::audit;
 use queens_ledger::store::Phase;
+use queens_store::JobAudit;
+use queens_store::sqlite::audit;
 use queens_tests::TempDir;
 use queens_tests::chance::Chance;
 use queens_tests::data_dir::{DATABASE, Record, copy, records};

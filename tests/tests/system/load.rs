@@ -23,9 +23,9 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::audit;
 use queens_ledger::intervals::Intervals;
 use queens_solver::Span;
+use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
 use queens_tests::process::{processor_time, wait_at_most};

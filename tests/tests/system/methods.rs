@@ -6,11 +6,11 @@ use std::env;
 use std::process::Command;
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::audit;
 use queens_proto::pb;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, Method, published};
+use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, worker_with};
 use queens_tests::http;
 use queens_tests::process::{clean, queens, run, wait_at_most, wait_until};

@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use queens_access::Credentials;
-use queens_coordinator::store::Archive;
-use queens_coordinator::{Handle, grpc, unthreaded};
+use queens_coordinator::grpc;
+use queens_counting::{Config, Worker};
+use queens_event_loop::{Handle, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
@@ -25,9 +26,10 @@ use queens_ledger::store::{Store, StoreError, Stored, Write};
 use queens_messages::{JobId, JobState, JobStatus, Submission};
 use queens_proto::client::{Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
+use queens_store::Archive;
 use queens_tests::chance::Chance;
 use queens_tests::say;
-use queens_worker::{Config, Worker};
+use queens_worker::remote;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -170,7 +172,7 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
     });
     let routes = Routes::new(vec![endpoint], Credentials::default())?;
     let connect = async |endpoint: &Endpoint| endpoint.connect_with_connector(connector).await;
-    worker.serve_through(routes, connect, &stop).await?;
+    remote::serve_through(&mut worker, routes, connect, &stop).await?;
     worker.stop();
     Ok(())
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::sqlite::{audit, audit_file};
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, coordinator_message};
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
+use queens_store::sqlite::{audit, audit_file};
 use queens_tests::cluster::Coordinator;
 use queens_tests::data_dir::{records, tamper};
 use queens_tests::guarded::Behind;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::SqliteStore;
 use queens_ledger::store::{JobEntry, Phase, Record, Source, Store, Write};
 use queens_messages::{JobId, LeaseId};
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span};
+use queens_store::sqlite::SqliteStore;
 use queens_tests::chance::Chance;
 use queens_tests::data_dir::DATABASE;
 use queens_tests::{TempDir, say};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, Method, published};
+use queens_store::sqlite::audit;
 use queens_tests::TempDir;
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::wait_at_most;

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use queens_coordinator::store::sqlite::audit;
 use queens_solver::{BoardSize, published};
+use queens_store::sqlite::audit;
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::{wait_at_most, wait_until};
 use queens_tests::{TempDir, say, skipped, skipped_without_root};

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{Place, StoreError};
+use queens_store::sql::fault::Fault;
 
 use super::lead::{self, Contact, Lead};
 use super::schema;
 use super::server::Server;
 use super::session::Session;
 use super::store::PostgresStore;
-use crate::store::sql::fault::Fault;
 
 /// A coordinator that stands by until it leads.
 #[derive(Debug)]

@@ -4,14 +4,15 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use queens_store::sql::fault::Fault;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::fault::fault;
 use super::server::Server;
-use crate::store::sql::fault::Fault;
 
 /// How long a server may take to let us in, all of its addresses and the password included.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,7 +67,7 @@ async fn enter(config: &Config, server: &Server) -> Result<(Client, Warnings), F
     let tls = MakeRustlsConnect::new((*server.tls).clone());
     let slow = || Fault::Lost(format!("it has not answered for {} s", PATIENCE.as_secs()));
     let connected = timeout(PATIENCE, config.connect(tls)).await.map_err(|_| slow())?;
-    let (client, mut connection) = connected.map_err(|error| match error.into() {
+    let (client, mut connection) = connected.map_err(|error| match fault(error) {
         Fault::Refused(reason) if config.get_password().is_none() && reason.contains("password missing") => {
             Fault::Refused("it asks for a password: --store-password-file names a file with it".to_owned())
         }

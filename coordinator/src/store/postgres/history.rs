@@ -3,13 +3,13 @@
 use std::thread;
 use std::time::Duration;
 
+use queens_store::history::{Change, History, NotKept, Past};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::history::{read_past, write_change};
 use tracing::warn;
 
 use super::server::Server;
 use super::session::Session;
-use crate::store::history::{Change, History, NotKept, Past};
-use crate::store::sql::fault::Fault;
-use crate::store::sql::history::{read_past, write_change};
 
 /// How often, and after what pause, it is tried again to read what can't be reached.
 const TRIES: u32 = 20;

@@ -10,15 +10,15 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use queens_process::complain;
+use queens_store::sql::database::{Database, first};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::read::cell;
 use rusqlite::types::Value;
 use tracing::warn;
 
 use super::server::Server;
 use super::session::Session;
 use super::tenure::Tenure;
-use crate::store::sql::database::{Database, first};
-use crate::store::sql::fault::Fault;
-use crate::store::sql::read::cell;
 
 /// For how long the lead is taken.
 pub(super) const TERM: Duration = Duration::from_secs(6);

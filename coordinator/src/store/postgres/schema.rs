@@ -1,10 +1,11 @@
 //! The tables on a server.
 
+use queens_store::sql::database::first;
+use queens_store::sql::fault::Fault;
+use queens_store::sql::read::cell;
+use queens_store::sql::write;
+
 use super::session::Session;
-use crate::store::sql::database::first;
-use crate::store::sql::fault::Fault;
-use crate::store::sql::read::cell;
-use crate::store::sql::write;
 
 /// The version of the tables that this program works on.
 const VERSION: i64 = 1;

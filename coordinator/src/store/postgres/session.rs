@@ -13,6 +13,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use queens_store::sql::database::{Database, Row, Wants, first};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::read::cell;
+use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::Type;
@@ -20,13 +24,11 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 use tokio_stream::StreamExt;
 
 use super::connect::{Warnings, connect, of_end};
+use super::fault::fault;
+use super::row::PostgresRow;
 use super::server::Server;
 use super::single::Single;
 use super::waiting::{Batch, Parameter, Waiting};
-use crate::store::sql::database::{Database, Row, Wants, first};
-use crate::store::sql::fault::Fault;
-use crate::store::sql::read::cell;
-use crate::store::sql::table::Table;
 
 /// How long an answer is waited for: one that may have much to do, and one about who leads.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -115,7 +117,7 @@ impl Session {
         let connecting = speaker()?.spawn(connect(server.clone()));
         let (client, warnings) =
             within(patience, async { connecting.await.map_err(|ended| of_end(&ended))? })?;
-        let answers = within(patience, async { Ok(client.simple_query(SETTINGS).await?) })?;
+        let answers = within(patience, async { client.simple_query(SETTINGS).await.map_err(fault) })?;
         let number = |name| {
             answers.iter().find_map(|answer| match answer {
                 SimpleQueryMessage::Row(row) => row.get(name)?.parse().ok(),
@@ -222,7 +224,7 @@ impl Session {
     pub(crate) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
         self.begin()?;
         self.send_changes()?;
-        within(self.patience.get(), async { Ok(self.client.batch_execute(sql).await?) })
+        within(self.patience.get(), async { self.client.batch_execute(sql).await.map_err(fault) })
     }
 
     /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
@@ -247,9 +249,9 @@ impl Session {
                     Poll::Ready(answer) => done.push(answer),
                 }
             }
-            done.into_iter().try_for_each(|answer| answer.map(drop))?;
+            done.into_iter().try_for_each(|answer| answer.map(drop)).map_err(fault)?;
             for answer in answers {
-                answer.await?;
+                answer.await.map_err(fault)?;
             }
             Ok(())
         })
@@ -296,8 +298,9 @@ impl Session {
         if let Some(statement) = self.statements.borrow().get(sql) {
             return Ok(statement.clone());
         }
-        let statement =
-            within(self.patience.get(), async { Ok(self.client.prepare(&translated(sql)).await?) })?;
+        let statement = within(self.patience.get(), async {
+            self.client.prepare(&translated(sql)).await.map_err(fault)
+        })?;
         let mut statements = self.statements.borrow_mut();
         if statements.len() >= PREPARED {
             // The server lets go of them when nobody uses them any more.
@@ -320,13 +323,14 @@ impl Database for Session {
         let statement = self.prepare(sql)?;
         let parameters: Vec<Parameter> = parameters.iter().cloned().map(Parameter::One).collect();
         let rows = self.client.query_raw(&statement, &parameters);
-        let rows = within(self.patience.get(), async { Ok(rows.await?) })?;
+        let rows = within(self.patience.get(), async { rows.await.map_err(fault) })?;
         let mut rows = pin!(rows);
         loop {
             // Each answer has its time: how long all rows take depends on how many there are.
-            match within(self.patience.get(), async { Ok(rows.next().await.transpose()?) })? {
+            let row = within(self.patience.get(), async { rows.next().await.transpose().map_err(fault) })?;
+            match row.map(PostgresRow) {
                 None => return Ok(()),
-                Some(row) if each(&Row::Postgres(&row)) == Wants::NoMore => return Ok(()),
+                Some(row) if each(&Row::Server(&row)) == Wants::NoMore => return Ok(()),
                 Some(_) => {}
             }
         }

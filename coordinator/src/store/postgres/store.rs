@@ -7,6 +7,14 @@ use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::{JobEntry, Place, Store, StoreError, Stored, Write};
 use queens_messages::JobId;
 use queens_solver::{Pass, Span};
+use queens_store::history::History;
+use queens_store::sql::audit::{JobAudit, Truth, audit_all};
+use queens_store::sql::database::{Database, Views};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::movable::Movable;
+use queens_store::sql::records::SqlRecords;
+use queens_store::sql::tables::Tables;
+use queens_store::{Archive, Records};
 
 use super::history::PostgresHistory;
 use super::lead::Lead;
@@ -14,14 +22,6 @@ use super::server::Server;
 use super::session::{Backend, Session};
 use super::tenure::Tenure;
 use super::views::PostgresViews;
-use crate::store::archive::{Archive, Records};
-use crate::store::history::History;
-use crate::store::sql::audit::{JobAudit, Truth, audit_all};
-use crate::store::sql::database::{Database, Views};
-use crate::store::sql::fault::Fault;
-use crate::store::sql::movable::Movable;
-use crate::store::sql::records::SqlRecords;
-use crate::store::sql::tables::Tables;
 
 /// Keeps jobs in a database on a server. What a [`commit`](Store::commit) wrote is as durable as the server makes it:
 /// with `synchronous_standby_names` also if it is lost.
@@ -160,7 +160,7 @@ impl Archive for PostgresStore {
 }
 
 /// Proves, from the records alone, what each job of a database has counted, as
-/// [`audit`](crate::store::sqlite::audit()) does; also while a coordinator uses it.
+/// [`audit`](queens_store::sqlite::audit()) does; also while a coordinator uses it.
 ///
 /// # Errors
 /// If the server can't be reached, or something contradicts something.

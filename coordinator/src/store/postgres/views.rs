@@ -1,12 +1,12 @@
 //! Reading a database on a server, also while a coordinator uses it.
 
 use queens_ledger::store::Place;
+use queens_store::sql::database::{Database, Views};
+use queens_store::sql::fault::Fault;
 
 use super::schema;
 use super::server::Server;
 use super::session::Session;
-use crate::store::sql::database::{Database, Views};
-use crate::store::sql::fault::Fault;
 
 /// The database.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use crate::store::sql::table::Table;
+use queens_store::sql::table::Table;
 
 /// The tables, each after those that its rows refer to.
 const ORDER: [&str; 14] = [
@@ -204,7 +204,7 @@ impl ToSql for Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sql::digest::{COVERAGE_RANGE, JOB, RECORD, SOURCE};
+    use queens_store::sql::digest::{COVERAGE_RANGE, JOB, RECORD, SOURCE};
 
     #[test]
     fn what_was_said_last_of_a_row_counts_and_tables_have_their_order() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, process};
 
-pub(super) use queens_coordinator::store::sqlite::DATABASE;
+pub(super) use queens_store::sqlite::DATABASE;
 
 /// A directory in which there is nothing at first, and which goes with this.
 pub(super) struct Directory(PathBuf);

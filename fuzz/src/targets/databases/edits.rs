@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use queens_coordinator::store::sqlite::{HISTORY, SqliteStore};
 use queens_ledger::store::draw::Drawn;
 use queens_ledger::store::{SecondCount, Source, Store, Verdict, Write};
 use queens_messages::{JobId, Name};
 use queens_solver::Count;
+use queens_store::sqlite::{HISTORY, SqliteStore};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 

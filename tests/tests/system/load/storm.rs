@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use queens_access::Credentials;
 use queens_coordinator::store::postgres::{Server, audit as audit_server};
-use queens_coordinator::store::sqlite::audit;
 use queens_proto::client::{Problem, Routes, Search, endpoint};
+use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::Postgres;
 use queens_tests::process::wait_at_most;

@@ -1,0 +1,125 @@
+//! A worker's numbers for Prometheus.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
+
+use crate::config::Config;
+use crate::shared_desk::SharedDesk;
+
+/// What is counted while it happens: each kernel call costs a few additions.
+#[derive(Clone, Debug)]
+pub(crate) struct ChunkCounters {
+    // In floating point, so that they can't wrap.
+    nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
+    solutions: Counter<f64, AtomicU64>,
+    chunk: Histogram,
+}
+
+/// All numbers of a worker, to be written when somebody asks.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    connected: Arc<AtomicBool>,
+}
+
+impl ChunkCounters {
+    pub(crate) fn new() -> Self {
+        // From a millisecond to 33 seconds.
+        let chunk = Histogram::new(exponential_buckets(1e-3, 2.0, 16));
+        let counters = Self { nodes: Family::default(), solutions: Counter::default(), chunk };
+        // All are there from the start, for rates to begin at 0.
+        for method in Method::ALL {
+            drop(counters.nodes.get_or_create(&OfMethod { method: method.name() }));
+        }
+        counters
+    }
+
+    /// A chunk was counted by this method in this time.
+    pub(crate) fn counted(&self, method: Method, count: Count, time: Duration) {
+        self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(count.nodes as f64);
+        self.solutions.inc_by(count.solutions as f64);
+        self.chunk.observe(time.as_secs_f64());
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfMethod {
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Build {
+    version: &'static str,
+    decomposition: u32,
+    kernel: &'static str,
+}
+
+impl Metrics {
+    pub(crate) fn new(config: &Config, counters: &ChunkCounters, desk: Arc<SharedDesk>) -> Self {
+        let mut registry = Registry::with_prefix("queens_worker");
+        let ChunkCounters { nodes, solutions, chunk } = counters.clone();
+        let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
+        let build = Build {
+            version: queens_process::VERSION,
+            decomposition: DECOMPOSITION_VERSION,
+            kernel: config.kernel.name(),
+        };
+        drop(info.get_or_create(&build));
+        registry.register("build_info", "The running program and its kernel", info);
+        let work = "Work counted, recorded or not: nodes by search, units of pairs by halves";
+        registry.register("nodes", work, nodes);
+        registry.register("solutions", "Solutions counted, without the weights of their parts", solutions);
+        registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
+        let connected = Arc::new(AtomicBool::new(false));
+        let n_threads = config.n_threads.get() as f64;
+        registry.register_collector(Box::new(Gauges { desk, n_threads, connected: connected.clone() }));
+        Self { registry, connected }
+    }
+
+    /// Whether there is a session with the coordinator.
+    pub fn set_connected(&self, connected: bool) {
+        self.connected.store(connected, Ordering::Relaxed);
+    }
+
+    /// All numbers.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+/// What is looked at when somebody asks.
+#[derive(Debug)]
+struct Gauges {
+    desk: Arc<SharedDesk>,
+    n_threads: f64,
+    connected: Arc<AtomicBool>,
+}
+
+impl Collector for Gauges {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let connected = f64::from(u8::from(self.connected.load(Ordering::Relaxed)));
+        let numbers = [
+            ("connected", "Whether there is a session with the coordinator.", connected),
+            ("leases", "Leases that are counted or wait to be.", self.desk.n_held() as f64),
+            ("threads", "Counting threads.", self.n_threads),
+        ];
+        for (name, help, number) in numbers {
+            let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(number).encode(metric)?;
+        }
+        Ok(())
+    }
+}

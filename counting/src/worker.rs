@@ -1,0 +1,90 @@
+//! A worker with running threads.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use queens_desk::{Identity, WorkerSession};
+use queens_messages::{HalvesSkill, Name, ToCoordinator, ToWorker, WorkerId};
+use queens_process::VERSION;
+use queens_proto::Link;
+use queens_solver::Method;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use crate::config::Config;
+use crate::counting;
+use crate::machine;
+use crate::metrics::{ChunkCounters, Metrics};
+use crate::session::{self, End};
+use crate::shared_desk::SharedDesk;
+
+/// A worker with running threads. Outlives its sessions: what it holds and has counted is kept between them.
+#[derive(Debug)]
+pub struct Worker {
+    session: WorkerSession,
+    desk: Arc<SharedDesk>,
+    metrics: Arc<Metrics>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts the threads, which wait for leases.
+    ///
+    /// # Errors
+    /// If a thread can't be started.
+    pub fn start(config: Config) -> io::Result<Self> {
+        let desk = Arc::new(SharedDesk::default());
+        let counters = ChunkCounters::new();
+        let metrics = Arc::new(Metrics::new(&config, &counters, desk.clone()));
+        let mut threads = Vec::with_capacity(config.n_threads.get());
+        for i in 0..config.n_threads.get() {
+            let (desk, kernel, counters) = (desk.clone(), config.kernel, counters.clone());
+            let count = move || counting::run(&desk, kernel, &counters);
+            threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
+        }
+        let speed = config.kernel.typical_speed().into();
+        let identity = Identity {
+            worker: WorkerId(RandomState::new().build_hasher().finish()),
+            name: config.name,
+            build: Name::of_any(VERSION),
+            kernel: Name::of_any(config.kernel.name()),
+            n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
+            speed,
+            // A unit of the halves' work takes a thread about as long as a node of the search.
+            halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed },
+            machine: machine::number(),
+        };
+        Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })
+    }
+
+    /// Its numbers for Prometheus.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<Metrics> {
+        self.metrics.clone()
+    }
+
+    /// Holds one session over a link. When `drain` is cancelled, it stops counting, reports what is counted and says
+    /// goodbye.
+    pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, drain: &CancellationToken) -> End {
+        session::run(&mut self.session, &self.desk, link, drain).await
+    }
+
+    /// Whether something would be lost if it ended now.
+    #[must_use]
+    pub fn has_something(&self) -> bool {
+        self.desk.at(|desk| self.session.has_something(desk))
+    }
+
+    /// Ends the threads; the chunks in hand are abandoned.
+    pub fn stop(self) {
+        self.desk.close();
+        for thread in self.threads {
+            if thread.join().is_err() {
+                error!("a counting thread panicked");
+            }
+        }
+    }
+}

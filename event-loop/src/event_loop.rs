@@ -1,0 +1,449 @@
+//! The thread that runs the core and its store.
+//!
+//! Commands come in through a bounded queue. The thread takes all that wait, plays them to the core, makes the
+//! resulting writes durable in one transaction and only then sends messages and answers. Everybody else sees
+//! [`Snapshot`]s and never waits for the core.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use queens_ledger::store::draw::Draw;
+use queens_ledger::store::{StoreError, Write};
+use queens_ledger::{Batch, Comparison, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
+use queens_messages::{EventKind, Report, ToWorker, WorkerId};
+use queens_store::{Archive, seed, unix_ms};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, debug_span, error, info, warn};
+
+use crate::command::Command;
+use crate::history::{self, Historian};
+use crate::journal::Journal;
+use crate::metrics::{Counters, Fate};
+use crate::planners::Planners;
+use crate::publisher::{Publisher, Sources};
+use crate::pulse::{Pulse, SLOW};
+use crate::seldom::Seldom;
+use crate::snapshot::Snapshot;
+use crate::telling;
+use crate::traces::Traces;
+use crate::turns::Turns;
+
+/// Commands made durable in one transaction, at most.
+const BATCH: usize = 1024;
+
+/// How long a step goes on taking commands that wait.
+const STEP: Duration = Duration::from_millis(50);
+
+/// How long to wait before writing again what could not be written, and how often to say so for the same reason.
+const RETRY: Duration = Duration::from_secs(1);
+const COMPLAIN: Duration = Duration::from_secs(60);
+
+/// An answer that waits until what it says is durable.
+type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
+
+/// The state of the coordinator's thread.
+pub(crate) struct EventLoop {
+    core: Core,
+    store: Box<dyn Archive>,
+    queue: mpsc::Receiver<Command>,
+    planners: Planners,
+    turns: Turns,
+    /// Where to send what is to be sent in a session.
+    to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
+    answers: Vec<WaitingAnswer>,
+    /// Whether reports are about to be acknowledged of which nothing is written.
+    drops: bool,
+    counters: Counters,
+    traces: Traces,
+    /// When the reports came that are not durable yet.
+    reports: Vec<Instant>,
+    started: Instant,
+    pulse: Pulse,
+    slow_steps: Seldom,
+    publisher: Publisher,
+    journal: Journal,
+    stop: CancellationToken,
+}
+
+impl EventLoop {
+    /// Goes on with what `core` has of `store`. Whoever writes history down follows the snapshots.
+    pub(crate) fn new(
+        core: Core,
+        store: Box<dyn Archive>,
+        n_threads: NonZeroUsize,
+        queue: mpsc::Receiver<Command>,
+        commands: mpsc::WeakSender<Command>,
+        stop: CancellationToken,
+    ) -> (Self, Historian) {
+        let (counters, pulse) = (Counters::new(), Pulse::new());
+        let (history, past) = history::open(&*store, &core.ledger().jobs());
+        let mut journal = Journal::after(&past.events);
+        journal.add(EventKind::Store, None, "coordinator started".to_owned());
+        let planners = Planners::new(n_threads, commands.clone());
+        let mut turns = Turns::new(commands);
+        let sources =
+            Sources { ledger: core.ledger(), planners: &planners, turns: &mut turns, journal: &mut journal };
+        let publisher = Publisher::new(sources, counters.clone());
+        let historian = Historian::new(history, past, publisher.subscribe());
+        let event_loop = Self {
+            core,
+            store,
+            queue,
+            planners,
+            turns,
+            to_workers: HashMap::new(),
+            answers: Vec::new(),
+            drops: false,
+            counters,
+            traces: Traces::default(),
+            reports: Vec::new(),
+            started: Instant::now(),
+            pulse,
+            slow_steps: Seldom::default(),
+            publisher,
+            journal,
+            stop,
+        };
+        (event_loop, historian)
+    }
+
+    pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.publisher.subscribe()
+    }
+
+    /// What it has counted of its own doings.
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters.clone()
+    }
+
+    /// Whether it keeps up.
+    pub(crate) fn pulse(&self) -> Pulse {
+        self.pulse.clone()
+    }
+
+    /// Runs it on a thread of its own.
+    pub(crate) fn spawn(self) -> std::io::Result<JoinHandle<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let thread = thread::Builder::new().name("ledger".into());
+        thread.spawn(move || runtime.block_on(self.run()))
+    }
+
+    pub(crate) async fn run(mut self) {
+        let ended = self.go_on().await;
+        self.planners.stop_all();
+        let Err(damage) = ended else {
+            self.turns.stop();
+            return self.publish(true);
+        };
+        // If another leads, nothing is wrong with what is stored.
+        if !matches!(damage, StoreError::Fenced(_)) {
+            self.journal.add(EventKind::Store, None, damage.to_string());
+            self.say_store_error(Some(&damage));
+            self.publisher.amend(|snapshot| snapshot.damage = Some(damage.to_string()));
+        }
+    }
+
+    /// Serves until it is to stop, or the store is found to be damaged.
+    async fn go_on(&mut self) -> Result<(), StoreError> {
+        self.carry_out().await?;
+        while self.step().await {
+            self.carry_out().await?;
+            let is_busy = self.core.ledger().has_leases() || self.planners.is_making();
+            if self.publisher.is_due(self.core.ledger(), is_busy) {
+                self.publish(false);
+            }
+            self.end_step();
+        }
+        Ok(())
+    }
+
+    /// Waits for something to happen and plays it to the core; `false` if the coordinator is to stop.
+    async fn step(&mut self) -> bool {
+        let is_busy = self.publisher.has_news() || self.planners.is_making();
+        let next_tick = self.core.next_tick(is_busy);
+        let tick_at = next_tick.map_or(self.started, |next_tick| self.started + next_tick);
+        let mut command = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return false,
+            command = self.queue.recv() => match command {
+                Some(command) => Some(command),
+                None => return false,
+            },
+            () = self.planners.wait_for_retry() => {
+                self.planners.start();
+                None
+            }
+            () = tokio::time::sleep_until(tick_at), if next_tick.is_some() => None,
+            () = std::future::ready(()), if self.planners.is_ready() => None,
+        };
+        self.pulse.begin();
+        let woke = self.time();
+        self.core.wake(woke, is_busy, unix_ms());
+        for n_taken in 1.. {
+            let Some(taken) = command else { break };
+            if !taken.is_sign_of_life() {
+                self.publisher.note_news();
+            }
+            self.apply(taken);
+            let goes_on = n_taken < BATCH && self.time().saturating_sub(woke) < STEP;
+            command = if goes_on { self.queue.try_recv().ok() } else { None };
+        }
+        // However much there is to do, time passes; and who has said something by then was not silent.
+        if next_tick.is_some_and(|next_tick| woke >= next_tick) {
+            self.core.tick();
+        }
+        self.take_plan();
+        true
+    }
+
+    /// Has people told if everybody had to wait for a step.
+    fn end_step(&mut self) {
+        let took = self.pulse.end();
+        self.counters.stepped_in(took);
+        if took >= SLOW
+            && let Some(left_out) = self.slow_steps.allows()
+        {
+            telling::was_slow(took, left_out, &mut self.journal);
+        }
+    }
+
+    /// Gives a job its plan, if there is one that waits for it. One at a time: there may be many jobs, and the plan of
+    /// each is written.
+    fn take_plan(&mut self) {
+        let Some((job, plan)) = self.planners.take() else { return };
+        self.publisher.note_news();
+        self.core.planned(job, plan);
+    }
+
+    /// How long it has run.
+    fn time(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn apply(&mut self, command: Command) {
+        match command {
+            Command::Submit { asked, reply } => {
+                let sealed = self.core.submit(&asked, seed::draw());
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
+            Command::Exported { job, reply } => {
+                let sealed = self.core.exported(job);
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
+            Command::ChangeJob { job, change, reply } => {
+                let sealed = self.core.change_job(job, change);
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
+            Command::ChangeWorkers { name, change, reply } => {
+                let sealed = self.core.change_workers(&name, change);
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
+            Command::Cancel { job, reply } => {
+                let sealed = self.core.cancel(job);
+                self.planners.remove(job);
+                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
+            }
+            Command::Connect { hello, to_worker, reply } => {
+                let session = self.core.connect(hello);
+                if let Ok(session) = session {
+                    self.to_workers.insert(session, to_worker);
+                }
+                _ = reply.send(session);
+            }
+            Command::Report { session, report, came, reply } => {
+                self.reports.push(came);
+                _ = reply.send(self.report(session, &report));
+            }
+            Command::Failure { session, failure, reply } => {
+                _ = reply.send(self.core.fail(session, &failure));
+            }
+            Command::Goodbye { session } => self.core.goodbye(session),
+            Command::Disconnect { session } => self.core.disconnect(session),
+            Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
+            Command::SearchEnded { n, found } => self.turns.ended(n, found),
+            Command::Look { job } => self.publisher.look(job),
+        }
+    }
+
+    fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
+        let worker = session.worker();
+        let outcomes = self.core.report(session, report)?;
+        let (mut n_accepted, mut n_again) = (0, 0);
+        for (delta, outcome) in report.deltas.iter().zip(outcomes) {
+            self.traces.reported(worker, delta, outcome);
+            match outcome {
+                SpanOutcome::Recorded => {
+                    n_accepted += 1;
+                    let method = self.core.ledger().method(delta.job);
+                    method.into_iter().for_each(|it| self.counters.add_nodes(it, delta.count.nodes));
+                    continue;
+                }
+                SpanOutcome::CountedAgain => {
+                    n_again += 1;
+                    continue;
+                }
+                // What becomes of it is known when it is compared.
+                SpanOutcome::Repeated => {}
+                SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
+                SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
+            }
+            self.drops = true;
+            debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
+        }
+        self.counters.add_spans(Fate::Accepted, n_accepted);
+        self.counters.add_spans(Fate::CountedAgain, n_again);
+        Ok(())
+    }
+
+    /// Does what the core wants done: first makes it durable, then tells. An error does not heal.
+    async fn carry_out(&mut self) -> Result<(), StoreError> {
+        loop {
+            let batch = self.core.take_batch();
+            self.take_notes();
+            let Some(Due { durable, messages, plans, comparisons, draws }) = self.write(batch).await? else {
+                return Ok(());
+            };
+            self.traces.committed();
+            self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
+            plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
+            if !self.answers.is_empty() {
+                // Whoever gets an answer finds what it is about in the snapshot.
+                self.publish(true);
+            }
+            for answer in self.answers.drain(..) {
+                answer(&durable);
+            }
+            messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
+            match self.look_up(&comparisons, &draws) {
+                Err(error) if error.may_heal() => error!(%error, "cannot look up what was counted before"),
+                looked_up => looked_up?,
+            }
+            if comparisons.is_empty() && draws.is_empty() {
+                self.take_notes();
+                return Ok(());
+            }
+        }
+    }
+
+    /// Looks up what was counted before. A store that can't be reached is asked once: each answer may be long in coming.
+    fn look_up(&mut self, comparisons: &[Comparison], draws: &[Draw]) -> Result<(), StoreError> {
+        for comparison in comparisons {
+            let recorded = self.store.find(comparison.job, comparison.second.span)?;
+            let fate = Fate::of_repeated(comparison.second.count, recorded.as_ref());
+            self.counters.add_spans(fate, 1);
+            self.core.compared(comparison, recorded);
+        }
+        for draw in draws {
+            let drawn = self.store.draw(draw)?;
+            self.core.drawn(draw, drawn);
+        }
+        Ok(())
+    }
+
+    /// Forgets the sessions that are closed, and tells people what has happened.
+    fn take_notes(&mut self) {
+        for session in self.core.take_closed() {
+            self.to_workers.remove(&session);
+        }
+        for note in self.core.take_notes() {
+            match &note {
+                Note::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
+                Note::Planned { job, .. } => self.traces.planned(*job),
+                _ => {}
+            }
+            telling::tell(&note, &mut self.journal);
+        }
+    }
+
+    /// Writes until it works, and returns what is to be done then; nothing if the coordinator is told to stop before.
+    /// Nothing else happens meanwhile: no report is acknowledged, workers wait, and what they hold is not lost. An
+    /// error does not heal.
+    async fn write(&mut self, batch: Batch) -> Result<Option<Due>, StoreError> {
+        let mut error = match self.commit(batch.writes()) {
+            Ok(()) => return Ok(Some(batch.written())),
+            Err(error) if error.may_heal() => error,
+            Err(damage) => return Err(damage),
+        };
+        let failed = self.time();
+        let mut complained: Option<(Instant, String)> = None;
+        self.journal.add(EventKind::Store, None, error.to_string());
+        loop {
+            // Another reason may be the one that helps.
+            let reason = error.to_string();
+            if complained.as_ref().is_none_or(|(at, told)| at.elapsed() >= COMPLAIN || *told != reason) {
+                complained = Some((Instant::now(), reason));
+                error!(%error, "nothing is acknowledged until the store can be written again");
+            }
+            self.say_store_error(Some(&error));
+            self.pulse.end();
+            tokio::select! {
+                () = self.stop.cancelled() => return Ok(None),
+                () = tokio::time::sleep(RETRY) => {}
+            }
+            self.pulse.begin();
+            match self.commit(batch.writes()) {
+                Ok(()) => break,
+                Err(again) if again.may_heal() => error = again,
+                Err(damage) => return Err(damage),
+            }
+        }
+        let written = self.time();
+        self.core.stood_still(written);
+        self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
+        self.say_store_error(None);
+        info!(seconds = (written - failed).as_secs(), "the store can be written again");
+        Ok(Some(batch.written()))
+    }
+
+    fn say_store_error(&mut self, error: Option<&StoreError>) {
+        let events = self.journal.events();
+        self.publisher.amend(|snapshot| {
+            snapshot.store_error = error.map(ToString::to_string);
+            snapshot.events = events;
+        });
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if !writes.is_empty() {
+            let began = Instant::now();
+            let _span = debug_span!("commit", writes = writes.len()).entered();
+            self.store.commit(writes)?;
+            self.counters.committed_in(began.elapsed());
+        } else if self.drops || !self.answers.is_empty() {
+            // An old leader knows nothing of what the next one has granted or decided.
+            self.store.confirm()?;
+        }
+        self.drops = false;
+        Ok(())
+    }
+
+    /// Never waits: a worker that doesn't read what it is sent loses its session.
+    fn send(&mut self, worker: WorkerId, message: ToWorker) {
+        self.traces.sent(worker, &message);
+        let Some(session) = self.core.session(worker) else { return };
+        let Some(to_worker) = self.to_workers.get(&session) else { return };
+        match to_worker.try_send(message) {
+            Ok(()) => {}
+            // The end of a session, which whoever serves it will say, if there is anything to say.
+            Err(TrySendError::Closed(_)) => _ = self.core.hang_up(session),
+            Err(TrySendError::Full(_)) => {
+                warn!(%worker, "worker does not read what it is sent");
+                self.core.disconnect(session);
+            }
+        }
+    }
+
+    /// Publishes how things stand; with the workers as they are now, or as they were within the last second.
+    fn publish(&mut self, with_workers: bool) {
+        let ledger = self.core.ledger();
+        self.traces.keep(|job| ledger.is_open(job), |lease| ledger.is_held(lease));
+        let (planners, turns, journal) = (&self.planners, &mut self.turns, &mut self.journal);
+        self.publisher.publish(Sources { ledger, planners, turns, journal }, with_workers);
+    }
+}

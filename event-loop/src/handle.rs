@@ -1,0 +1,281 @@
+//! How everybody talks to a running coordinator.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_ledger::{
+    JobChange, JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+};
+use queens_messages::{
+    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Submission, ToCoordinator, ToWorker,
+    VerdictStatus,
+};
+use queens_proto::Link;
+use queens_store::unix_ms;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use crate::command::Command;
+use crate::contributions::{Contributions, Untold};
+use crate::course;
+use crate::deed::decides;
+use crate::exports::{Exports, NoExport, Pieces};
+use crate::history::SharedCurves;
+use crate::metrics::Metrics;
+use crate::publisher::DETAILS_AGE;
+use crate::pulse::Pulse;
+use crate::snapshot::{Details, Snapshot};
+use crate::status;
+
+/// How long to wait for the details of a job that nobody has looked at lately.
+const LOOK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The coordinator has stopped; nothing more will come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the coordinator has stopped")]
+pub struct Stopped;
+
+/// A way to talk to a running coordinator; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) pulse: Pulse,
+    pub(crate) contributions: Arc<Contributions>,
+    pub(crate) exports: Arc<Exports>,
+    pub(crate) curves: SharedCurves,
+    /// What its store is called.
+    pub(crate) store: &'static str,
+}
+
+impl Handle {
+    /// Submits a job; it is durable when its id is returned.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if the job is refused.
+    pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, SubmissionRefusal>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        decides(|| format!("submit n = {} by {}, priority {}", asked.n, asked.method, asked.priority));
+        self.send(Command::Submit { asked, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// Changes how a job is served; the change is durable when this returns.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if there is no such job or it is over.
+    pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<Result<(), JobRefusal>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        decides(|| match change {
+            JobChange::Pause => format!("pause job {job}"),
+            JobChange::Resume => format!("resume job {job}"),
+            JobChange::Priority(priority) => format!("give job {job} priority {priority}"),
+            JobChange::Verify(_) => format!("have more of job {job} counted again"),
+        });
+        self.send(Command::ChangeJob { job, change, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// Drains, blocks or unblocks all workers of a name; returns how many there are. Blocks are durable then.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if there is no such worker.
+    pub async fn change_workers(
+        &self,
+        name: Name,
+        change: WorkerChange,
+    ) -> Result<Result<usize, UnknownWorker>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        decides(|| match change {
+            WorkerChange::Drain => format!("drain workers named '{name}'"),
+            WorkerChange::Block => format!("block workers named '{name}'"),
+            WorkerChange::Unblock => format!("unblock workers named '{name}'"),
+        });
+        self.send(Command::ChangeWorkers { name, change, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// Gives a job up.
+    ///
+    /// # Errors
+    /// If the coordinator has stopped; inside, if there is no such job.
+    pub async fn cancel(&self, job: JobId) -> Result<Result<(), UnknownJob>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        decides(|| format!("cancel job {job}"));
+        self.send(Command::Cancel { job, reply }).await?;
+        answer.await.map_err(|_| Stopped)
+    }
+
+    /// The present state, and a way to wait for changes.
+    #[must_use]
+    pub fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.snapshots.clone()
+    }
+
+    /// The present state.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshots.borrow().clone()
+    }
+
+    /// How the coordinator itself stands.
+    #[must_use]
+    pub fn status(&self) -> CoordinatorStatus {
+        status::of_coordinator(&self.snapshot(), self.store, &self.pulse)
+    }
+
+    /// Its numbers for Prometheus.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// How fast jobs were counted.
+    pub fn curves(&self) -> &SharedCurves {
+        &self.curves
+    }
+
+    /// For how long the coordinator has been busy with one step, if that is so long that others notice.
+    pub fn busy(&self) -> Option<Duration> {
+        self.pulse.busy()
+    }
+
+    /// For how long no worker has said anything, or the coordinator has run.
+    #[must_use]
+    pub fn unheard(&self) -> Duration {
+        self.pulse.unheard()
+    }
+
+    /// Whether the coordinator has stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.commands.is_closed()
+    }
+
+    /// The details of a job: those of a second or so ago, if somebody has looked lately, or else as soon as they are
+    /// made. `None` if there is no such job, or its plan is not made, or if they take long.
+    pub async fn details(&self, job: JobId) -> Option<Arc<Details>> {
+        let mut snapshots = self.snapshots();
+        let known = |snapshot: &Snapshot| snapshot.details.get(&job).cloned();
+        if snapshots.borrow().job(job)?.progress.n_subproblems == 0 {
+            return None;
+        }
+        let details = known(&snapshots.borrow());
+        if details.as_ref().is_none_or(|details| details.made.elapsed() >= DETAILS_AGE) {
+            // If the queue is full there is much to do, and somebody looks again.
+            _ = self.commands.try_send(Command::Look { job });
+        }
+        if details.is_some() {
+            return details;
+        }
+        let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
+        let made = tokio::time::timeout(LOOK_PATIENCE, made).await;
+        known(&*made.ok()?.ok()?)
+    }
+
+    /// How a job has gone so far, in so many rates and so many groups of its parts at most; 0 for none.
+    pub async fn course(&self, job: &JobStatus, rates: usize, groups: usize) -> Course {
+        let course = match rates {
+            0 => Course::default(),
+            most => course::rates(job, &self.curves, unix_ms(), most),
+        };
+        let details = if groups > 0 { self.details(job.id).await } else { None };
+        let groups = details.map(|details| course::groups(job, &details, groups));
+        Course { groups: groups.unwrap_or_default(), ..course }
+    }
+
+    /// What was decided about spans of a job of which there were different counts, in the order of the spans: 1000 at
+    /// most, without so many at the beginning.
+    ///
+    /// # Errors
+    /// As with [`contributions`](Self::contributions).
+    pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, Untold> {
+        self.contributions.verdicts(job, offset).await
+    }
+
+    /// Who has counted a job, those with the most nodes first: as of some seconds ago, or longer if it takes long.
+    /// Nobody of a count that is not kept.
+    ///
+    /// # Errors
+    /// If the records can't be read, or not now.
+    pub async fn contributions(&self, job: JobId) -> Result<Arc<[Contribution]>, Untold> {
+        self.contributions.of_job(job).await
+    }
+
+    /// Who has counted a cross of a job.
+    ///
+    /// # Errors
+    /// As with [`contributions`](Self::contributions).
+    pub async fn contributions_to(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, Untold> {
+        self.contributions.of_cross(job, cross).await
+    }
+
+    /// A certificate of a job that is done, piece by piece. When all of it is sent to somebody who `decides`, the job
+    /// counts as exported: nothing of it is doubted any more.
+    pub fn export(&self, job: JobId, decides: bool) -> Result<Pieces, NoExport> {
+        if decides {
+            self::decides(|| format!("export job {job}"));
+        }
+        let handle = self.clone();
+        self.exports.begin(job, async move || {
+            if !decides {
+                return;
+            }
+            let (reply, answer) = oneshot::channel();
+            // If the coordinator is stopping, the job is exported another time.
+            if handle.send(Command::Exported { job, reply }).await.is_ok() {
+                _ = answer.await;
+            }
+        })
+    }
+
+    /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
+    /// the coordinator stops or closes it.
+    ///
+    /// # Errors
+    /// If the worker is refused.
+    pub async fn serve(&self, link: Link<ToWorker, ToCoordinator>) -> Result<(), WorkerRefusal> {
+        let Link { sender, mut receiver } = link;
+        let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else {
+            return Err(WorkerRefusal::NoHello);
+        };
+        let (reply, answer) = oneshot::channel();
+        let connect = Command::Connect { hello: *hello, to_worker: sender, reply };
+        if self.send(connect).await.is_err() {
+            return Ok(());
+        }
+        let Ok(session) = answer.await else { return Ok(()) };
+        let session = session?;
+        let end = loop {
+            self.pulse.hear();
+            let (reply, answer) = oneshot::channel();
+            let command = match receiver.recv().await {
+                Some(ToCoordinator::Report(report)) => {
+                    Command::Report { session, report, came: Instant::now(), reply }
+                }
+                Some(ToCoordinator::Failure(failure)) => Command::Failure { session, failure, reply },
+                Some(ToCoordinator::Goodbye) => {
+                    self.send(Command::Goodbye { session }).await.unwrap_or(());
+                    return Ok(());
+                }
+                Some(ToCoordinator::Hello(_)) => break Err(WorkerRefusal::SecondHello),
+                None => break Ok(()),
+            };
+            if self.send(command).await.is_err() {
+                return Ok(());
+            }
+            match answer.await {
+                Ok(Ok(())) => {}
+                Ok(Err(refusal)) => break Err(refusal),
+                Err(_) => return Ok(()),
+            }
+        };
+        self.send(Command::Disconnect { session }).await.unwrap_or(());
+        end
+    }
+
+    async fn send(&self, command: Command) -> Result<(), Stopped> {
+        self.commands.send(command).await.map_err(|_| Stopped)
+    }
+}

@@ -1,0 +1,197 @@
+//! What has happened, for people, also after a restart: how fast jobs were counted and by how many workers, and events.
+//!
+//! The [`Historian`] follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds,
+//! if there is anything new, it has that stored; a crash costs what is newer.
+
+mod curves;
+#[cfg(test)]
+mod tests;
+mod whole;
+#[cfg(test)]
+mod year;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use queens_messages::{Event, EventKind, JobId, JobStatus};
+use queens_store::{Archive, unix_ms};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::snapshot::Snapshot;
+
+use queens_store::history::{Change, History, NotKept, Past, Subject};
+
+pub use self::curves::{Curves, Speeds, mean};
+pub use self::whole::{begins, whole};
+
+/// For how long what is new may wait to be stored.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// What `store` has of history, and where it keeps it, as far as it is of these jobs: a database that was put in the
+/// place of another may have others with the same numbers.
+pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn History>>, Past) {
+    let mut history = store.history();
+    let mut past = history.as_mut().map(|history| history.load()).unwrap_or_default();
+    let created: BTreeMap<JobId, u64> = jobs.iter().map(|job| (job.id, job.created_ms)).collect();
+    let was_there = |job: JobId, at_ms: u64| created.get(&job).is_some_and(|created| *created <= at_ms);
+    past.points.retain(|point| match point.subject {
+        Subject::Job(job) => was_there(job, point.at_ms()),
+        Subject::Search | Subject::Halves | Subject::Workers => true,
+    });
+    past.events.retain(|event| event.job.is_none_or(|job| was_there(job, event.at_ms)));
+    (history, past)
+}
+
+/// The curves, for everybody to look at.
+#[derive(Clone, Debug, Default)]
+pub struct SharedCurves(Arc<Mutex<Curves>>);
+
+impl SharedCurves {
+    /// Looks at them, or changes them.
+    pub fn lock(&self) -> MutexGuard<'_, Curves> {
+        // Nothing is left half done in there.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Measures how fast jobs are counted and by how many workers, and has that and events stored.
+#[derive(Debug)]
+pub(crate) struct Historian {
+    snapshots: watch::Receiver<Arc<Snapshot>>,
+    store: Option<Box<dyn History>>,
+    curves: SharedCurves,
+    started: Instant,
+    /// The last event that is stored.
+    last_event: u64,
+    /// Since when there is something that is not stored.
+    changed: Option<Instant>,
+    is_failing: bool,
+}
+
+impl Historian {
+    /// Goes on with what is known of the past.
+    pub(crate) fn new(
+        store: Option<Box<dyn History>>,
+        past: Past,
+        snapshots: watch::Receiver<Arc<Snapshot>>,
+    ) -> Self {
+        let Past { points, events, is_stored } = past;
+        let last_event = events.last().filter(|_| is_stored).map_or(0, |event| event.number);
+        let mut curves = Curves::restore(points, is_stored);
+        curves.prune(unix_ms());
+        Self {
+            snapshots,
+            store,
+            curves: SharedCurves(Arc::new(Mutex::new(curves))),
+            started: Instant::now(),
+            last_event,
+            changed: None,
+            is_failing: false,
+        }
+    }
+
+    pub(crate) fn curves(&self) -> SharedCurves {
+        self.curves.clone()
+    }
+
+    /// Runs it on a thread of its own.
+    pub(crate) fn spawn(self) -> io::Result<JoinHandle<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let thread = thread::Builder::new().name("history".into());
+        thread.spawn(move || runtime.block_on(self.run()))
+    }
+
+    /// Follows snapshots until there are no more.
+    pub(crate) async fn run(mut self) {
+        self.look();
+        loop {
+            let due = self.changed.map(|changed| changed + INTERVAL);
+            tokio::select! {
+                changed = self.snapshots.changed() => match changed {
+                    Ok(()) => self.look(),
+                    Err(_) => break,
+                },
+                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.store(),
+            }
+        }
+        self.look();
+        self.store();
+    }
+
+    fn look(&mut self) {
+        self.look_at(self.started.elapsed(), unix_ms());
+    }
+
+    /// Looks at the last snapshot at a time of a clock that never goes back, and of the calendar.
+    fn look_at(&mut self, now: Duration, at_ms: u64) {
+        let snapshot = self.snapshots.borrow_and_update().clone();
+        let mut curves = self.curves.lock();
+        let is_due = curves.is_due(now, &snapshot.jobs);
+        let has_moved = is_due && curves.look(now, at_ms, &snapshot);
+        let last = snapshot.events.last().map_or(0, |event| event.number);
+        if has_moved || last > self.last_event {
+            self.changed.get_or_insert_with(Instant::now);
+        }
+    }
+
+    fn store(&mut self) {
+        if self.changed.is_some() {
+            self.store_at(unix_ms());
+        }
+    }
+
+    fn store_at(&mut self, at_ms: u64) {
+        self.changed = None;
+        let events = self.snapshots.borrow().events.clone();
+        let change = {
+            let mut curves = self.curves.lock();
+            let kept = curves.prune(at_ms);
+            Change { kept, points: curves.unstored(), ..Change::default() }
+        };
+        let Some(store) = &mut self.store else {
+            self.curves.lock().stored();
+            self.last_event = events.last().map_or(0, |event| event.number);
+            return;
+        };
+        let first = |about_workers| {
+            let mut like = events.iter().filter(|event| (event.kind == EventKind::Worker) == about_workers);
+            like.next().map_or(u64::MAX, |event| event.number)
+        };
+        let is_new = |event: &&Arc<Event>| event.number > self.last_event;
+        let change = Change {
+            events: events.iter().filter(is_new).cloned().collect(),
+            first_events: (first(true), first(false)),
+            ..change
+        };
+        let reason = match store.store(&change) {
+            Ok(()) => {
+                self.curves.lock().stored();
+                self.last_event = events.last().map_or(0, |event| event.number);
+                if std::mem::take(&mut self.is_failing) {
+                    info!("history can be stored again");
+                }
+                return;
+            }
+            Err(NotKept::Failed(reason)) => reason,
+            Err(NotKept::Lost(reason)) => {
+                self.curves.lock().lose();
+                self.last_event = 0;
+                reason
+            }
+        };
+        // What is in memory is tried again.
+        self.changed = Some(Instant::now());
+        if !std::mem::replace(&mut self.is_failing, true) {
+            warn!(
+                reason,
+                "history can't be stored: a restart would lose what is new. No count depends on it"
+            );
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What is measured is told, and nothing else is.
+
+use queens_messages::{JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
+use queens_solver::{BoardSize, Method};
+use queens_store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point, Subject};
+use queens_store::sqlite::SqliteStore;
+
+use super::*;
+
+/// A time of today, on the first second of a day.
+const BEGINNING_MS: u64 = 20_000 * 86_400_000;
+
+pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
+    JobStatus {
+        progress: Progress { nodes, work: 1 << 60, work_recorded: nodes, ..Progress::default() },
+        n_workers: 1,
+        ..JobStatus::new(JobId(id), BoardSize::new(27).expect("a board size"), Method::Search, state)
+    }
+}
+
+/// How things stand with these jobs.
+fn of_jobs<const N: usize>(jobs: [JobStatus; N]) -> Snapshot {
+    Snapshot { jobs: jobs.into(), ..Snapshot::default() }
+}
+
+pub(super) fn worker(id: u64, connected: bool) -> WorkerStatus {
+    WorkerStatus {
+        id: WorkerId(id),
+        name: Name::of_any("w"),
+        build: Name::of_any("0"),
+        kernel: Name::of_any("none"),
+        methods: vec![Method::Search],
+        n_threads: 1,
+        connected,
+        silent: Duration::ZERO,
+        speed: None,
+        n_leases: 0,
+        n_recorded: 0,
+        state: WorkerState::Ready,
+        failure: None,
+        counting: None,
+    }
+}
+
+/// The curves of job 1, looked at by hand.
+#[derive(Default)]
+struct Looks {
+    curves: Curves,
+    now_ms: u64,
+    /// What the calendar is ahead.
+    ahead_ms: u64,
+    nodes: u128,
+}
+
+impl Looks {
+    fn at_ms(&self) -> u64 {
+        BEGINNING_MS + self.now_ms + self.ahead_ms
+    }
+
+    fn look(&mut self, state: JobState) {
+        let (now, at_ms) = (Duration::from_millis(self.now_ms), self.at_ms());
+        self.curves.look(now, at_ms, &of_jobs([job(1, state, self.nodes)]));
+    }
+
+    fn count(&mut self, milliseconds: u64, nodes: u128) {
+        self.now_ms += milliseconds;
+        self.nodes += nodes;
+        self.look(JobState::Running);
+    }
+
+    /// Nodes and milliseconds of each level.
+    fn sums(&self) -> [(u64, u64); N_LEVELS] {
+        let sum = |points: Vec<Point>| {
+            let nodes = points.iter().map(|point| point.nodes).sum();
+            (nodes, points.iter().map(|point| point.measured_ms).sum())
+        };
+        self.curves.levels(Subject::Job(JobId(1))).map(sum)
+    }
+}
+
+#[test]
+fn a_coarse_step_is_the_sum_of_the_fine_ones() {
+    let mut looks = Looks::default();
+    looks.look(JobState::Running);
+    let mut random: u64 = 1;
+    for _ in 0..250 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        looks.count(900 + (random >> 33) % 300, u128::from(random >> 20));
+    }
+    let all = (u64::try_from(looks.nodes).expect("few"), looks.now_ms);
+    assert_eq!(looks.sums(), [all; N_LEVELS]);
+    let n_points = looks.curves.levels(Subject::Job(JobId(1))).map(|points| points.len());
+    let n_steps = |step_ms| usize::try_from(looks.now_ms / step_ms).expect("few") + 1;
+    assert_eq!(n_points[1..], [n_steps(10_000), n_steps(60_000), 1, 1, 1]);
+}
+
+#[test]
+fn what_nobody_measured_is_in_no_mean() {
+    let mut looks = Looks::default();
+    looks.look(JobState::Running);
+    (0..60).for_each(|_| looks.count(1000, 500));
+    // Paused, and the process stopped meanwhile.
+    looks.now_ms += 400;
+    looks.look(JobState::Paused);
+    looks.now_ms += 600_000;
+    looks.look(JobState::Running);
+    (0..60).for_each(|_| looks.count(1000, 500));
+    // It stands still, and reports come when it goes on.
+    looks.count(120_000, 1_000_000);
+    (0..60).for_each(|_| looks.count(1000, 500));
+    assert_eq!(looks.sums(), [(90_000, 180_400); N_LEVELS]);
+    let speeds = looks.curves.speeds(JobId(1), looks.at_ms());
+    assert_eq!(speeds.now, Some(500.0));
+    assert!(speeds.hour.is_some_and(|hour| (498.0..500.0).contains(&hour)), "{speeds:?}");
+    assert_eq!(looks.curves.speeds(JobId(1), looks.at_ms() + 20_000).now, None);
+    assert_eq!(looks.curves.speeds(JobId(2), looks.at_ms()), Speeds::default());
+}
+
+#[test]
+fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
+    let mut looks = Looks { nodes: 1_000_000, ..Looks::default() };
+    looks.look(JobState::Running);
+    // Workers that counted meanwhile report at once.
+    looks.count(1000, 777_777);
+    looks.count(1000, 555);
+    (0..10).for_each(|_| looks.count(1000, 500));
+    assert_eq!(looks.sums(), [(5000, 10_000); N_LEVELS]);
+}
+
+#[test]
+fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
+    let mut looks = Looks { ahead_ms: 40 * 86_400_000, ..Looks::default() };
+    looks.look(JobState::Running);
+    (0..10).for_each(|_| looks.count(1000, 500));
+    looks.ahead_ms = 0;
+    (0..10).for_each(|_| looks.count(1000, 500));
+    let at_ms = looks.at_ms();
+    let kept = looks.curves.prune(at_ms);
+    for (level, points) in looks.curves.levels(Subject::Job(JobId(1))).iter().enumerate() {
+        assert!(
+            !points.is_empty() && points.iter().all(|point| point.at_ms() <= at_ms),
+            "{level}: {points:?}"
+        );
+        assert!(points.iter().all(|point| (kept[level].0..=kept[level].1).contains(&point.number)));
+    }
+    assert_eq!(looks.sums()[0], (5000, 10_000));
+}
+
+/// Keeps what it is given, unless it is told to fail.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<KeptChanges>>);
+
+#[derive(Debug, Default)]
+struct KeptChanges {
+    fails: Option<fn(String) -> NotKept>,
+    changes: Vec<Change>,
+}
+
+impl History for Kept {
+    fn load(&mut self) -> Past {
+        Past { is_stored: true, ..Past::default() }
+    }
+
+    fn store(&mut self, change: &Change) -> Result<(), NotKept> {
+        let mut kept = self.0.lock().expect("nobody panics");
+        let Change { points, events, .. } = change;
+        kept.changes.push(Change { points: points.clone(), events: events.clone(), ..Change::default() });
+        kept.fails.map_or(Ok(()), |fails| Err(fails("it is full".to_owned())))
+    }
+}
+
+impl Kept {
+    /// What it was given since the last call, and whether it fails from now on.
+    fn take(&self, fails: Option<fn(String) -> NotKept>) -> Vec<Change> {
+        let mut kept = self.0.lock().expect("nobody panics");
+        kept.fails = fails;
+        std::mem::take(&mut kept.changes)
+    }
+}
+
+/// Tells of a job that is counted for so many seconds, ten times a second.
+async fn count(snapshots: &watch::Sender<Arc<Snapshot>>, seconds: u128) {
+    for _ in 0..10 * seconds {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let nodes = snapshots.borrow().jobs.first().map_or(0, |job| job.progress.nodes) + 100;
+        let jobs = vec![job(1, JobState::Running, nodes)];
+        let events = snapshots.borrow().events.clone();
+        snapshots.send_replace(Arc::new(Snapshot { jobs, events, ..Snapshot::default() }));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_stored_once_in_ten_seconds_and_not_while_nothing_happens() {
+    let (kept, snapshots) = (Kept::default(), watch::Sender::new(Arc::<Snapshot>::default()));
+    let past = kept.clone().load();
+    let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
+    let running = tokio::spawn(historian.run());
+    count(&snapshots, 100).await;
+    let n_stored = kept.take(None).len();
+    assert!((8..=10).contains(&n_stored), "{n_stored} times in 100 s");
+    // The last seconds, if they are not among those; and nothing after that.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let n_late = kept.take(None).len();
+    assert!(n_late <= 1 && n_stored + n_late >= 9, "{n_stored} and {n_late} times");
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(kept.take(None).len(), 0);
+    // What is new at the end does not wait.
+    count(&snapshots, 3).await;
+    drop(snapshots);
+    running.await.expect("it ends");
+    assert_eq!(kept.take(None).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_stored_is_stored_later() {
+    let (kept, snapshots) = (Kept::default(), watch::Sender::new(Arc::<Snapshot>::default()));
+    let past = kept.clone().load();
+    let mut journal = crate::journal::Journal::default();
+    journal.add(EventKind::Store, None, "coordinator started".to_owned());
+    snapshots.send_replace(Arc::new(Snapshot { events: journal.events(), ..Snapshot::default() }));
+    let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
+    let running = tokio::spawn(historian.run());
+    let nodes = |changes: &[Change]| -> Vec<u64> {
+        let nodes = |change: &Change| {
+            change.points.iter().filter(|point| point.level == 5).map(|point| point.nodes).sum()
+        };
+        changes.iter().map(nodes).collect()
+    };
+    kept.take(Some(NotKept::Failed));
+    count(&snapshots, 35).await;
+    let failed = kept.take(None);
+    assert!(failed.len() >= 3 && failed.iter().all(|change| change.events.len() == 1));
+    count(&snapshots, 15).await;
+    let stored = kept.take(Some(NotKept::Lost));
+    assert_eq!(stored.iter().map(|change| change.events.len()).collect::<Vec<_>>()[..1], [1]);
+    assert!(nodes(&stored)[0] > *nodes(&failed).last().expect("some"));
+    // All of it, if what was stored is lost.
+    count(&snapshots, 12).await;
+    let lost = kept.take(None);
+    assert_eq!(lost[0].events.len(), 0);
+    count(&snapshots, 12).await;
+    assert_eq!(kept.take(None)[0].events.len(), 1);
+    drop(snapshots);
+    running.await.expect("it ends");
+}
+
+#[test]
+fn many_jobs_do_not_take_more_room() {
+    let mut curves = Curves::default();
+    let mut now = 0;
+    for id in 1..=20_000 {
+        for (state, nodes) in [(JobState::Running, 0), (JobState::Done, 1000)] {
+            now += 600;
+            curves.look(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, nodes)]));
+        }
+        if id % 100 == 0 {
+            curves.prune(BEGINNING_MS + now);
+        }
+    }
+    let mut n_points = [0; N_LEVELS];
+    for id in 1..=20_000 {
+        for (n_points, points) in n_points.iter_mut().zip(curves.levels(Subject::Job(JobId(id)))) {
+            *n_points += points.len();
+        }
+    }
+    for (level, n_points) in LEVELS.iter().zip(n_points) {
+        assert!((1..=level.most_points).contains(&n_points), "{n_points} of {level:?}");
+    }
+    // The latest is there.
+    assert_eq!(curves.levels(Subject::Job(JobId(20_000)))[0].len(), 1);
+    // Those that began first are not the only ones.
+    assert_eq!(curves.levels(Subject::Job(JobId(1))).map(|points| points.len()), [0, 0, 0, 0, 1, 1]);
+}
+
+/// Two jobs by search and one by halves, one after the other and together, and workers that come.
+#[test]
+fn the_fleet_is_measured_while_anything_is_counted() {
+    let mut curves = Curves::default();
+    let halves = |state, nodes| JobStatus { method: Method::Halves, ..job(3, state, nodes) };
+    let (running, done) = (JobState::Running, JobState::Done);
+    let mut now = 0;
+    let mut look = |jobs: [JobStatus; 3], n_workers: u64| {
+        let workers = (0..n_workers).map(|id| worker(id, true)).chain([worker(99, false)]).collect();
+        let snapshot = Snapshot { workers: Arc::new(workers), ..of_jobs(jobs) };
+        curves.look(Duration::from_secs(now), BEGINNING_MS + now * 1000, &snapshot);
+        now += 1;
+        curves.prune(BEGINNING_MS + now * 1000);
+        let level = |subject| {
+            let points = curves.levels(subject);
+            let [_, tens, ..] = &points;
+            tens.iter().map(|point| (point.nodes, point.measured_ms)).collect::<Vec<_>>()
+        };
+        [Subject::Search, Subject::Halves, Subject::Workers].map(level)
+    };
+    look([job(1, running, 0), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 1);
+    look([job(1, running, 50), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 2);
+    // One ends and another begins; nothing of either is lost or there twice.
+    look([job(1, done, 70), job(2, running, 5), halves(running, 0)], 3);
+    let [search, by_halves, workers] = look([job(1, done, 70), job(2, running, 15), halves(running, 7)], 3);
+    assert_eq!((&*search, &*by_halves), (&[(85, 3000)][..], &[(7, 1000)][..]));
+    assert_eq!(workers, [(8000, 3000)], "milliseconds of connected workers");
+    look([job(1, done, 70), job(2, done, 15), halves(done, 7)], 3);
+    let after = look([job(1, done, 70), job(2, done, 15), halves(done, 7)], 3);
+    assert_eq!(after, [vec![(85, 4000)], vec![(7, 2000)], vec![(11_000, 4000)]], "nothing goes on");
+}
+
+#[test]
+fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let all = |curves: &SharedCurves| {
+        [Subject::Search, Subject::Workers, Subject::Job(JobId(1))]
+            .map(|subject| curves.lock().levels(subject))
+    };
+    let now_ms = unix_ms();
+    let before = {
+        let store = SqliteStore::open(dir.path()).expect("opens").with_history();
+        let (history, past) = open(&store, &[]);
+        let snapshots = watch::Sender::new(Arc::<Snapshot>::default());
+        let mut historian = Historian::new(history, past, snapshots.subscribe());
+        for second in 0..20 {
+            let workers = Arc::new(vec![worker(1, true), worker(2, true)]);
+            let jobs = of_jobs([job(1, JobState::Running, u128::from(second) * 100)]);
+            snapshots.send_replace(Arc::new(Snapshot { workers, ..jobs }));
+            historian.look_at(Duration::from_secs(second), now_ms - 20_000 + second * 1000);
+        }
+        historian.store_at(now_ms);
+        assert!(!historian.is_failing, "it is stored");
+        all(&historian.curves())
+    };
+    assert!(before.iter().all(|levels| levels.iter().all(|points| !points.is_empty())), "{before:?}");
+    let store = SqliteStore::open(dir.path()).expect("opens").with_history();
+    // This is not a database that has the job.
+    let (history, past) = open(&store, &[]);
+    let after = all(&Historian::new(history, past, watch::Sender::new(Arc::default()).subscribe()).curves());
+    assert_eq!(after[..2], before[..2]);
+    assert!(after[2].iter().all(Vec::is_empty));
+}

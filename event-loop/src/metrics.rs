@@ -1,0 +1,372 @@
+//! Numbers for Prometheus.
+//!
+//! What is counted while it happens costs the event loop an addition; all else is taken from the snapshot when somebody
+//! asks. There is no label of which there could be many values: no worker has numbers of its own, and of the jobs that
+//! are over only the last have.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use queens_ledger::store::draw::Recorded;
+use queens_messages::{JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
+use tokio::sync::watch;
+
+use crate::snapshot::Snapshot;
+
+/// Jobs that are over and still have numbers.
+const MOST_JOBS_OVER: usize = 100;
+
+/// What is counted while it happens.
+#[derive(Clone, Debug)]
+pub struct Counters {
+    /// In floating point, so that it can't wrap: 2^64 nodes are a large cluster's work of weeks.
+    nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
+    reported: Family<OfFate, Counter>,
+    report: Histogram,
+    commit: Histogram,
+    publishing: Counter<f64, AtomicU64>,
+    step: Histogram,
+}
+
+/// What became of a reported span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fate {
+    /// It was new and is part of the total.
+    Accepted,
+    /// It was granted to be counted again, and was.
+    CountedAgain,
+    /// It repeats a record, and counts to the same.
+    Duplicate,
+    /// It overlaps what is recorded, or nobody wants it.
+    Discarded,
+    /// It repeats a record, and counts to something else.
+    Conflict,
+    /// It was not granted to the worker that reported it.
+    Unleased,
+}
+
+impl Fate {
+    const ALL: [Self; 6] = [
+        Self::Accepted,
+        Self::CountedAgain,
+        Self::Duplicate,
+        Self::Discarded,
+        Self::Conflict,
+        Self::Unleased,
+    ];
+
+    /// What has become of a span that lies wholly in recorded ones.
+    pub(crate) fn of_repeated(count: Count, recorded: Option<&Recorded>) -> Self {
+        match recorded {
+            None => Self::Discarded,
+            Some(recorded) if recorded.count() == count => Self::Duplicate,
+            Some(_) => Self::Conflict,
+        }
+    }
+}
+
+/// All numbers, to be written when somebody asks.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    counters: Counters,
+}
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        // From a tenth of a millisecond to 26 seconds.
+        let latency = || Histogram::new(exponential_buckets(1e-4, 4.0, 10));
+        let counters = Self {
+            nodes: Family::default(),
+            reported: Family::default(),
+            report: latency(),
+            commit: latency(),
+            publishing: Counter::default(),
+            step: latency(),
+        };
+        // All are there from the start, for rates to begin at 0.
+        for fate in Fate::ALL {
+            counters.add_spans(fate, 0);
+        }
+        for method in Method::ALL {
+            counters.add_nodes(method, 0);
+        }
+        counters
+    }
+
+    /// So much work by a method is recorded.
+    pub(crate) fn add_nodes(&self, method: Method, nodes: u64) {
+        self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(nodes as f64);
+    }
+
+    /// This has become of so many reported spans.
+    pub(crate) fn add_spans(&self, fate: Fate, n_spans: u64) {
+        self.reported.get_or_create(&OfFate { outcome: fate }).inc_by(n_spans);
+    }
+
+    /// A report was acknowledged this long after it came.
+    pub(crate) fn acknowledged_after(&self, time: Duration) {
+        self.report.observe(time.as_secs_f64());
+    }
+
+    /// A transaction took this long.
+    pub(crate) fn committed_in(&self, time: Duration) {
+        self.commit.observe(time.as_secs_f64());
+    }
+
+    /// A step of the event loop took this long.
+    pub(crate) fn stepped_in(&self, time: Duration) {
+        self.step.observe(time.as_secs_f64());
+    }
+
+    /// It took this long to make a snapshot, or of one what all pages are told.
+    pub fn published_in(&self, time: Duration) {
+        self.publishing.inc_by(time.as_secs_f64());
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
+        let mut registry = Registry::with_prefix("queens");
+        let Counters { nodes, reported, report, commit, publishing, step } = counters.clone();
+        let build = Build { version: queens_process::VERSION, decomposition: DECOMPOSITION_VERSION };
+        let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
+        drop(info.get_or_create(&build));
+        registry.register("build_info", "The running program", info);
+        registry.register(
+            "nodes",
+            "Work recorded since the coordinator started: nodes by search, units of pairs by halves",
+            nodes,
+        );
+        registry.register(
+            "reports",
+            "Reported spans since the coordinator started: new, counted again as asked, the same as recorded, \
+             overlapping or unwanted, or contradicting the record, or not granted to the worker that reported them",
+            reported,
+        );
+        registry.register_with_unit(
+            "report",
+            "Time from a report's arrival until it was durable",
+            Unit::Seconds,
+            report,
+        );
+        registry.register_with_unit("commit", "Time of a transaction", Unit::Seconds, commit);
+        registry.register_with_unit(
+            "publishing",
+            "Time spent on making snapshots and what all pages are told",
+            Unit::Seconds,
+            publishing,
+        );
+        registry.register_with_unit(
+            "step",
+            "Time of a step of the event loop, in which all others have to wait",
+            Unit::Seconds,
+            step,
+        );
+        register_leading(&mut registry, true);
+        registry.register_collector(Box::new(SnapshotNumbers(snapshots)));
+        Self { registry, counters }
+    }
+
+    /// What is counted while it happens.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// All numbers.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+/// Whether the coordinator leads those of its database, which one with a data directory always does.
+pub fn register_leading(registry: &mut Registry, leads: bool) {
+    let help = "Whether this coordinator leads (1) or stands by (0)";
+    registry.register("leading", help, ConstGauge::new(i64::from(leads)));
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Build {
+    version: &'static str,
+    decomposition: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfFate {
+    outcome: Fate,
+}
+
+impl EncodeLabelValue for Fate {
+    fn encode(&self, encoder: &mut prometheus_client::encoding::LabelValueEncoder<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Accepted => "accepted",
+            Self::CountedAgain => "counted_again",
+            Self::Duplicate => "duplicate",
+            Self::Discarded => "discarded",
+            Self::Conflict => "conflict",
+            Self::Unleased => "unleased",
+        };
+        name.encode(encoder)
+    }
+}
+
+#[derive(Debug, EncodeLabelSet)]
+struct OfState {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfMethod {
+    method: &'static str,
+}
+
+#[derive(Debug, EncodeLabelSet)]
+struct OfJob {
+    job: u64,
+    n: u8,
+    method: &'static str,
+}
+
+#[derive(Debug, EncodeLabelSet)]
+struct OfTimeLeft {
+    job: u64,
+    n: u8,
+    method: &'static str,
+    bound: &'static str,
+}
+
+/// The numbers of the snapshot.
+#[derive(Debug)]
+struct SnapshotNumbers(watch::Receiver<Arc<Snapshot>>);
+
+impl Collector for SnapshotNumbers {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let snapshot = self.0.borrow().clone();
+        let writable = f64::from(u8::from(snapshot.store_error.is_none()));
+        single(&mut encoder, "store_writable", "Whether what is reported can be recorded", writable)?;
+        encode_workers(&mut encoder, &snapshot.workers)?;
+        encode_jobs(&mut encoder, &snapshot.jobs)
+    }
+}
+
+fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus]) -> fmt::Result {
+    let number = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
+        workers.iter().filter(|worker| is_counted(worker)).count() as f64
+    };
+    let connected = WorkerState::ALL.map(|state| {
+        (OfState { state: state.name() }, number(&|worker| worker.connected && worker.state == state))
+    });
+    let lost = (OfState { state: "lost" }, number(&|worker| !worker.connected));
+    let states = connected.into_iter().chain([lost]);
+    gauge(encoder, "workers", "Workers by state; lost: the connection broke, it may come back", states)?;
+    let threads = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
+        let counted = workers.iter().filter(|worker| worker.connected && is_counted(worker));
+        counted.map(|worker| u64::from(worker.n_threads)).sum::<u64>() as f64
+    };
+    single(encoder, "worker_threads", "Counting threads of the connected workers", threads(&|_| true))?;
+    let able = Method::ALL.map(|method| {
+        (OfMethod { method: method.name() }, threads(&|worker| worker.methods.contains(&method)))
+    });
+    gauge(encoder, "method_threads", "Those of them that can count by the method", able)?;
+    let leases: u64 = workers.iter().map(|worker| u64::from(worker.n_leases)).sum();
+    single(encoder, "leases", "Leases that are counted or wait at a worker", leases as f64)
+}
+
+fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::Result {
+    let number = |state| jobs.iter().filter(|job| job.state == state).count() as f64;
+    let states = JobState::ALL.map(|state| (OfState { state: state.name() }, number(state)));
+    gauge(encoder, "jobs", "Jobs by state", states)?;
+
+    let n_over = jobs.iter().filter(|job| is_closed(job)).count();
+    let mut to_skip = n_over.saturating_sub(MOST_JOBS_OVER);
+    let mut listed = Vec::new();
+    for job in jobs {
+        if is_closed(job) && to_skip > 0 {
+            to_skip -= 1;
+        } else {
+            listed.push(job);
+        }
+    }
+    let mut of_jobs = |name, help, number: &dyn Fn(&JobStatus) -> f64| {
+        let rows = listed
+            .iter()
+            .map(|job| (OfJob { job: job.id.0, n: job.n.get(), method: job.method.name() }, number(job)));
+        gauge(encoder, name, help, rows)
+    };
+    of_jobs(
+        "job_solutions",
+        "Weighted solutions recorded; of a job that is done, Q(n). Exact below 2^53, as all samples are; the JSON API \
+         has all digits",
+        &|job| job.progress.solutions as f64,
+    )?;
+    of_jobs("job_nodes", "Work recorded: nodes by search, units of pairs by halves", &|job| {
+        job.progress.nodes as f64
+    })?;
+    of_jobs("job_work_ratio", "Recorded share of the estimated work, 0 to 1", &JobStatus::fraction)?;
+    of_jobs("job_workers", "Workers that hold leases of the job", &|job| f64::from(job.n_workers))?;
+    of_jobs("job_failed_spans", "Spans that workers failed to count", &|job| job.n_failed as f64)?;
+    of_jobs("job_disputed_spans", "Recorded spans that another count contradicts", &|job| {
+        job.n_disputed as f64
+    })?;
+    of_jobs("job_verified_spans", "Recorded spans on which two names agree", &|job| job.n_verified as f64)?;
+    of_jobs("job_spans_to_recount", "Recorded spans that are known to be counted again", &|job| {
+        job.recounting.n_open as f64
+    })?;
+    of_jobs(
+        "job_open_cases",
+        "Recorded spans of which counts differ, and on which no two names agree yet",
+        &|job| job.recounting.n_cases as f64,
+    )?;
+    of_jobs("job_active_seconds", "Time the job has been counted", &|job| job.active.as_secs_f64())?;
+    let left = listed.iter().filter(|job| !is_closed(job)).flat_map(|job| {
+        let bounds = job
+            .time_left
+            .map(|left| [("low", left.low()), ("expected", left.expected()), ("high", left.high())]);
+        let of_job = |bound| OfTimeLeft { job: job.id.0, n: job.n.get(), method: job.method.name(), bound };
+        bounds.into_iter().flatten().map(move |(bound, seconds)| (of_job(bound), seconds))
+    });
+    gauge(
+        encoder,
+        "job_left_seconds",
+        "Time the job should still take, and the range it should lie in 19 times out of 20",
+        left,
+    )
+}
+
+/// Whether nobody can make it go on.
+fn is_closed(job: &JobStatus) -> bool {
+    matches!(job.state, JobState::Done | JobState::Cancelled)
+}
+
+/// Writes a gauge without labels.
+fn single(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, number: f64) -> fmt::Result {
+    let metric = encoder.encode_descriptor(name, &format!("{help}."), None, MetricType::Gauge)?;
+    ConstGauge::new(number).encode(metric)
+}
+
+/// Writes a gauge with its samples.
+fn gauge<L: EncodeLabelSet + fmt::Debug>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    samples: impl IntoIterator<Item = (L, f64)>,
+) -> fmt::Result {
+    let help = format!("{help}.");
+    let mut metric = encoder.encode_descriptor(name, &help, None, MetricType::Gauge)?;
+    for (labels, number) in samples {
+        ConstGauge::new(number).encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Arguments of a service, of which some may be in a configuration file.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use queens_process::arguments_with;
+use queens_process::help::Program;
+
+use crate::config;
+
+/// The arguments of this process, as [`arguments`](queens_process::arguments) reads them, and of a configuration file if
+/// there is one: [`ConfigArgs`](crate::ConfigArgs) are among its options. A subcommand has none.
+///
+/// # Errors
+/// If the process is to end.
+pub fn arguments_of_service<A: Program>() -> Result<A, ExitCode> {
+    arguments_with(|command, given, is_given| {
+        let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
+        let path = if given.iter().any(is_subcommand) { None } else { config_file(given) };
+        let Some(path) = path else { return Ok((Vec::new(), String::new())) };
+        let of_file = config::arguments_of(&path, command, is_given)?;
+        Ok((of_file, format!(" (with configuration file '{}')", path.display())))
+    })
+}
+
+/// The configuration file that is named, if one is.
+fn config_file(given: &[OsString]) -> Option<PathBuf> {
+    let mut rest = given.iter();
+    while let Some(arg) = rest.next() {
+        let after = arg.to_str().and_then(|arg| arg.strip_prefix("--config"));
+        match after {
+            Some("") => return rest.next().map(PathBuf::from),
+            Some(value) if value.starts_with('=') => return Some(PathBuf::from(&value[1..])),
+            _ => {}
+        }
+    }
+    env::var_os("QUEENS_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
+}

@@ -1,0 +1,22 @@
+//! The tables, and what is read from them and written to them: the same in every database.
+//!
+//! Each row carries a digest (`digest.rs`), so that damage, and writing to it by hand, can't break the count unseen.
+
+pub mod audit;
+pub(crate) mod contributions;
+pub mod database;
+pub mod digest;
+pub(crate) mod draw;
+pub(crate) mod export;
+pub mod fault;
+pub mod history;
+pub mod movable;
+pub mod read;
+pub mod records;
+pub mod table;
+pub mod tables;
+pub(crate) mod tally;
+pub(crate) mod verdicts;
+pub mod write;
+
+mod export_body;

@@ -1,0 +1,252 @@
+//! Making plans and adding up records again, without trusting what was planned and added up while counting.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+
+use queens_ledger::store::{Coverage, JobEntry, Phase, StoredJob};
+use queens_messages::{JobId, Share};
+use queens_solver::{BoardSize, Choice, Method, Pass, Plan, published};
+use tracing::info;
+
+use super::database::Database;
+use super::digest::{Board, SECOND_COUNT, VERDICT};
+use super::fault::Fault;
+use super::read::{self, integer, sql_integer};
+use super::tally::Tally;
+use super::verdicts;
+
+/// What the records of a job prove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobAudit {
+    /// The job.
+    pub job: JobEntry,
+    /// The number of its records.
+    pub n_records: u64,
+    /// The subproblems they cover.
+    pub n_recorded: u128,
+    /// The subproblems of its plan that it counts; `None` if it has no plan yet.
+    pub n_subproblems: Option<u128>,
+    /// Their solutions, weighted: the total, once every subproblem is recorded.
+    pub total: u128,
+    /// Their nodes.
+    pub nodes: u128,
+}
+
+impl JobAudit {
+    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements, in the part of
+    /// the board that is counted.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.n_subproblems == Some(self.n_recorded)
+    }
+}
+
+/// What is known of a job's board besides what is stored: what it has to agree with.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Its plan.
+    pub plan: Plan,
+    /// Its total, where one is known.
+    pub total: Option<u128>,
+}
+
+impl Truth {
+    /// The plan for boards of size `n` by this method and for this pass, made again, and the published count. Takes as
+    /// long as planning a job.
+    #[must_use]
+    pub fn of(n: BoardSize, method: Method, pass: Pass) -> Option<Self> {
+        if n.get() >= SLOWLY_PLANNED {
+            info!(%n, "making the plan again, which may take minutes");
+        }
+        let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let make = if pass == Pass::First { Plan::new } else { Plan::second };
+        let plan = make(n, method, threads, &AtomicBool::new(false))?;
+        Some(Self { plan, total: published(n).map(|published| published.solutions) })
+    }
+}
+
+/// From here on it is worth a word that a plan is being made.
+const SLOWLY_PLANNED: u8 = 27;
+
+/// Proves, from the records alone, what each job has counted; from one state of the database.
+pub fn audit_all(
+    database: &dyn Database,
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+) -> Result<Vec<JobAudit>, Fault> {
+    read::epochs(database)?;
+    read::blocked(database)?;
+    let sources = read::sources(database)?;
+    let jobs = read::jobs(database)?;
+    let entries: Vec<&JobEntry> = jobs.iter().map(|job| &job.entry).collect();
+    let audited = |job: &StoredJob| audit_job(database, job, pass(&job.entry, &entries), &sources, truth);
+    let audits = jobs.iter().map(audited).collect::<Result<Vec<_>, _>>()?;
+    check_passes(&jobs, &audits)?;
+    Ok(audits)
+}
+
+/// Whether each job that is done and was counted a second time was counted to the same.
+fn check_passes(jobs: &[StoredJob], audits: &[JobAudit]) -> Result<(), Fault> {
+    let find = |id: JobId| jobs.iter().position(|job| job.entry.id == id);
+    for (second, audit) in jobs.iter().zip(audits).filter(|(job, _)| job.entry.phase == Phase::Done) {
+        let Some(first) = second.entry.terms.second_of else { continue };
+        let id = second.entry.id;
+        let Some(place) = find(first).filter(|&place| jobs[place].entry.phase != Phase::Cancelled) else {
+            continue;
+        };
+        let sums = |job: &StoredJob| -> Vec<(u32, u128)> {
+            let sums = job.coverage.iter().map(|(cross, coverage)| (*cross, coverage.solutions));
+            sums.filter(|(_, solutions)| *solutions > 0).collect()
+        };
+        let is_alike = jobs[place].entry.method == second.entry.method;
+        if is_alike && sums(&jobs[place]) != sums(second) {
+            let reason = format!("job {id} is done, and has other solutions in some cross than job {first}");
+            return Err(Fault::Damaged(reason));
+        }
+        if audits[place].total != audit.total {
+            let reason = format!(
+                "job {id} is done, and has {} solutions in all, job {first} {}",
+                audit.total, audits[place].total
+            );
+            return Err(Fault::Damaged(reason));
+        }
+    }
+    Ok(())
+}
+
+/// The images that a job has to be counted on: others than in the first pass, if it is the second by the same method.
+pub(crate) fn pass(job: &JobEntry, jobs: &[&JobEntry]) -> Pass {
+    let first = job.terms.second_of.and_then(|first| jobs.iter().find(|job| job.id == first));
+    if first.is_some_and(|first| first.method == job.method) { Pass::Second } else { Pass::First }
+}
+
+fn audit_job(
+    database: &dyn Database,
+    stored: &StoredJob,
+    pass: Pass,
+    sources: &BTreeSet<i64>,
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+) -> Result<JobAudit, Fault> {
+    let job = &stored.entry;
+    let mut audit =
+        JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
+    if let Some(choices) = &stored.choices {
+        let truth = check_plan(job, pass, choices, truth)?;
+        audit.n_subproblems = Some(0);
+        let mut coverage = stored.coverage.iter().peekable();
+        for (number, planned) in (0_u32..).zip(truth.plan.parts()) {
+            let n_subproblems = planned.choice().n_subproblems;
+            let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
+            let proved = Some((Board::of(job), sources));
+            let found = Tally::of(database, job.id, proved, number, n_subproblems)?;
+            found
+                .compare(claimed.unwrap_or(&Coverage::default()))
+                .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
+            audit.n_records += found.n_records;
+            audit.n_recorded += u128::from(found.sum.recorded.len());
+            let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+            if !is_counted && found.n_records > 0 {
+                let reason =
+                    format!("job {}: it has records of cross {number}, which it does not count", job.id);
+                return Err(Fault::Damaged(reason));
+            }
+            let counted = if is_counted { n_subproblems } else { 0 };
+            audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(counted));
+            audit.total += u128::from(planned.weight()) * found.sum.solutions;
+            audit.nodes += found.sum.nodes;
+        }
+        check_second_counts(database, job, choices, sources)?;
+        verdicts::check(database, job)?;
+        let is_whole = job.terms.crosses.is_none();
+        // What is to be counted again may be wrong yet.
+        let is_final = job.phase != Phase::Active || job.terms.recount == Share::NOTHING;
+        let is_wrong = |total: &u128| is_whole && is_final && audit.is_complete() && audit.total != *total;
+        if let Some(total) = truth.total.filter(is_wrong) {
+            return Err(Fault::Damaged(format!(
+                "job {}: its records add up to {} solutions, but {total} are published for n = {}",
+                job.id, audit.total, job.n
+            )));
+        }
+    }
+    if job.phase == Phase::Done && !audit.is_complete() {
+        let expected = audit.n_subproblems.unwrap_or_default();
+        return Err(Fault::Damaged(format!(
+            "job {} is done, but of {expected} subproblems {} are recorded",
+            job.id, audit.n_recorded
+        )));
+    }
+    Ok(audit)
+}
+
+/// Whether what was counted again of a job, and what was decided about it, is what was written, and lies in its plan.
+fn check_second_counts(
+    database: &dyn Database,
+    job: &JobEntry,
+    choices: &[Choice],
+    sources: &BTreeSet<i64>,
+) -> Result<(), Fault> {
+    for (table, columns) in [(&SECOND_COUNT, &["source"][..]), (&VERDICT, &["source", "lost_source"])] {
+        read::select(database, table, "WHERE job = ?1", &[sql_integer("job", job.id.0)?.into()], |row| {
+            let what = if table.name == VERDICT.name { "verdict" } else { "second count" };
+            let place = format!("{what} of job {}", job.id);
+            let (cross, first): (usize, u64) =
+                (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+            let until: u64 = integer(row, "until", &place)?;
+            let place = format!("{place}, cross {cross}, {first}..{until}");
+            table.verify(row, Some(Board::of(job)), &place)?;
+            let n_subproblems = choices.get(cross).map_or(0, |choice| choice.n_subproblems);
+            if until <= first || until > n_subproblems {
+                return Err(Fault::Damaged(format!("{place}: the plan has no such span")));
+            }
+            for column in columns {
+                let source: i64 = integer(row, column, &place)?;
+                if !sources.contains(&source) {
+                    return Err(Fault::Damaged(format!("{place}: there is no source {source}")));
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether a job has the plan that it should have.
+fn check_plan(
+    job: &JobEntry,
+    pass: Pass,
+    choices: &[Choice],
+    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+) -> Result<Truth, Fault> {
+    let id = job.id;
+    if job.decomposition != job.method.decomposition() {
+        return Err(other_decomposition(id, job.method, job.decomposition));
+    }
+    let truth = truth(job, pass).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+    let crosses = truth.plan.parts();
+    if crosses.len() != choices.len() {
+        let (n, expected, found) = (job.n, crosses.len(), choices.len());
+        let reason = format!("job {id}: the plan for n = {n} has {expected} crosses, not {found}");
+        return Err(Fault::Damaged(reason));
+    }
+    match crosses.iter().zip(choices).position(|(planned, choice)| planned.choice() != choice) {
+        None => Ok(truth),
+        Some(cross) => Err(Fault::Damaged(format!(
+            "plan of job {id}, cross {cross}: it should be {}, and is {}",
+            say(crosses[cross].choice()),
+            say(&choices[cross])
+        ))),
+    }
+}
+
+/// A job is cut by rules that this program does not have.
+pub(crate) fn other_decomposition(job: JobId, method: Method, found: u32) -> Fault {
+    Fault::Version(format!(
+        "job {job} is cut by decomposition {found} of the method {method}, this program knows {}",
+        method.decomposition()
+    ))
+}
+
+fn say(Choice { image, n_subproblems, work }: &Choice) -> String {
+    format!("image {}, {n_subproblems} subproblems, work {work}", image.index())
+}

@@ -1,0 +1,142 @@
+//! Who has counted what.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use queens_ledger::store::Source;
+use queens_messages::{Contribution, JobId, Name};
+
+use super::database::Database;
+use super::digest::{Board, RECORD};
+use super::fault::Fault;
+use super::read::{self, JobColumns, cell, integer, sql_integer};
+
+/// What the records of a source add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sum {
+    pub(crate) n_records: u64,
+    pub(crate) nodes: u128,
+    pub(crate) time_us: u64,
+}
+
+/// What each source has counted of a job, or of one of its crosses. Reads and verifies all of those records.
+pub(crate) fn by_source(
+    database: &dyn Database,
+    job: JobId,
+    cross: Option<u32>,
+) -> Result<Vec<(Source, Sum)>, Fault> {
+    // Added up here: databases would sort all records by their sources first, and SQLite refuses sums over 2^63.
+    let Some(JobColumns { row: job_row, .. }) = read::one_job(database, job)? else {
+        return Ok(Vec::new());
+    };
+    let board = Board::of(&job_row);
+    let place = format!("records of job {job}");
+    let (first, last) = cross.map_or((0, u32::MAX), |cross| (cross, cross));
+    let mut sums: HashMap<i64, Sum> = HashMap::new();
+    let rest = "WHERE job = ?1 AND cross BETWEEN ?2 AND ?3";
+    let values = [sql_integer("job", job.0)?.into(), first.into(), last.into()];
+    read::select(database, &RECORD, rest, &values, |row| -> Result<(), Fault> {
+        RECORD.verify(row, Some(board), &place)?;
+        let sum = sums.entry(cell(row, "source", &place)?).or_default();
+        sum.n_records += 1;
+        sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
+        sum.time_us = sum.time_us.saturating_add(integer(row, "duration_us", &place)?);
+        Ok(())
+    })?;
+    sums.into_iter().map(|(source, sum)| Ok((read::source(database, source)?, sum))).collect()
+}
+
+/// Who has counted a job, or one of its crosses: those with the most nodes first.
+pub(crate) fn contributions(
+    database: &dyn Database,
+    job: JobId,
+    cross: Option<u32>,
+) -> Result<Vec<Contribution>, Fault> {
+    let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
+    for (Source { name: worker, kernel, .. }, found) in by_source(database, job, cross)? {
+        // The same worker may have counted with several versions of its program.
+        let sum = named.entry((worker, kernel)).or_default();
+        sum.n_records += found.n_records;
+        sum.nodes += found.nodes;
+        sum.time_us = sum.time_us.saturating_add(found.time_us);
+    }
+    let contribution = |((worker, kernel), sum): ((Name, Name), Sum)| Contribution {
+        worker,
+        kernel,
+        n_spans: sum.n_records,
+        nodes: sum.nodes,
+        time: Duration::from_micros(sum.time_us),
+    };
+    let mut contributions: Vec<Contribution> = named.into_iter().map(contribution).collect();
+    // Equal ones stay in the order of their names.
+    contributions.sort_by_key(|it| Reverse(it.nodes));
+    Ok(contributions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use queens_messages::LeaseId;
+    use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
+
+    use super::*;
+    use crate::archive::Archive;
+    use crate::sqlite::SqliteStore;
+    use queens_ledger::store::{JobEntry, MAX_COUNT, Phase, Record, Store, Write};
+
+    fn job(id: u64) -> Write {
+        Write::Job(JobEntry {
+            phase: Phase::Active,
+            ..JobEntry::new(JobId(id), BoardSize::new(6).expect("a board size"), Method::Search, 0)
+        })
+    }
+
+    fn record(job: u64, (cross, from): (u32, u64), nodes: u64, (worker, build): (&str, &str)) -> Write {
+        let record = Record {
+            span: Span::new(cross, from, from + 1).expect("a span"),
+            count: Count { solutions: 0, nodes },
+            duration: Duration::from_millis(1500),
+            lease: LeaseId(0),
+            source: Arc::new(Source {
+                name: Name::of_any(worker),
+                build: Name::of_any(build),
+                kernel: Name::of_any("portable"),
+            }),
+        };
+        Write::Record { job: JobId(job), record }
+    }
+
+    #[test]
+    fn sums_are_exact_and_of_the_job_or_cross_that_was_asked_for() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut store = SqliteStore::open(dir.path()).expect("opens");
+        let records = store.records().expect("on disk");
+        let choice = Choice { image: Symmetry::IDENTITY, n_subproblems: 100, work: 1 };
+        let plan = |job| Write::Plan { job: JobId(job), choices: vec![choice; 2] };
+        let writes = [
+            job(1),
+            plan(1),
+            job(2),
+            plan(2),
+            record(1, (0, 0), MAX_COUNT, ("anna", "1")),
+            record(1, (0, 1), MAX_COUNT, ("anna", "1")),
+            record(1, (1, 0), MAX_COUNT - 1, ("anna", "2")),
+            record(1, (1, 1), 7, ("bert", "1")),
+            record(2, (1, 1), 8, ("bert", "1")),
+        ];
+        store.commit(&writes).expect("commits");
+        let all = |contributions: Vec<Contribution>| -> Vec<(String, u64, u128, u128)> {
+            let one = |it: Contribution| (it.worker.to_string(), it.n_spans, it.nodes, it.time.as_millis());
+            contributions.into_iter().map(one).collect()
+        };
+        let read = |job, cross| all(records.contributions(JobId(job), cross).expect("readable"));
+        let most = u128::from(MAX_COUNT);
+        assert_eq!(read(1, None), [("anna".into(), 3, 3 * most - 1, 4500), ("bert".into(), 1, 7, 1500)]);
+        assert_eq!(read(1, Some(1)), [("anna".into(), 1, most - 1, 1500), ("bert".into(), 1, 7, 1500)]);
+        assert_eq!(read(2, None), [("bert".into(), 1, 8, 1500)]);
+        assert_eq!(read(2, Some(0)), []);
+        assert_eq!(read(3, None), []);
+    }
+}

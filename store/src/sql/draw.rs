@@ -1,0 +1,253 @@
+//! Reading records that are to be counted again, with all that is known against them or for them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_ledger::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};
+use queens_ledger::store::{Record, SecondCount, Source, Verdict};
+use queens_messages::{JobId, LeaseId, Name};
+use queens_solver::{Count, Span};
+use rusqlite::types::Value;
+
+use super::database::{Database, Row, for_each};
+use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
+use super::fault::Fault;
+use super::read::{self, cell, integer, sql_integer};
+use super::table::Table;
+
+/// A span's cross and its first subproblem.
+type Key = (u32, u64);
+
+/// Who has recorded something of a cross of a first pass: that of the cross that was looked at last. It may have many
+/// more records than are looked at in one go.
+#[derive(Debug, Default)]
+pub(crate) struct Before {
+    cross: Option<(JobId, u32)>,
+    names: BTreeSet<Name>,
+}
+
+/// Reads rows of one job that are about records.
+pub(crate) struct Reader<'a> {
+    database: &'a dyn Database,
+    job: JobId,
+    board: Board,
+    sources: HashMap<i64, Arc<Source>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(database: &'a dyn Database, job: JobId, board: Board) -> Self {
+        Self { database, job, board, sources: HashMap::new() }
+    }
+
+    /// The record of exactly this span, if there is one.
+    pub(crate) fn find(&mut self, span: Span) -> Result<Option<Recorded>, Fault> {
+        let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else {
+            return Ok(None);
+        };
+        let values = [self.job()?, span.cross().into(), from.into(), to.into()];
+        let rest = "WHERE job = ?1 AND cross = ?2 AND first = ?3 AND until = ?4";
+        let Some(record) = self.records(rest, &values)?.pop() else { return Ok(None) };
+        let key = (span.cross(), span.from());
+        let again = self.second_counts(key, key)?.remove(&key).unwrap_or_default();
+        let verdicts = self.verdicts(key, key)?.remove(&key).unwrap_or_default();
+        Ok(Some(Recorded { record, again, verdicts }))
+    }
+
+    /// What a draw asks for.
+    pub(crate) fn draw(&mut self, draw: &Draw, before: &mut Before) -> Result<Drawn, Fault> {
+        let after = draw.after.map_or(Ok((-1, -1)), |(cross, first)| {
+            sql_integer("subproblem", first).map(|first| (i64::from(cross), first))
+        })?;
+        let sql =
+            format!("WHERE job = ?1 AND (cross, first) > (?2, ?3) ORDER BY cross, first LIMIT {MOST_SEEN}");
+        let records = self.records(&sql, &[self.job()?, after.0.into(), after.1.into()])?;
+        let n_seen = records.len();
+        let key = |record: &Record| (record.span.cross(), record.span.from());
+        let (Some(first), Some(last)) = (records.first().map(key), records.last().map(key)) else {
+            return Ok(Drawn::default());
+        };
+        let mut again = self.second_counts(first, last)?;
+        let mut verdicts = self.verdicts(first, last)?;
+        let mut wanted = Vec::new();
+        let nobody = BTreeSet::new();
+        for record in records {
+            let key = key(&record);
+            let again = again.remove(&key).unwrap_or_default();
+            let names = match draw.first_pass {
+                Some(first) => self.names(before, first, key.0)?,
+                None => &nobody,
+            };
+            if !again.is_empty() || draw.wants(&record, names) {
+                let verdicts = verdicts.remove(&key).unwrap_or_default();
+                wanted.push(Recorded { record, again, verdicts });
+            }
+        }
+        let next = (n_seen == MOST_SEEN).then_some(last);
+        Ok(Drawn { records: wanted, n_seen: n_seen as u64, next })
+    }
+
+    /// Who has recorded something of a cross of a first pass. That each row is what was written is looked at where it
+    /// counts.
+    fn names<'b>(
+        &mut self,
+        before: &'b mut Before,
+        job: JobId,
+        cross: u32,
+    ) -> Result<&'b BTreeSet<Name>, Fault> {
+        if before.cross != Some((job, cross)) {
+            let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2";
+            let mut sources: Vec<i64> = Vec::new();
+            let values = [sql_integer("job", job.0)?.into(), cross.into()];
+            for_each(self.database, sql, &values, |row| -> Result<(), Fault> {
+                sources.push(cell(row, "source", &"record")?);
+                Ok(())
+            })?;
+            let name = |source| Ok::<_, Fault>(self.source(source)?.name.clone());
+            let names = sources.into_iter().map(name).collect::<Result<_, _>>()?;
+            *before = Before { cross: Some((job, cross)), names };
+        }
+        Ok(&before.names)
+    }
+
+    /// The job's records that `rest` chooses.
+    fn records(&mut self, rest: &str, values: &[Value]) -> Result<Vec<Record>, Fault> {
+        let (job, board) = (self.job, Some(self.board));
+        self.about_spans(&RECORD, rest, values, |row| {
+            let place = format!("record of job {job}");
+            RECORD.verify(row, board, &place)?;
+            let span = span(row, &place)?;
+            let place = format!("{place}, {span}");
+            let count = count(row, ["solutions", "nodes"], &place)?;
+            let duration = Duration::from_micros(integer(row, "duration_us", &place)?);
+            let lease = LeaseId(integer(row, "lease", &place)?);
+            let record = move |[source]: [Arc<Source>; 1]| Record { span, count, duration, lease, source };
+            Ok(([cell(row, "source", &place)?], record))
+        })
+    }
+
+    /// Further counts of spans that begin with one of these subproblems.
+    fn second_counts(&mut self, first: Key, last: Key) -> Result<BTreeMap<Key, Vec<SecondCount>>, Fault> {
+        let (job, board, values) = (self.job, Some(self.board), self.between(first, last)?);
+        let found = self.about_spans(&SECOND_COUNT, BETWEEN, &values, |row| {
+            let place = format!("second count of job {job}");
+            SECOND_COUNT.verify(row, board, &place)?;
+            let span = span(row, &place)?;
+            let place = format!("{place}, {span}");
+            let count = count(row, ["solutions", "nodes"], &place)?;
+            let duration = Duration::from_micros(integer(row, "duration_us", &place)?);
+            let at_ms = integer(row, "at_ms", &place)?;
+            let second =
+                move |[source]: [Arc<Source>; 1]| SecondCount { span, count, duration, source, at_ms };
+            Ok(([cell(row, "source", &place)?], second))
+        })?;
+        Ok(by_key(found, |second| second.span))
+    }
+
+    /// What was decided about spans that begin with one of these subproblems.
+    fn verdicts(&mut self, first: Key, last: Key) -> Result<BTreeMap<Key, Vec<Verdict>>, Fault> {
+        let values = self.between(first, last)?;
+        Ok(by_key(self.some_verdicts(BETWEEN, &values)?, |verdict| verdict.span))
+    }
+
+    /// What was decided about spans of the job, in their order: at most so many, without the first `offset`.
+    pub(crate) fn all_verdicts(&mut self, offset: usize, most: usize) -> Result<Vec<Verdict>, Fault> {
+        let rest = "WHERE job = ?1 ORDER BY cross, first, number LIMIT ?2 OFFSET ?3";
+        let [most, offset] = [most, offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        self.some_verdicts(rest, &[self.job()?, most.into(), offset.into()])
+    }
+
+    fn some_verdicts(&mut self, rest: &str, values: &[Value]) -> Result<Vec<Verdict>, Fault> {
+        let (job, board) = (self.job, Some(self.board));
+        self.about_spans(&VERDICT, rest, values, |row| {
+            let place = format!("verdict of job {job}");
+            VERDICT.verify(row, board, &place)?;
+            let span = span(row, &place)?;
+            let place = format!("{place}, {span}");
+            let (number, at_ms) = (integer(row, "number", &place)?, integer(row, "at_ms", &place)?);
+            let agreed = count(row, ["solutions", "nodes"], &place)?;
+            let lost = count(row, ["lost_solutions", "lost_nodes"], &place)?;
+            let verdict = move |[source, lost_source]: [Arc<Source>; 2]| Verdict {
+                span,
+                number,
+                at_ms,
+                count: agreed,
+                source,
+                lost,
+                lost_source,
+            };
+            Ok(([cell(row, "source", &place)?, cell(row, "lost_source", &place)?], verdict))
+        })
+    }
+
+    /// What rows of a table about spans say. `read` gives the numbers of sources that a row has, and what makes the row
+    /// of these: they are looked up when all rows are there.
+    fn about_spans<T, const N: usize, F: FnOnce([Arc<Source>; N]) -> T>(
+        &mut self,
+        table: &Table,
+        rest: &str,
+        values: &[Value],
+        read: impl Fn(&Row<'_>) -> Result<([i64; N], F), Fault>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut found = Vec::new();
+        read::select(self.database, table, rest, values, |row| -> Result<(), Fault> {
+            found.push(read(row)?);
+            Ok(())
+        })?;
+        let mut all = Vec::with_capacity(found.len());
+        for (sources, make) in found {
+            for source in sources {
+                self.look_up(source)?;
+            }
+            all.push(make(sources.map(|source| Arc::clone(&self.sources[&source]))));
+        }
+        Ok(all)
+    }
+
+    fn job(&self) -> Result<Value, Fault> {
+        Ok(sql_integer("job", self.job.0)?.into())
+    }
+
+    fn between(&self, first: Key, last: Key) -> Result<[Value; 5], Fault> {
+        let number = |number| Ok::<_, Fault>(Value::from(sql_integer("subproblem", number)?));
+        Ok([self.job()?, first.0.into(), number(first.1)?, last.0.into(), number(last.1)?])
+    }
+
+    fn source(&mut self, id: i64) -> Result<Arc<Source>, Fault> {
+        self.look_up(id)?;
+        Ok(Arc::clone(&self.sources[&id]))
+    }
+
+    /// Makes a source known, or fails.
+    fn look_up(&mut self, id: i64) -> Result<(), Fault> {
+        if !self.sources.contains_key(&id) {
+            self.sources.insert(id, Arc::new(read::source(self.database, id)?));
+        }
+        Ok(())
+    }
+}
+
+/// Sorts what is about spans by their first subproblems.
+fn by_key<T>(found: Vec<T>, span: impl Fn(&T) -> Span) -> BTreeMap<Key, Vec<T>> {
+    let mut sorted: BTreeMap<Key, Vec<T>> = BTreeMap::new();
+    for one in found {
+        let span = span(&one);
+        sorted.entry((span.cross(), span.from())).or_default().push(one);
+    }
+    sorted
+}
+
+/// Rows of a job about spans that begin with one of some subproblems.
+const BETWEEN: &str =
+    "WHERE job = ?1 AND (cross, first) >= (?2, ?3) AND (cross, first) <= (?4, ?5) ORDER BY cross, first";
+
+fn span(row: &Row<'_>, place: &dyn Display) -> Result<Span, Fault> {
+    let (first, until): (u64, u64) = (integer(row, "first", place)?, integer(row, "until", place)?);
+    let cross = integer(row, "cross", place)?;
+    Span::new(cross, first, until).map_err(|_| Fault::Damaged(format!("{place}: {first}..{until} is empty")))
+}
+
+fn count(row: &Row<'_>, [solutions, nodes]: [&str; 2], place: &dyn Display) -> Result<Count, Fault> {
+    Ok(Count { solutions: integer(row, solutions, place)?, nodes: integer(row, nodes, place)? })
+}

@@ -1,0 +1,237 @@
+//! The body of a certificate: all records of a job, with what is known against them or for them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use queens_certificate::{Counted, Counter, CrossSum, Entry, Total, Verdict, Writer};
+use queens_ledger::store::{Coverage, Source, StoredJob};
+use queens_messages::{JobId, Name};
+use queens_solver::{Count, Plan, Span};
+
+use super::database::{Database, Row, for_each};
+use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
+use super::fault::Fault;
+use super::read::{self, cell, integer, sql_integer};
+use super::table::Table;
+use super::tally::Tally;
+
+/// A job that is done.
+pub(crate) struct DoneJob {
+    pub(crate) stored: StoredJob,
+    pub(crate) plan: Plan,
+}
+
+/// Why a body is not written.
+pub(crate) enum Unwritten {
+    /// It can't be read.
+    Fault(Fault),
+    /// It can't be written.
+    Io(io::Error),
+}
+
+impl<F: Into<Fault>> From<F> for Unwritten {
+    fn from(fault: F) -> Self {
+        Self::Fault(fault.into())
+    }
+}
+
+/// All who counted anything of some jobs, by the numbers of their rows, with those that they have in the certificate.
+pub(crate) struct Counters(BTreeMap<i64, (u32, Counter)>);
+
+/// The columns of tables that name a source.
+const SOURCES: [(&Table, &str); 4] =
+    [(&RECORD, "source"), (&SECOND_COUNT, "source"), (&VERDICT, "source"), (&VERDICT, "lost_source")];
+
+impl Counters {
+    pub(crate) fn of(database: &dyn Database, jobs: &[JobId]) -> Result<Self, Fault> {
+        let mut used: Vec<i64> = Vec::new();
+        for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
+            let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
+            for_each(database, &sql, &[sql_integer("job", job.0)?.into()], |row| -> Result<(), Fault> {
+                used.push(cell(row, "source", &table)?);
+                Ok(())
+            })?;
+        }
+        used.sort_unstable();
+        used.dedup();
+        let mut counters = BTreeMap::new();
+        for (number, source) in (0..).zip(used) {
+            let Source { name: worker, build, kernel } = read::source(database, source)?;
+            let counter = Counter { worker, build, kernel };
+            counters.insert(source, (number, counter));
+        }
+        Ok(Self(counters))
+    }
+
+    /// All of them, in order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Entry> {
+        self.0.values().map(|(number, counter)| Entry::Counter { number: *number, counter: counter.clone() })
+    }
+
+    fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, &Name), Fault> {
+        let source: i64 = cell(row, column, &place)?;
+        let found = self.0.get(&source).map(|(number, counter)| (*number, &counter.worker));
+        found.ok_or_else(|| Fault::Damaged(format!("{place}: there is no source {source}")))
+    }
+}
+
+/// A pass on its way into a certificate.
+pub(crate) struct Body<'a> {
+    pub(crate) database: &'a dyn Database,
+    pub(crate) pass: &'a DoneJob,
+    /// Of the pass: 1 or 2.
+    pub(crate) number: u8,
+    pub(crate) counters: &'a Counters,
+}
+
+/// What is said about records of a cross, by their first subproblems; as it goes into the certificate.
+type Opinions = BTreeMap<u64, Vec<Opinion>>;
+
+/// A second count or a verdict, with who counted.
+struct Opinion {
+    entry: Entry,
+    span: Span,
+    name: Name,
+}
+
+impl Body<'_> {
+    /// Writes it; returns what it adds up to.
+    pub(crate) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
+        let DoneJob { stored, plan } = self.pass;
+        let crosses = stored.entry.terms.crosses;
+        let mut total = Total::default();
+        let mut coverage = stored.coverage.iter().peekable();
+        for (number, planned) in (0_u32..).zip(plan.parts()) {
+            let nothing = Coverage::default();
+            let found = coverage.next_if(|(cross, _)| *cross == number);
+            if crosses.is_some_and(|crosses| !crosses.contains(number)) {
+                continue;
+            }
+            let claimed = found.map_or(&nothing, |(_, coverage)| coverage);
+            let Coverage { solutions, nodes, .. } = *claimed;
+            let (choice, weight) = (planned.choice(), planned.weight());
+            let sum = CrossSum {
+                pass: self.number,
+                number,
+                image: choice.image.index(),
+                n_subproblems: choice.n_subproblems,
+                weight,
+                solutions,
+                nodes,
+            };
+            writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
+            let found = self.records(writer, number)?;
+            let place = format!("job {}, cross {number}", stored.entry.id);
+            found.compare(claimed).map_err(|reason| Fault::Damaged(format!("{place}: {reason}")))?;
+            if found.sum.recorded.len() != choice.n_subproblems {
+                return Err(
+                    Fault::Damaged(format!("{place}: the job is done, and this is not recorded")).into()
+                );
+            }
+            total.n_records += found.n_records;
+            total.solutions += u128::from(weight) * solutions;
+            total.nodes += nodes;
+        }
+        Ok(total)
+    }
+
+    /// Writes the records of a cross; returns what they add up to.
+    fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<Tally, Unwritten> {
+        let mut again = self.opinions(&SECOND_COUNT, "name", cross)?;
+        let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
+        let mut tally = Tally::default();
+        let place = self.place(&RECORD, cross);
+        let rest = "WHERE job = ?1 AND cross = ?2 ORDER BY first";
+        let values = [self.job()?.into(), cross.into()];
+        read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Unwritten> {
+            RECORD.verify(row, Some(self.board()), &place)?;
+            let (counted, name) = self.counted(row, cross, &place)?;
+            let span = counted.span;
+            tally.n_records += 1;
+            tally.sum.recorded.insert(span.from()..span.to());
+            tally.sum.solutions += u128::from(counted.count.solutions);
+            tally.sum.nodes += u128::from(counted.count.nodes);
+            writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
+            // A second count may be of a record that has grown since, or by whose count took the record's place.
+            let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
+            let again = about(&mut again).into_iter().filter(|it| it.span == span && it.name != *name);
+            let verdicts = about(&mut verdicts).into_iter().filter(|it| it.span == span);
+            for opinion in again.chain(verdicts) {
+                writer.entry(&opinion.entry).map_err(Unwritten::Io)?;
+            }
+            Ok(())
+        })?;
+        Ok(tally)
+    }
+
+    /// All that a table says about records of a cross, in the order of their spans and of `order`.
+    fn opinions(&self, table: &Table, order: &str, cross: u32) -> Result<Opinions, Fault> {
+        let rest = format!("WHERE job = ?1 AND cross = ?2 ORDER BY first, {order}");
+        let place = self.place(table, cross);
+        let mut opinions = Opinions::new();
+        let values = [self.job()?.into(), cross.into()];
+        read::select(self.database, table, &rest, &values, |row| -> Result<(), Fault> {
+            table.verify(row, Some(self.board()), &place)?;
+            let opinion = if table.name == VERDICT.name {
+                self.verdict(row, cross, &place)?
+            } else {
+                let (counted, name) = self.counted(row, cross, &place)?;
+                let entry = Entry::Again { counted, at_ms: integer(row, "at_ms", &place)? };
+                Opinion { entry, span: counted.span, name: name.clone() }
+            };
+            opinions.entry(opinion.span.from()).or_default().push(opinion);
+            Ok(())
+        })?;
+        Ok(opinions)
+    }
+
+    fn verdict(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<Opinion, Fault> {
+        let (counter, _) = self.counters.get(row, "source", place)?;
+        let (loser, name) = self.counters.get(row, "lost_source", place)?;
+        let span = span(row, cross, place)?;
+        let verdict = Verdict {
+            pass: self.number,
+            span,
+            number: integer(row, "number", &place)?,
+            at_ms: integer(row, "at_ms", &place)?,
+            agreed: count(row, ["solutions", "nodes"], place)?,
+            counter,
+            lost: count(row, ["lost_solutions", "lost_nodes"], place)?,
+            loser,
+        };
+        Ok(Opinion { entry: Entry::Verdict(verdict), span, name: name.clone() })
+    }
+
+    fn counted(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<(Counted, &Name), Fault> {
+        let (counter, name) = self.counters.get(row, "source", place)?;
+        let counted = Counted {
+            pass: self.number,
+            span: span(row, cross, place)?,
+            count: count(row, ["solutions", "nodes"], place)?,
+            duration_us: integer(row, "duration_us", &place)?,
+            counter,
+        };
+        Ok((counted, name))
+    }
+
+    fn job(&self) -> Result<i64, Fault> {
+        sql_integer("job", self.pass.stored.entry.id.0)
+    }
+
+    fn board(&self) -> Board {
+        Board::of(&self.pass.stored.entry)
+    }
+
+    fn place(&self, table: &Table, cross: u32) -> String {
+        format!("{table}, job {}, cross {cross}", self.pass.stored.entry.id)
+    }
+}
+
+fn span(row: &Row<'_>, cross: u32, place: &str) -> Result<Span, Fault> {
+    let (first, until): (u64, u64) = (integer(row, "first", &place)?, integer(row, "until", &place)?);
+    Span::new(cross, first, until).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
+}
+
+fn count(row: &Row<'_>, [solutions, nodes]: [&str; 2], place: &str) -> Result<Count, Fault> {
+    Ok(Count { solutions: integer(row, solutions, &place)?, nodes: integer(row, nodes, &place)? })
+}

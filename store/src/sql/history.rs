@@ -1,0 +1,128 @@
+//! History, in the tables of a database.
+
+use std::sync::Arc;
+
+use queens_messages::{Event, EventKind, JobId};
+use rusqlite::types::Value;
+
+use super::database::{Database, Row};
+use super::digest::{EVENT, POINT};
+use super::fault::Fault;
+use super::read::{self, cell, integer, sql_integer};
+use crate::history::{Change, FIRST_OF_FLEET, LEVELS, Past, Point, Subject};
+
+/// Adds all that is what was written. What is not is an error, after all else is read.
+pub fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
+    let points = read_points(database, &mut past.points);
+    points.and(read_events(database, &mut past.events))
+}
+
+/// Makes a change part of the transaction that is open; if it begins anew, in place of all that is there.
+pub fn write_change(database: &dyn Database, change: &Change, begins_anew: bool) -> Result<(), Fault> {
+    // What goes makes room for what comes.
+    if begins_anew {
+        database.change("DELETE FROM point", &[])?;
+        database.change("DELETE FROM event", &[])?;
+    }
+    for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
+        let step = sql_integer("step", level.step_seconds)?;
+        // Each of these statements finds its rows by the key.
+        let of_jobs = format!("< ?2 AND job < {FIRST_OF_FLEET}");
+        let of_fleet = format!("< ?2 AND job >= {FIRST_OF_FLEET}");
+        for (which, bound) in [(&*of_jobs, first), (&*of_fleet, level.oldest(last)), ("> ?2", last)] {
+            let sql = format!("DELETE FROM point WHERE step = ?1 AND number {which}");
+            database.change(&sql, &[step.into(), sql_integer("step", bound)?.into()])?;
+        }
+    }
+    let (first_of_workers, first_of_others) = change.first_events;
+    for (which, first) in [("=", first_of_workers), ("<>", first_of_others)] {
+        let sql = format!("DELETE FROM event WHERE kind {which} 'worker' AND number < ?1");
+        database.change(&sql, &[i64::try_from(first).unwrap_or(i64::MAX).into()])?;
+    }
+    change.points.iter().try_for_each(|point| put_point(database, point))?;
+    change.events.iter().try_for_each(|event| put_event(database, event))
+}
+
+/// Adds all points that are what was written. What is not is an error, after all others are read.
+fn read_points(database: &dyn Database, points: &mut Vec<Point>) -> Result<(), Fault> {
+    let mut damaged = Ok(());
+    read::select(database, &POINT, "", &[], |row| -> Result<(), Fault> {
+        match point(row) {
+            Ok(point) => points.push(point),
+            Err(fault) => damaged = Err(fault),
+        }
+        Ok(())
+    })?;
+    damaged
+}
+
+fn point(row: &Row<'_>) -> Result<Point, Fault> {
+    let place = "a point of a curve";
+    POINT.verify(row, None, &place)?;
+    let step: u64 = integer(row, "step", &place)?;
+    let level = LEVELS.iter().position(|level| level.step_seconds == step);
+    Ok(Point {
+        subject: Subject::numbered(integer(row, "job", &place)?),
+        level: level.ok_or_else(|| Fault::Damaged(format!("{place}: no step takes {step} s")))?,
+        // Times in milliseconds stay below 2^63.
+        number: u64::from(integer::<u32>(row, "number", &place)?),
+        end_ms: integer(row, "end_ms", &place)?,
+        measured_ms: integer(row, "measured_ms", &place)?,
+        nodes: integer(row, "nodes", &place)?,
+        billionths: integer(row, "billionths", &place)?,
+    })
+}
+
+fn put_point(database: &dyn Database, point: &Point) -> Result<(), Fault> {
+    let Point { subject, level, number, end_ms, measured_ms, nodes, billionths } = *point;
+    let amount = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let values = vec![
+        amount(LEVELS[level].step_seconds),
+        amount(number),
+        amount(subject.number()),
+        amount(end_ms),
+        amount(measured_ms),
+        amount(nodes),
+        billionths.into(),
+    ];
+    POINT.put(database, None, values)
+}
+
+/// Adds all events that are what was written, in order. What is not is an error, after all others are read.
+fn read_events(database: &dyn Database, events: &mut Vec<Arc<Event>>) -> Result<(), Fault> {
+    let mut damaged = Ok(());
+    read::select(database, &EVENT, "ORDER BY number", &[], |row| -> Result<(), Fault> {
+        match event(row) {
+            Ok(event) => events.push(Arc::new(event)),
+            Err(fault) => damaged = Err(fault),
+        }
+        Ok(())
+    })?;
+    damaged
+}
+
+fn event(row: &Row<'_>) -> Result<Event, Fault> {
+    let place = "an event";
+    EVENT.verify(row, None, &place)?;
+    let kind: String = cell(row, "kind", &place)?;
+    let known = EventKind::ALL.into_iter().find(|known| known.name() == kind);
+    let job: Option<i64> = cell(row, "job", &place)?;
+    Ok(Event {
+        number: integer(row, "number", &place)?,
+        at_ms: integer(row, "at_ms", &place)?,
+        kind: known.ok_or_else(|| Fault::Damaged(format!("{place} is of no kind that is known")))?,
+        job: job.and_then(|job| u64::try_from(job).ok()).map(JobId),
+        text: cell(row, "text", &place)?,
+    })
+}
+
+fn put_event(database: &dyn Database, event: &Event) -> Result<(), Fault> {
+    let values = vec![
+        sql_integer("event", event.number)?.into(),
+        sql_integer("time", event.at_ms)?.into(),
+        event.kind.name().to_owned().into(),
+        event.job.map(|job| sql_integer("job", job.0)).transpose()?.into(),
+        event.text.clone().into(),
+    ];
+    EVENT.put(database, None, values)
+}

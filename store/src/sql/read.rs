@@ -1,0 +1,392 @@
+//! Reading jobs, and doubting what is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+
+use queens_ledger::intervals::{Extent, Intervals};
+use queens_ledger::store::{Coverage, JobEntry, Phase, Source, StoredJob};
+use queens_messages::{Crosses, InvalidName, JobId, Name, Priority, Share, Terms};
+use queens_solver::{BoardSize, Choice, Symmetry};
+use rusqlite::types::{FromSql, Value, ValueRef};
+
+use super::database::{Database, Row, first, for_each};
+use super::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    VERDICT, plan_digest,
+};
+use super::fault::Fault;
+use super::table::Table;
+
+/// A row of the table of jobs.
+pub(crate) struct JobColumns {
+    pub(crate) row: JobEntry,
+    /// How many crosses its plan has, and the digest of all of them.
+    pub(crate) plan: Option<(i64, i64)>,
+}
+
+/// Calls `each` with the rows of a table that `rest` chooses, all columns and the digest. It must not ask the database
+/// for anything else meanwhile.
+pub fn select<E: From<Fault>>(
+    database: &dyn Database,
+    table: &Table,
+    rest: &str,
+    parameters: &[Value],
+    each: impl FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for_each(database, &all(table, rest), parameters, each)
+}
+
+fn all(table: &Table, rest: &str) -> String {
+    format!("SELECT {} FROM {} {rest}", table.all(), table.name)
+}
+
+/// What the next lease tokens begin with, and what the first began with.
+pub(crate) fn epochs(database: &dyn Database) -> Result<(u32, u32), Fault> {
+    let epochs = first(database, &all(&EPOCH, "WHERE one = 1"), &[], |row| {
+        EPOCH.verify(row, None, &"epoch")?;
+        Ok((integer(row, "next", &"epoch")?, integer(row, "first", &"epoch")?))
+    })?;
+    epochs.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))
+}
+
+/// Names of workers that get no leases, with the reasons.
+pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Name, String>, Fault> {
+    let mut names = BTreeMap::new();
+    select(database, &BLOCKED_WORKER, "", &[], |row| -> Result<(), Fault> {
+        let place = "a blocked worker";
+        let name: String = cell(row, "name", &place)?;
+        BLOCKED_WORKER.verify(row, None, &format_args!("blocked worker '{}'", name.escape_debug()))?;
+        let parsed = name.parse().map_err(|error: InvalidName| {
+            Fault::Damaged(format!("blocked worker '{}': {error}", name.escape_debug()))
+        })?;
+        names.insert(parsed, cell(row, "reason", &place)?);
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// The ids of all sources of records.
+pub(crate) fn sources(database: &dyn Database) -> Result<BTreeSet<i64>, Fault> {
+    let mut ids = BTreeSet::new();
+    select(database, &SOURCE, "", &[], |row| -> Result<(), Fault> {
+        let id: i64 = cell(row, "id", &"a source")?;
+        SOURCE.verify(row, None, &format_args!("source {id}"))?;
+        ids.insert(id);
+        Ok(())
+    })?;
+    Ok(ids)
+}
+
+/// The source of a record by its number.
+pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> {
+    let place = format!("source {id}");
+    let source = first(database, &all(&SOURCE, "WHERE id = ?1"), &[id.into()], |row| {
+        SOURCE.verify(row, None, &place)?;
+        let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
+        Ok(Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")? })
+    })?;
+    source.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))
+}
+
+/// All jobs with all that is said of them, records left out.
+pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
+    let rows = job_rows(database)?;
+    let ids = rows.iter().map(|job| job.row.id).collect();
+    let jobs = rows.into_iter().map(|columns| stored(database, columns)).collect::<Result<_, _>>()?;
+    check_tables(database, &ids)?;
+    Ok(jobs)
+}
+
+/// Whether the rows of all jobs are what was written, and no other row is left of a job that is not there.
+pub(crate) fn check_jobs(database: &dyn Database) -> Result<(), Fault> {
+    let ids = job_rows(database)?.iter().map(|job| job.row.id).collect();
+    check_tables(database, &ids)
+}
+
+fn job_rows(database: &dyn Database) -> Result<Vec<JobColumns>, Fault> {
+    let mut jobs = Vec::new();
+    select(database, &JOB, "ORDER BY id", &[], |row| {
+        jobs.push(job(row)?);
+        Ok::<_, Fault>(())
+    })?;
+    Ok(jobs)
+}
+
+/// Whether all rows of tables are of jobs that are there.
+fn check_tables(database: &dyn Database, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
+    [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
+        .into_iter()
+        .try_for_each(|table| check_owners(database, table, jobs).map_err(|fault| fault.at(table)))
+}
+
+/// A job with all that is said of it, if it is there; records left out.
+pub(crate) fn stored_job(database: &dyn Database, id: JobId) -> Result<Option<StoredJob>, Fault> {
+    one_job(database, id)?.map(|columns| stored(database, columns)).transpose()
+}
+
+fn stored(database: &dyn Database, JobColumns { row, plan }: JobColumns) -> Result<StoredJob, Fault> {
+    let board = Board::of(&row);
+    let id = row.id;
+    let choices = choices(database, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
+    check_plan(&row, plan, &choices)?;
+    let coverage = coverage(database, id, board, &choices)
+        .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
+    let has_second_counts = has_second_counts(database, id)?;
+    Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts })
+}
+
+/// The row of one job, if there is such a job.
+pub(crate) fn one_job(database: &dyn Database, id: JobId) -> Result<Option<JobColumns>, Fault> {
+    first(database, &all(&JOB, "WHERE id = ?1"), &[sql_integer("job", id.0)?.into()], job)
+}
+
+fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
+    let id = JobId(integer(row, "id", &"a job")?);
+    let place = format!("job {id}");
+    JOB.verify(row, None, &place)?;
+    let job = job_row(row, id, &place)?;
+    let (n_crosses, digest): (Option<i64>, Option<i64>) =
+        (cell(row, "n_crosses", &place)?, cell(row, "plan_digest", &place)?);
+    if n_crosses.is_some() != digest.is_some() {
+        return Err(Fault::Damaged(format!("{place} has half a plan")));
+    }
+    Ok(JobColumns { row: job, plan: n_crosses.zip(digest) })
+}
+
+fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
+    let n: i64 = cell(row, "n", &place)?;
+    let size = u8::try_from(n).ok().and_then(|n| BoardSize::new(n).ok());
+    let phase: String = cell(row, "phase", &place)?;
+    let paused: i64 = cell(row, "paused", &place)?;
+    let priority: i32 = integer(row, "priority", &place)?;
+    let priority =
+        Priority::try_from(priority).map_err(|error| Fault::Damaged(format!("{place}: {error}")))?;
+    let known = Phase::ALL.into_iter().find(|known| known.name() == phase);
+    Ok(JobEntry {
+        id,
+        n: size.ok_or_else(|| Fault::Damaged(format!("{place}: n {n} is no board size")))?,
+        method: parsed(row, "method", &place)?,
+        decomposition: integer(row, "decomposition", &place)?,
+        phase: known.ok_or_else(|| Fault::Damaged(format!("{place}: there is no phase '{phase}'")))?,
+        priority,
+        paused: paused != 0,
+        created_ms: integer(row, "created_ms", &place)?,
+        started_ms: time(row, "started_ms", place)?,
+        finished_ms: time(row, "finished_ms", place)?,
+        active: Duration::from_millis(integer(row, "active_ms", &place)?),
+        n_verified: integer(row, "n_verified", &place)?,
+        n_disputed: integer(row, "n_disputed", &place)?,
+        terms: terms(row, place)?,
+    })
+}
+
+/// What is agreed about a job.
+fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
+    let wrong = |what: String| Fault::Damaged(format!("{place}: {what}"));
+    let bound = |column| -> Result<Option<u32>, Fault> {
+        let bound: Option<i64> = cell(row, column, &place)?;
+        let in_range =
+            |bound| u32::try_from(bound).map_err(|_| wrong(format!("{column} {bound} is out of range")));
+        bound.map(in_range).transpose()
+    };
+    let crosses = match (bound("crosses_from")?, bound("crosses_to")?) {
+        (None, None) => None,
+        (Some(from), Some(to)) => Some(Crosses::new(from, to).map_err(|error| wrong(error.to_string()))?),
+        _ => return Err(wrong("it has half a range of crosses".to_owned())),
+    };
+    let second_of: Option<i64> = cell(row, "second_of", &place)?;
+    let second_of = second_of.map(u64::try_from).transpose();
+    let seed: String = cell(row, "seed", &place)?;
+    let is_seed = seed.len() == 32 && seed.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let number = u128::from_str_radix(&seed, 16).ok().filter(|_| is_seed);
+    Ok(Terms {
+        crosses,
+        recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
+        second_of: second_of.map_err(|_| wrong("second_of is out of range".to_owned()))?.map(JobId),
+        seed: number.ok_or_else(|| wrong(format!("'{}' is no seed", seed.escape_debug())))?,
+        exported_ms: time(row, "exported_ms", place)?,
+    })
+}
+
+/// A time that may be unknown.
+fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> {
+    let time: Option<i64> = cell(row, column, &place)?;
+    let in_range = |time: i64| {
+        u64::try_from(time).map_err(|_| Fault::Damaged(format!("{place}: {column} {time} is out of range")))
+    };
+    time.map(in_range).transpose()
+}
+
+/// What a question was answered with.
+pub(crate) fn is_true(value: ValueRef<'_>) -> bool {
+    value != ValueRef::Integer(0)
+}
+
+/// Whether something of a job was counted again.
+fn has_second_counts(database: &dyn Database, job: JobId) -> Result<bool, Fault> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM second_count WHERE job = ?1)";
+    let found = first(database, sql, &[sql_integer("job", job.0)?.into()], |row| row.value(0).map(is_true))?;
+    Ok(found.unwrap_or(false))
+}
+
+/// Whether these are the choices that the job was given.
+fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> Result<(), Fault> {
+    let place = format!("job {}", job.id);
+    let n_crosses = plan.map_or(0, |(n_crosses, _)| n_crosses);
+    if usize::try_from(n_crosses) != Ok(choices.len()) {
+        let expected = plan.map_or("no plan".to_owned(), |_| format!("{n_crosses} crosses"));
+        return Err(Fault::Damaged(format!("{place} has {expected}, but {} are there", choices.len())));
+    }
+    if plan.is_some_and(|(_, digest)| digest != plan_digest(Board::of(job), choices)) {
+        return Err(Fault::Damaged(format!("{place}: the digest of its plan is not that of its crosses")));
+    }
+    Ok(())
+}
+
+fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
+    let mut choices = Vec::new();
+    let rest = "WHERE job = ?1 ORDER BY number";
+    select(database, &PLAN_CROSS, rest, &[sql_integer("job", job.0)?.into()], |row| {
+        let place = format!("plan of job {job}, cross {}", choices.len());
+        let number: i64 = cell(row, "number", &place)?;
+        if usize::try_from(number) != Ok(choices.len()) {
+            return Err(Fault::Damaged(format!("{place} is missing, {number} comes next")));
+        }
+        PLAN_CROSS.verify(row, Some(board), &place)?;
+        choices.push(choice(row, &place)?);
+        Ok(())
+    })?;
+    Ok(choices)
+}
+
+/// Reads a cross of a plan from its row.
+pub(crate) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
+    let image: i64 = cell(row, "image", &place)?;
+    let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);
+    Ok(Choice {
+        image: symmetry.ok_or_else(|| Fault::Damaged(format!("{place}: there is no image {image}")))?,
+        n_subproblems: integer(row, "n_subproblems", &place)?,
+        work: parsed(row, "work", &place)?,
+    })
+}
+
+fn coverage(
+    database: &dyn Database,
+    job: JobId,
+    board: Board,
+    choices: &[Choice],
+) -> Result<Vec<(u32, Coverage)>, Fault> {
+    let mut ranges = ranges(database, job, board)?.into_iter().peekable();
+    let mut coverage = Vec::new();
+    let rest = "WHERE job = ?1 ORDER BY cross";
+    select(database, &COVERAGE, rest, &[sql_integer("job", job.0)?.into()], |row| {
+        let place = format!("coverage of job {job}");
+        let cross: u32 = integer(row, "cross", &place)?;
+        let place = format!("{place}, cross {cross}");
+        COVERAGE.verify(row, Some(board), &place)?;
+        let Some(choice) = usize::try_from(cross).ok().and_then(|cross| choices.get(cross)) else {
+            return Err(Fault::Damaged(format!("{place}: the plan has {} crosses", choices.len())));
+        };
+        let recorded =
+            ranges.next_if(|(of, _)| *of == cross).map(|(_, recorded)| recorded).unwrap_or_default();
+        let extent = Extent {
+            n_ranges: integer(row, "n_ranges", &place)?,
+            n_numbers: integer(row, "n_recorded", &place)?,
+            fingerprint: cell::<i64>(row, "fingerprint", &place)?.cast_unsigned(),
+        };
+        let found = recorded.extent();
+        if found != extent {
+            return Err(Fault::Damaged(format!(
+                "{place}: it should be {} subproblems in {} ranges, but {} in {} are there, or others",
+                extent.n_numbers, extent.n_ranges, found.n_numbers, found.n_ranges
+            )));
+        }
+        if let Some(last) = recorded.ranges().next_back().filter(|last| last.end > choice.n_subproblems) {
+            let n_subproblems = choice.n_subproblems;
+            return Err(Fault::Damaged(format!(
+                "{place}: {}..{} goes past its {n_subproblems} subproblems",
+                last.start, last.end
+            )));
+        }
+        let (solutions, nodes) = (parsed(row, "solutions", &place)?, parsed(row, "nodes", &place)?);
+        coverage.push((cross, Coverage { recorded, solutions, nodes }));
+        Ok(())
+    })?;
+    match ranges.next() {
+        None => Ok(coverage),
+        Some((cross, _)) => {
+            Err(Fault::Damaged(format!("coverage of job {job}, cross {cross} has ranges, but no sums")))
+        }
+    }
+}
+
+/// The recorded ranges of each cross that has any, in order.
+fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32, Intervals)>, Fault> {
+    let mut crosses: Vec<(u32, Intervals)> = Vec::new();
+    let rest = "WHERE job = ?1 ORDER BY cross, first";
+    select(database, &COVERAGE_RANGE, rest, &[sql_integer("job", job.0)?.into()], |row| {
+        let place = format_args!("recorded ranges of job {job}");
+        let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+        let place = format_args!("recorded ranges of job {job}, cross {cross}, from {first}");
+        COVERAGE_RANGE.verify(row, Some(board), &place)?;
+        let until: u64 = integer(row, "until", &place)?;
+        if crosses.last().is_none_or(|(last, _)| *last != cross) {
+            crosses.push((cross, Intervals::default()));
+        }
+        let Some((_, recorded)) = crosses.last_mut() else { return Ok(()) };
+        let before = recorded.ranges().next_back();
+        if until <= first || before.is_some_and(|before| before.end >= first) {
+            return Err(Fault::Damaged(format!("{place}: it is empty, or meets the one before it")));
+        }
+        recorded.insert(first..until);
+        Ok(())
+    })?;
+    Ok(crosses)
+}
+
+/// Whether all rows of a table are of jobs that are there.
+fn check_owners(database: &dyn Database, table: &Table, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
+    let sql = format!("SELECT job FROM {} WHERE job > ?1 ORDER BY job LIMIT 1", table.name);
+    let mut last = i64::MIN;
+    while let Some(job) = first(database, &sql, &[last.into()], |row| cell::<i64>(row, "job", table))? {
+        if !u64::try_from(job).is_ok_and(|job| jobs.contains(&JobId(job))) {
+            return Err(Fault::Damaged(format!(
+                "table {} has rows of job {job}, which is not there",
+                table.name
+            )));
+        }
+        last = job;
+    }
+    Ok(())
+}
+
+/// An integer as SQLite keeps it.
+pub fn sql_integer(what: &str, value: impl TryInto<i64> + Copy + Display) -> Result<i64, Fault> {
+    value.try_into().map_err(|_| Fault::Impossible(format!("{what} {value} is over 2^63 - 1")))
+}
+
+/// An integer column that may not hold every integer.
+pub(crate) fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
+    let value: i64 = cell(row, column, place)?;
+    T::try_from(value).map_err(|_| Fault::Damaged(format!("{place}: {column} {value} is out of range")))
+}
+
+/// A text column that holds something else.
+pub(crate) fn parsed<T: FromStr<Err: Display>>(
+    row: &Row<'_>,
+    column: &str,
+    place: &dyn Display,
+) -> Result<T, Fault> {
+    let text: String = cell(row, column, place)?;
+    text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
+}
+
+/// A column of a row.
+///
+/// # Errors
+/// If it holds something else.
+pub fn cell<T: FromSql>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
+    row.get(column, place)
+}

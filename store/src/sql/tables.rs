@@ -1,0 +1,54 @@
+//! What a store keeps, in the tables of a database.
+
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::{Stored, Write};
+use queens_messages::JobId;
+use queens_solver::Span;
+
+use super::database::Database;
+use super::digest::{BLOCKED_WORKER, EPOCH, JOB};
+use super::draw::{Before, Reader};
+use super::fault::Fault;
+use super::read;
+use super::write::{self, Known};
+
+/// What is known of the tables, so that it is not read again. A cache: a new one knows nothing and does the same.
+#[derive(Debug, Default)]
+pub struct Tables {
+    known: Known,
+    before: Before,
+}
+
+impl Tables {
+    /// Everything that a coordinator goes on with.
+    pub fn load(database: &dyn Database) -> Result<Stored, Fault> {
+        let (epoch, first_epoch) = read::epochs(database).map_err(|fault| fault.at(EPOCH))?;
+        let blocked = read::blocked(database).map_err(|fault| fault.at(BLOCKED_WORKER))?;
+        let jobs = read::jobs(database).map_err(|fault| fault.at(JOB))?;
+        Ok(Stored { epoch, first_epoch, blocked, jobs })
+    }
+
+    /// Makes writes part of the transaction that is open. If it is taken back, what is known here has to be forgotten.
+    pub fn write(&mut self, database: &dyn Database, writes: &[Write]) -> Result<(), Fault> {
+        writes.iter().try_for_each(|write| write::apply(database, &mut self.known, write))
+    }
+
+    /// The record of exactly this span, if there is one.
+    pub fn find(
+        &mut self,
+        database: &dyn Database,
+        job: JobId,
+        span: Span,
+    ) -> Result<Option<Recorded>, Fault> {
+        let found = write::board(database, &mut self.known, job)
+            .and_then(|board| Reader::new(database, job, board).find(span));
+        found.map_err(|fault| fault.at(format_args!("record of job {job}, {span}")))
+    }
+
+    /// What a draw asks for.
+    pub fn draw(&mut self, database: &dyn Database, draw: &Draw) -> Result<Drawn, Fault> {
+        let drawn = write::board(database, &mut self.known, draw.job)
+            .and_then(|board| Reader::new(database, draw.job, board).draw(draw, &mut self.before));
+        drawn.map_err(|fault| fault.at(format_args!("records of job {}", draw.job)))
+    }
+}

@@ -1,0 +1,85 @@
+//! Adding up records.
+
+use std::collections::BTreeSet;
+
+use queens_ledger::store::Coverage;
+use queens_messages::JobId;
+
+use super::database::Database;
+use super::digest::{Board, RECORD};
+use super::fault::Fault;
+use super::read::{self, integer, sql_integer};
+
+/// The records of one cross, added up.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) n_records: u64,
+    pub(crate) sum: Coverage,
+}
+
+impl Tally {
+    /// Adds them up; `proved` is what their digests and their sources are held against, if they have digests.
+    pub(crate) fn of(
+        database: &dyn Database,
+        job: JobId,
+        proved: Option<(Board, &BTreeSet<i64>)>,
+        cross: u32,
+        n_subproblems: u64,
+    ) -> Result<Self, Fault> {
+        let mut tally = Self::default();
+        let mut end = 0;
+        let values = [sql_integer("job", job.0)?.into(), cross.into()];
+        read::select(database, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first", &values, |row| {
+            let place = format_args!("record of job {job}, cross {cross}");
+            let first: u64 = integer(row, "first", &place)?;
+            let until: u64 = integer(row, "until", &place)?;
+            if let Some((board, sources)) = proved {
+                RECORD.verify(row, Some(board), &format_args!("{place}, {first}..{until}"))?;
+                let source: i64 = integer(row, "source", &place)?;
+                if !sources.contains(&source) {
+                    return Err(Fault::Damaged(format!(
+                        "{place}, {first}..{until}: there is no source {source}"
+                    )));
+                }
+            }
+            let problem = if until <= first {
+                Some("is empty".to_owned())
+            } else if until > n_subproblems {
+                Some(format!("goes past its {n_subproblems} subproblems"))
+            } else if first < end {
+                Some(format!("overlaps the record before it, which ends at {end}"))
+            } else {
+                None
+            };
+            if let Some(problem) = problem {
+                return Err(Fault::Damaged(format!("{place}: {first}..{until} {problem}")));
+            }
+            end = until;
+            tally.n_records += 1;
+            tally.sum.recorded.insert(first..until);
+            tally.sum.solutions += u128::from(integer::<u64>(row, "solutions", &place)?);
+            tally.sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
+            Ok(())
+        })?;
+        Ok(tally)
+    }
+
+    /// Whether this is what is said of the cross.
+    pub(crate) fn compare(&self, claimed: &Coverage) -> Result<(), String> {
+        let Coverage { recorded, solutions, nodes } = &self.sum;
+        if *recorded != claimed.recorded {
+            return Err(format!(
+                "subproblems without a record: '{}', records not in the coverage: '{}'",
+                claimed.recorded.without(recorded),
+                recorded.without(&claimed.recorded)
+            ));
+        }
+        let sums = [("solutions", *solutions, claimed.solutions), ("nodes", *nodes, claimed.nodes)];
+        match sums.into_iter().find(|(_, found, claimed)| found != claimed) {
+            None => Ok(()),
+            Some((what, found, claimed)) => {
+                Err(format!("its records have {found} {what}, its coverage has {claimed}"))
+            }
+        }
+    }
+}

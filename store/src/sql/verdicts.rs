@@ -1,0 +1,110 @@
+//! Whether records, second counts of them and verdicts go together.
+
+use queens_ledger::store::draw::is_drawn;
+use queens_ledger::store::{JobEntry, Phase};
+use queens_messages::Share;
+
+use super::database::{Database, first, for_each};
+use super::fault::Fault;
+use super::read::{integer, sql_integer};
+
+/// The last verdict on each span, `v`, with its record, `r`, if that is there.
+const LAST: &str = "FROM verdict v LEFT JOIN record r USING (job, cross, first) WHERE v.job = ?1 AND v.number = \
+                    (SELECT max(number) FROM verdict w WHERE w.job = v.job AND w.cross = v.cross AND w.first = v.first)";
+
+/// A verdict stands if its span is a record's, and the record is what was decided last; those of a span are numbered
+/// without gaps; nothing was counted again of what is not recorded; and a job that is done is settled.
+pub(crate) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
+    let id = job.id;
+    let last = [
+        ("r.until IS NULL OR r.until <> v.until", "is on a span that no record has"),
+        (
+            "r.solutions <> v.solutions OR r.nodes <> v.nodes",
+            "was not followed: the record says something else",
+        ),
+    ];
+    for (condition, problem) in last {
+        let sql = format!("SELECT v.cross, v.first, v.until {LAST} AND ({condition}) LIMIT 1");
+        refuse(database, id.0, &sql, |span| format!("verdict of job {id}, {span}: it {problem}"))?;
+    }
+    let sql = "SELECT s.cross, s.first, s.until FROM second_count s LEFT JOIN record r USING (job, cross, first) \
+               WHERE s.job = ?1 AND (r.until IS NULL OR r.until < s.until) LIMIT 1";
+    refuse(database, id.0, sql, |span| format!("second count of job {id}, {span}: no record has it"))?;
+    let sql = "SELECT cross, first, max(until) AS until FROM verdict WHERE job = ?1 GROUP BY cross, first HAVING max(number) <> \
+               count(*) - 1 LIMIT 1";
+    refuse(database, id.0, sql, |span| format!("verdicts of job {id}, {span}: one is missing"))?;
+    if job.phase == Phase::Done { check_settled(database, job) } else { Ok(()) }
+}
+
+/// Whether nothing is left to be counted again of a job: another name has confirmed what was drawn, and, if it was not
+/// exported before, no difference is undecided.
+pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
+    check_drawn(database, job)?;
+    let id = job.id;
+    if job.terms.exported_ms.is_some() {
+        return Ok(());
+    }
+    let sql = "SELECT s.cross, s.first, s.until FROM second_count s JOIN record r USING (job, cross, first, until) \
+               WHERE s.job = ?1 AND (s.solutions <> r.solutions OR s.nodes <> r.nodes) AND NOT EXISTS \
+               (SELECT 1 FROM verdict v JOIN source l ON l.id = v.lost_source WHERE v.job = s.job AND v.cross = s.cross \
+               AND v.first = s.first AND l.worker = s.name AND v.lost_solutions = s.solutions AND v.lost_nodes = \
+               s.nodes) LIMIT 1";
+    refuse(database, id.0, sql, |span| {
+        format!("job {id} is done, but of {span} there are different counts, and nothing is decided")
+    })
+}
+
+/// Whether another name has confirmed each record that was drawn.
+fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
+    let (id, seed, share) = (job.id, job.terms.seed, job.terms.recount);
+    if share == Share::NOTHING {
+        return Ok(());
+    }
+    let sql = "SELECT r.cross, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
+               EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.cross = r.cross AND s.first = r.first AND \
+               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.name <> w.worker)";
+    for_each(database, sql, &[sql_integer("job", id.0)?.into()], |row| {
+        let place = format_args!("record of job {id}");
+        let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+        if is_drawn(seed, share, id, cross, first) {
+            let until: u64 = integer(row, "until", &place)?;
+            return Err(Fault::Damaged(format!(
+                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and no other name \
+                 has confirmed it"
+            )));
+        }
+        Ok(())
+    })
+}
+
+/// Finds fault with the first span that a query finds.
+fn refuse(
+    database: &dyn Database,
+    job: u64,
+    sql: &str,
+    problem: impl Fn(String) -> String,
+) -> Result<(), Fault> {
+    let place = "a span";
+    let span = first(database, sql, &[sql_integer("job", job)?.into()], |row| {
+        let number = |column| integer::<u64>(row, column, &place);
+        Ok(format!("cross {}, {}..{}", number("cross")?, number("first")?, number("until")?))
+    })?;
+    match span {
+        None => Ok(()),
+        Some(span) => Err(Fault::Damaged(problem(span))),
+    }
+}
+
+/// Removes records of a cross that are not what was decided last about their spans: they are older than that. Verdicts
+/// behind one that is lost are removed before.
+pub(crate) fn drop_losers(database: &dyn Database, job: i64, cross: u32) -> Result<(), Fault> {
+    let sql = "DELETE FROM verdict AS v WHERE job = ?1 AND cross = ?2 AND number > (SELECT count(*) FROM verdict w WHERE \
+               w.job = v.job AND w.cross = v.cross AND w.first = v.first AND w.number < v.number)";
+    let values = [job.into(), cross.into()];
+    database.change(sql, &values)?;
+    let sql = format!(
+        "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first IN (SELECT v.first {LAST} AND v.cross = ?2 AND \
+         (r.solutions <> v.solutions OR r.nodes <> v.nodes))"
+    );
+    database.change(&sql, &values)
+}

@@ -1,0 +1,318 @@
+//! Carrying out writes inside a transaction.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use queens_ledger::store::{CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
+use queens_messages::{Crosses, JobId, Name};
+use queens_solver::Choice;
+use rusqlite::types::Value;
+
+use super::database::{Database, first};
+use super::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    VERDICT, plan_digest,
+};
+use super::fault::Fault;
+use super::read::{self, JobColumns, cell, sql_integer};
+use super::table::Table;
+
+/// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
+/// it names may have gone with it.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    sources: HashMap<Arc<Source>, i64>,
+    jobs: HashMap<JobId, KnownJob>,
+}
+
+/// What of a job's row is part of others, or is no part of its [`JobEntry`].
+#[derive(Clone, Copy, Debug)]
+struct KnownJob {
+    board: Board,
+    /// How many crosses its plan has, and the digest of all of them.
+    plan: Option<(i64, i64)>,
+}
+
+/// Makes one write part of the transaction that is open.
+pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -> Result<(), Fault> {
+    match write {
+        Write::Epoch(next) => read::epochs(database)
+            .and_then(|(_, first)| epochs(database, *next, first))
+            .map_err(|fault| fault.at(EPOCH)),
+        Write::Blocked { name, blocked, reason } => {
+            self::blocked(database, name, *blocked, reason).map_err(|fault| fault.at(BLOCKED_WORKER))
+        }
+        Write::Job(row) => {
+            job(database, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
+        }
+        Write::Plan { job, choices } => {
+            plan(database, known, *job, choices).map_err(|fault| fault.at(format_args!("plan of job {job}")))
+        }
+        Write::Record { job, record: counted } => record(database, known, *job, counted)
+            .map_err(|fault| fault.at(format_args!("record of job {job}, {}", counted.span))),
+        Write::Coverage { job, cross, change } => board(database, known, *job)
+            .and_then(|board| put_coverage(database, board, *job, *cross, change))
+            .map_err(|fault| fault.at(format_args!("coverage of job {job}, cross {cross}"))),
+        Write::SecondCount { job, count } => second_count(database, known, *job, count)
+            .map_err(|fault| fault.at(format_args!("second count of job {job}, {}", count.span))),
+        Write::Verdict { job, verdict } => self::verdict(database, known, *job, verdict)
+            .map_err(|fault| fault.at(format_args!("verdict of job {job}, {}", verdict.span))),
+    }
+}
+
+/// What the next lease tokens begin with, and what the first began with.
+pub fn epochs(database: &dyn Database, next: u32, first: u32) -> Result<(), Fault> {
+    EPOCH.put(database, None, vec![1.into(), next.into(), first.into()])
+}
+
+fn blocked(database: &dyn Database, name: &Name, blocked: bool, reason: &str) -> Result<(), Fault> {
+    if blocked {
+        let values = vec![name.to_string().into(), reason.to_owned().into()];
+        return BLOCKED_WORKER.put(database, None, values);
+    }
+    database.remove(BLOCKED_WORKER, vec![name.to_string().into()])
+}
+
+fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
+    let board = Board::of(row);
+    let plan = match find_job(database, known, row.id)? {
+        None => None,
+        Some(known) if known.board == board => known.plan,
+        Some(_) => return Err(Fault::Impossible(format!("job {} is of another board already", row.id))),
+    };
+    put_job(database, row, plan)?;
+    known.jobs.insert(row.id, KnownJob { board, plan });
+    Ok(())
+}
+
+/// The form in which a seed is stored: 32 hexadecimal digits.
+pub(crate) fn seed_text(seed: u128) -> String {
+    format!("{seed:032x}")
+}
+
+fn time(what: &str, ms: Option<u64>) -> Result<Value, Fault> {
+    Ok(ms.map(|ms| sql_integer(what, ms)).transpose()?.into())
+}
+
+/// Writes the row of a job whose plan has so many crosses and this digest.
+pub(crate) fn put_job(
+    database: &dyn Database,
+    row: &JobEntry,
+    plan: Option<(i64, i64)>,
+) -> Result<(), Fault> {
+    let crosses = row.terms.crosses.map(Crosses::range);
+    let second_of = row.terms.second_of.map(|job| sql_integer("job", job.0)).transpose()?;
+    let values = vec![
+        sql_integer("job", row.id.0)?.into(),
+        row.n.get().into(),
+        row.decomposition.into(),
+        row.phase.name().to_owned().into(),
+        sql_integer("creation time", row.created_ms)?.into(),
+        sql_integer("milliseconds", row.active.as_millis())?.into(),
+        sql_integer("number of verified records", row.n_verified)?.into(),
+        sql_integer("number of disputed records", row.n_disputed)?.into(),
+        plan.map(|(n_crosses, _)| n_crosses).into(),
+        row.priority.get().into(),
+        row.paused.into(),
+        plan.map(|(_, digest)| digest).into(),
+        time("time when it was first counted", row.started_ms)?,
+        time("time when it was over", row.finished_ms)?,
+        row.method.name().to_owned().into(),
+        crosses.as_ref().map(|crosses| crosses.start).into(),
+        crosses.map(|crosses| crosses.end).into(),
+        row.terms.recount.ppm().into(),
+        second_of.into(),
+        seed_text(row.terms.seed).into(),
+        time("time when it was exported", row.terms.exported_ms)?,
+    ];
+    JOB.put(database, None, values)
+}
+
+fn plan(database: &dyn Database, known: &mut Known, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
+    let JobColumns { row, .. } = read::one_job(database, id)?.ok_or_else(|| no_job(id))?;
+    let board = Board::of(&row);
+    let n_crosses = sql_integer("number of crosses", choices.len())?;
+    let plan = Some((n_crosses, plan_digest(board, choices)));
+    put_job(database, &row, plan)?;
+    known.jobs.insert(id, KnownJob { board, plan });
+    let job = sql_integer("job", id.0)?;
+    for (number, choice) in (0_i64..).zip(choices) {
+        let n_subproblems = sql_integer("number of subproblems", choice.n_subproblems)?;
+        let values = vec![
+            job.into(),
+            number.into(),
+            choice.image.index().into(),
+            n_subproblems.into(),
+            choice.work.to_string().into(),
+        ];
+        PLAN_CROSS.put(database, Some(board), values)?;
+    }
+    let delete = "DELETE FROM plan_cross WHERE job = ?1 AND number >= ?2";
+    let problem = || format!("job {id} has records of crosses past the {n_crosses} of its plan");
+    related(database.change(delete, &[job.into(), n_crosses.into()]), problem)
+}
+
+/// Changes what is said to be recorded of a cross.
+pub(crate) fn put_coverage(
+    database: &dyn Database,
+    board: Board,
+    id: JobId,
+    cross: u32,
+    change: &CoverageChange,
+) -> Result<(), Fault> {
+    let job = sql_integer("job", id.0)?;
+    let values = vec![
+        job.into(),
+        cross.into(),
+        sql_integer("number of subproblems", change.extent.n_numbers)?.into(),
+        change.solutions.to_string().into(),
+        change.nodes.to_string().into(),
+        sql_integer("number of ranges", change.extent.n_ranges)?.into(),
+        change.extent.fingerprint.cast_signed().into(),
+    ];
+    put_related(&COVERAGE, database, board, values, || no_cross(id, cross))?;
+    for &(first, until) in &change.ranges {
+        let first = sql_integer("subproblem", first)?;
+        if let Some(until) = until {
+            let until = sql_integer("subproblem", until)?;
+            let values = vec![job.into(), cross.into(), first.into(), until.into()];
+            put_related(&COVERAGE_RANGE, database, board, values, || no_cross(id, cross))?;
+        } else {
+            database.remove(COVERAGE_RANGE, vec![job.into(), cross.into(), first.into()])?;
+        }
+    }
+    Ok(())
+}
+
+fn record(database: &dyn Database, known: &mut Known, job: JobId, record: &Record) -> Result<(), Fault> {
+    let board = board(database, known, job)?;
+    let source = source(database, known, &record.source)?;
+    let span = record.span;
+    let values = vec![
+        sql_integer("job", job.0)?.into(),
+        span.cross().into(),
+        sql_integer("subproblem", span.from())?.into(),
+        sql_integer("subproblem", span.to())?.into(),
+        sql_integer("number of solutions", record.count.solutions)?.into(),
+        sql_integer("number of nodes", record.count.nodes)?.into(),
+        sql_integer("microseconds", record.duration.as_micros())?.into(),
+        sql_integer("lease", record.lease.0)?.into(),
+        source.into(),
+    ];
+    put_related(&RECORD, database, board, values, || no_cross(job, span.cross()))
+}
+
+fn second_count(
+    database: &dyn Database,
+    known: &mut Known,
+    job: JobId,
+    counted: &SecondCount,
+) -> Result<(), Fault> {
+    let board = board(database, known, job)?;
+    let source = source(database, known, &counted.source)?;
+    let span = counted.span;
+    let values = vec![
+        sql_integer("job", job.0)?.into(),
+        span.cross().into(),
+        sql_integer("subproblem", span.from())?.into(),
+        counted.source.name.to_string().into(),
+        sql_integer("subproblem", span.to())?.into(),
+        sql_integer("number of solutions", counted.count.solutions)?.into(),
+        sql_integer("number of nodes", counted.count.nodes)?.into(),
+        sql_integer("microseconds", counted.duration.as_micros())?.into(),
+        source.into(),
+        sql_integer("time of a second count", counted.at_ms)?.into(),
+    ];
+    put_related(&SECOND_COUNT, database, board, values, || no_cross(job, span.cross()))
+}
+
+fn verdict(database: &dyn Database, known: &mut Known, job: JobId, verdict: &Verdict) -> Result<(), Fault> {
+    let board = board(database, known, job)?;
+    let sources = [source(database, known, &verdict.source)?, source(database, known, &verdict.lost_source)?];
+    let span = verdict.span;
+    let values = vec![
+        sql_integer("job", job.0)?.into(),
+        span.cross().into(),
+        sql_integer("subproblem", span.from())?.into(),
+        verdict.number.into(),
+        sql_integer("subproblem", span.to())?.into(),
+        sql_integer("time of a verdict", verdict.at_ms)?.into(),
+        sql_integer("number of solutions", verdict.count.solutions)?.into(),
+        sql_integer("number of nodes", verdict.count.nodes)?.into(),
+        sources[0].into(),
+        sql_integer("number of solutions", verdict.lost.solutions)?.into(),
+        sql_integer("number of nodes", verdict.lost.nodes)?.into(),
+        sources[1].into(),
+    ];
+    put_related(&VERDICT, database, board, values, || no_cross(job, span.cross()))
+}
+
+fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {
+    if let Some(&id) = known.sources.get(source) {
+        return Ok(id);
+    }
+    let Source { name: worker, build, kernel } = &**source;
+    let text = |name: &Name| Value::from(name.to_string());
+    let texts = [text(worker), text(build), text(kernel)];
+    let find = "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3";
+    let found = first(database, find, &texts, |row| {
+        let id: i64 = cell(row, "id", &"a source")?;
+        SOURCE.verify(row, None, &format_args!("source {id}"))?;
+        Ok(id)
+    })?;
+    let id = if let Some(id) = found {
+        id
+    } else {
+        let last = "SELECT max(id) AS last FROM source";
+        let last: Option<Option<i64>> = first(database, last, &[], |row| cell(row, "last", &"sources"))?;
+        let id = last.flatten().unwrap_or(0).checked_add(1);
+        let id = id.ok_or_else(|| Fault::Damaged("a source has the largest number".to_owned()))?;
+        SOURCE.put(database, None, [id.into()].into_iter().chain(texts).collect())?;
+        id
+    };
+    known.sources.insert(Arc::clone(source), id);
+    Ok(id)
+}
+
+/// The board of a job, which is part of the digests of its rows.
+pub(crate) fn board(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Board, Fault> {
+    Ok(find_job(database, known, id)?.ok_or_else(|| no_job(id))?.board)
+}
+
+fn find_job(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Option<KnownJob>, Fault> {
+    if let Some(job) = known.jobs.get(&id) {
+        return Ok(Some(*job));
+    }
+    let read = read::one_job(database, id)?;
+    let job = read.map(|JobColumns { row, plan }| KnownJob { board: Board::of(&row), plan });
+    if let Some(job) = job {
+        known.jobs.insert(id, job);
+    }
+    Ok(job)
+}
+
+fn no_job(job: JobId) -> Fault {
+    Fault::Damaged(format!("there is no job {job}"))
+}
+
+fn no_cross(job: JobId, cross: u32) -> String {
+    format!("job {job} has no cross {cross}")
+}
+
+fn put_related(
+    table: &Table,
+    database: &dyn Database,
+    board: Board,
+    values: Vec<Value>,
+    problem: impl Fn() -> String,
+) -> Result<(), Fault> {
+    related(table.put(database, Some(board), values), problem)
+}
+
+/// What became of a statement that only a missing or still needed row of another table forbids; `problem` says which.
+fn related(result: Result<(), Fault>, problem: impl Fn() -> String) -> Result<(), Fault> {
+    result.map_err(|fault| match fault {
+        Fault::Unrelated(_) => Fault::Damaged(problem()),
+        fault => fault,
+    })
+}

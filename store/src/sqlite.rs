@@ -1,0 +1,168 @@
+//! A store in a directory on disk: an SQLite database and a lock.
+//!
+//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in
+//! `schema.sql` and, the same words, in the database itself. [`load`](Store::load) doubts everything it reads, and [`audit()`] makes the plans and adds up the records again.
+
+mod backup;
+mod certificate;
+mod counted_by;
+mod directory;
+mod history;
+mod integrity;
+mod proof;
+mod recover;
+mod salvage;
+mod schema;
+#[cfg(test)]
+mod tampering;
+#[cfg(test)]
+mod tests;
+mod views;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::{Place, Store, StoreError, Stored, Write};
+use queens_messages::JobId;
+use queens_solver::Span;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use self::directory::Directory;
+use self::history::HistoryFile;
+use self::views::SqliteViews;
+use super::archive::{Archive, Records};
+use super::history::History;
+use super::sql::database::{Database, Views};
+use super::sql::fault::Fault;
+use super::sql::movable::Movable;
+use super::sql::records::SqlRecords;
+use super::sql::tables::Tables;
+
+pub use self::backup::{BackupError, backup};
+pub use self::certificate::{export_to, note_exported};
+pub use self::counted_by::{CountedBy, counted_by};
+pub use self::directory::{DATABASE, check_database};
+pub use self::history::HISTORY;
+pub use self::proof::{audit, audit_against, audit_file};
+pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
+
+/// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
+///
+/// Durations are kept in whole milliseconds (jobs) and microseconds (records), rounded down.
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Closed before the directory is let go.
+    connection: Connection,
+    directory: Arc<Directory>,
+    tables: Tables,
+    keeps_history: bool,
+}
+
+impl SqliteStore {
+    /// Opens the store in the directory `dir`; makes both if they are not there. No other process can open it
+    /// until this is dropped. Other files in the directory are left alone.
+    ///
+    /// # Errors
+    /// If the directory can't be used, is in use, or what is in it is not for this program; then nothing in it is
+    /// changed.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let mut directory = Directory::take(dir)?;
+        let connection = directory.connect()?;
+        Ok(Self {
+            connection,
+            directory: Arc::new(directory),
+            tables: Tables::default(),
+            keeps_history: false,
+        })
+    }
+
+    /// The same, if there is a database in the directory.
+    ///
+    /// # Errors
+    /// If there is none, or as of [`open`](Self::open).
+    pub fn open_existing(dir: &Path) -> Result<Self, StoreError> {
+        check_database(dir)?;
+        Self::open(dir)
+    }
+
+    /// The same store, which keeps what has happened as well, for people who look.
+    #[must_use]
+    pub fn with_history(self) -> Self {
+        Self { keeps_history: true, ..self }
+    }
+
+    fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &mut Tables) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let tables = &mut self.tables;
+        let done = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(Fault::from)
+            .and_then(|transaction| {
+                let result = work(&transaction, tables)?;
+                transaction.commit()?;
+                Ok(result)
+            });
+        done.map_err(|fault| {
+            self.tables = Tables::default();
+            fault.of(self.directory.path())
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn load(&mut self) -> Result<Stored, StoreError> {
+        Tables::load(&self.connection).map_err(|fault| fault.of(self.directory.path()))
+    }
+
+    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        self.transact(|transaction, tables| tables.write(&**transaction, writes))?;
+        if writes.iter().any(|write| matches!(write, Write::Plan { .. })) {
+            // Copied out of the log, a job and its plan stay if that is lost: then what was recorded is counted again.
+            // If it can't be done now, SQLite will do it some time.
+            _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
+        self.tables.find(&self.connection, job, span).map_err(|fault| fault.of(self.directory.path()))
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
+        self.tables.draw(&self.connection, draw).map_err(|fault| fault.of(self.directory.path()))
+    }
+}
+
+impl Movable for SqliteStore {
+    fn view(&self) -> Result<Box<dyn Database>, StoreError> {
+        let views = SqliteViews { dir: self.directory.path().to_owned() };
+        views.view().map_err(|fault| fault.of(self.directory.path()))
+    }
+
+    fn fill(&mut self, work: &mut dyn FnMut(&dyn Database) -> Result<(), Fault>) -> Result<(), StoreError> {
+        self.transact(|transaction, _| work(&**transaction))
+    }
+
+    fn place(&self) -> Place {
+        self.directory.path().into()
+    }
+}
+
+impl Archive for SqliteStore {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn records(&self) -> Option<Arc<dyn Records>> {
+        let dir = self.directory.path().to_owned();
+        Some(Arc::new(SqlRecords { views: SqliteViews { dir: dir.clone() }, key: dir }))
+    }
+
+    fn history(&self) -> Option<Box<dyn History>> {
+        self.keeps_history.then(|| Box::new(HistoryFile::of(self.directory.clone())) as Box<dyn History>)
+    }
+}

@@ -1,0 +1,103 @@
+//! A copy of a directory's database, also while a coordinator uses it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use queens_ledger::store::StoreError;
+use rusqlite::Connection;
+use thiserror::Error;
+
+use super::directory::{DATABASE, check_database, open_to_read};
+use super::schema;
+use crate::sql::fault::Fault;
+use crate::sql::{read, write};
+
+/// Why there is no backup.
+#[derive(Debug, Error)]
+pub enum BackupError {
+    /// The directory can't be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is something where the backup should go.
+    #[error("'{}' is there already: a backup overwrites nothing", .0.display())]
+    Exists(PathBuf),
+    /// The backup can't be written.
+    #[error("failed to write '{}': {reason}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// Copies the database of the directory `dir` to `file`, as it is at one moment, and returns the copy's size in bytes.
+/// A coordinator may go on writing meanwhile.
+///
+/// The copy is a database for a data directory of its own, under the name `queens.db`. It begins its lease tokens
+/// elsewhere: a coordinator that goes on with it takes nothing from workers of the other that it could mistake.
+///
+/// # Errors
+/// If the directory can't be read, or there is a `file` already, or it can't be written; then there is none.
+pub fn backup(dir: &Path, file: &Path) -> Result<u64, BackupError> {
+    check_database(dir)?;
+    if file.symlink_metadata().is_ok() {
+        return Err(BackupError::Exists(file.to_owned()));
+    }
+    let mut unfinished = file.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = PathBuf::from(unfinished);
+    let copied = copy(dir, &unfinished).and_then(|size| put_in_place(&unfinished, file).map(|()| size));
+    if copied.is_err() {
+        // The reason why it could not be made says more than why it can't be removed.
+        _ = fs::remove_file(&unfinished);
+    }
+    copied
+}
+
+fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
+    let unwritable = |reason: String| BackupError::Unwritable { path: file.to_owned(), reason };
+    // Left by a backup that was killed.
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritable(error.to_string())),
+        _ => {}
+    }
+    let of_source = |fault: Fault| BackupError::from(fault.of_opening(dir));
+    let source = open_to_read(&dir.join(DATABASE)).map_err(of_source)?;
+    // Reads one state of the database, and never keeps a writer waiting: the log grows meanwhile.
+    let absolute = std::path::absolute(file).map_err(|error| unwritable(error.to_string()))?;
+    let name = absolute.to_str().ok_or_else(|| unwritable("its name is no UTF-8".to_owned()))?;
+    source.execute("VACUUM INTO ?1", [name]).map_err(|error| unwritable(error.to_string()))?;
+    let finish = || -> Result<(), Fault> {
+        let mut copy = Connection::open(&absolute)?;
+        copy.pragma_update(None, "synchronous", "FULL")?;
+        schema::migrate(&mut copy, schema::MIGRATIONS)?;
+        let first = schema::draw_epoch(&copy)?;
+        write::epochs(&copy, first, first)?;
+        read::jobs(&copy)?;
+        copy.close().map_err(|(_, error)| error.into())
+    };
+    finish().map_err(|fault| unwritable(fault.of(dir).to_string()))?;
+    let sync = || -> io::Result<u64> {
+        let file = File::open(&absolute)?;
+        file.sync_all()?;
+        Ok(file.metadata()?.len())
+    };
+    sync().map_err(|error| unwritable(error.to_string()))
+}
+
+/// Gives a file that is complete its name.
+pub(super) fn put_in_place(unfinished: &Path, file: &Path) -> Result<(), BackupError> {
+    if file.symlink_metadata().is_ok() {
+        return Err(BackupError::Exists(file.to_owned()));
+    }
+    let parent = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    fs::rename(unfinished, file)
+        // The new name, too, must outlive a power failure.
+        .and_then(|()| File::open(parent)?.sync_all())
+        .map_err(|error| BackupError::Unwritable { path: file.to_owned(), reason: error.to_string() })
+}

@@ -1,0 +1,63 @@
+//! Certificates of jobs of a directory, also while a coordinator uses it.
+
+use std::io::BufWriter;
+use std::path::Path;
+
+use queens_certificate::Key;
+use queens_ledger::store::{Phase, StoreError};
+use queens_messages::{JobId, Name};
+use queens_process::{NewFile, NoNewFile};
+use rusqlite::TransactionBehavior;
+
+use super::directory::{Directory, check_database};
+use super::views::SqliteViews;
+use crate::certificate::ExportError;
+use crate::clock::unix_ms;
+use crate::sql::export::{Exported, export, second_pass};
+use crate::sql::fault::Fault;
+use crate::sql::read::{self, JobColumns};
+use crate::sql::write;
+
+/// Writes a certificate of a job of the directory `dir` to a file that is not there yet. `program` is the version of
+/// this program.
+///
+/// # Errors
+/// If the job is not done, the directory can't be read or the file can't be written; then there is none.
+pub fn export_to(dir: &Path, job: JobId, program: &Name, file: &Path) -> Result<Exported, ExportError> {
+    check_database(dir)?;
+    let mut new = NewFile::begin(file).map_err(unwritten)?;
+    let views = SqliteViews { dir: dir.to_owned() };
+    let exported = export(&views, &Key::of_directory(dir)?, job, program, BufWriter::new(new.file()))?;
+    new.keep().map_err(unwritten)?;
+    Ok(exported)
+}
+
+fn unwritten(error: NoNewFile) -> ExportError {
+    match error {
+        NoNewFile::Exists(file) => ExportError::Exists(file),
+        NoNewFile::Unwritable { source, .. } => ExportError::Unwritable(source),
+    }
+}
+
+/// Notes in the directory `dir`, which nobody may use meanwhile, that a certificate of a job is out, and of its second
+/// pass with it: what was found out about a name later has no effect on it. A coordinator that exports notes that itself.
+///
+/// # Errors
+/// If the directory is in use or can't be written.
+pub fn note_exported(dir: &Path, job: JobId) -> Result<(), StoreError> {
+    let mut directory = Directory::take_existing(dir)?;
+    let mut connection = directory.connect()?;
+    let at_ms = unix_ms();
+    let mut note = || -> Result<(), Fault> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for id in [Some(job), second_pass(&*transaction, job)?].into_iter().flatten() {
+            let Some(JobColumns { mut row, plan }) = read::one_job(&*transaction, id)? else { continue };
+            if row.phase == Phase::Done && row.terms.exported_ms.is_none() {
+                row.terms.exported_ms = Some(at_ms);
+                write::put_job(&*transaction, &row, plan)?;
+            }
+        }
+        Ok(transaction.commit()?)
+    };
+    note().map_err(|fault| fault.of(dir))
+}

@@ -1,0 +1,43 @@
+//! Who counted what is recorded.
+
+use std::path::Path;
+use std::time::Duration;
+
+use queens_ledger::store::{Source, StoreError};
+use queens_messages::JobId;
+
+use super::directory::{DATABASE, open_to_read};
+use crate::sql::contributions::{Sum, by_source};
+
+/// What one source has counted of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedBy {
+    /// Who counted, and with what.
+    pub source: Source,
+    /// Its records.
+    pub n_records: u64,
+    /// Their nodes.
+    pub nodes: u128,
+    /// How long its threads took, added up.
+    pub core_time: Duration,
+}
+
+/// Who counted what is recorded of a job in the data directory `dir`, who counted most first. Reads every record of the
+/// job, also while a coordinator uses the directory.
+///
+/// # Errors
+/// If the records can't be read or make no sense.
+pub fn counted_by(dir: &Path, job: JobId) -> Result<Vec<CountedBy>, StoreError> {
+    let file = dir.join(DATABASE);
+    let read = open_to_read(&file).and_then(|connection| by_source(&connection, job, None));
+    let counted = |(source, sum): (Source, Sum)| CountedBy {
+        source,
+        n_records: sum.n_records,
+        nodes: sum.nodes,
+        core_time: Duration::from_micros(sum.time_us),
+    };
+    let mut all: Vec<CountedBy> =
+        read.map_err(|fault| fault.of_opening(dir))?.into_iter().map(counted).collect();
+    all.sort_by(|a, b| (b.nodes, &a.source.name).cmp(&(a.nodes, &b.source.name)));
+    Ok(all)
+}

@@ -1,0 +1,328 @@
+//! History, in a database of its own beside the one of the jobs.
+//!
+//! Apart from that, so that nothing that befalls it is in the way of records: a file that is damaged is removed, and
+//! made again of what could be read. Its size has a bound, [`MOST_PAGES`].
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rusqlite::{Connection, TransactionBehavior};
+use tracing::warn;
+
+use super::directory::{Directory, open_file};
+use super::schema;
+use crate::history::{Change, History, NotKept, Past};
+use crate::sql::fault::Fault;
+use crate::sql::history::{read_past, write_change};
+
+/// The database in a data directory.
+pub const HISTORY: &str = "history.db";
+
+/// What tells it from other databases, and the version of its tables.
+const APPLICATION_ID: i64 = 0x4e51_6869;
+const VERSION: i32 = 1;
+
+/// Pages of 4 KiB: what is kept takes less, and a file never gets larger.
+const MOST_PAGES: i64 = 2440;
+
+/// Writes whose pages may be in a cache of the system when the power fails: history is not worth more.
+const SETTINGS: &str = "PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 1000;";
+
+/// The history of a data directory.
+#[derive(Debug)]
+pub(super) struct HistoryFile {
+    // Closed before the directory is let go.
+    connection: Option<Connection>,
+    path: PathBuf,
+    /// Whether it is another program's, and stays as it is.
+    is_foreign: bool,
+    /// Whether what is there could not be read, so that it goes before anything else comes.
+    begins_anew: bool,
+    /// Nobody else uses the directory as long as this is there.
+    _directory: Arc<Directory>,
+}
+
+impl HistoryFile {
+    pub(super) fn of(directory: Arc<Directory>) -> Self {
+        let path = directory.path().join(HISTORY);
+        Self { connection: None, path, is_foreign: false, begins_anew: false, _directory: directory }
+    }
+
+    fn read(&mut self) -> Result<Past, (Past, Fault)> {
+        let mut past = Past { is_stored: true, ..Past::default() };
+        let read = self.connect().and_then(|connection| read_past(connection, &mut past));
+        match read {
+            Ok(()) => Ok(past),
+            Err(fault) => Err((past, fault)),
+        }
+    }
+
+    /// The database, which is made if it is not there.
+    fn connect(&mut self) -> Result<&Connection, Fault> {
+        if self.connection.is_none() {
+            let mut connection = open_file(&self.path)?;
+            connection.execute_batch(SETTINGS)?;
+            connection.pragma_update(None, "max_page_count", MOST_PAGES)?;
+            make_tables(&mut connection)?;
+            return Ok(self.connection.insert(connection));
+        }
+        self.connection.as_ref().ok_or_else(|| Fault::Unfit("it is closed".to_owned()))
+    }
+
+    fn write(&mut self, change: &Change) -> Result<(), Fault> {
+        let begins_anew = self.begins_anew;
+        let connection = self.connect()?;
+        let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        write_change(&*transaction, change, begins_anew)?;
+        transaction.commit()?;
+        self.begins_anew = false;
+        Ok(())
+    }
+
+    /// Removes what is damaged.
+    fn remove(&mut self) -> io::Result<()> {
+        self.connection = None;
+        let mut journal = self.path.clone().into_os_string();
+        journal.push("-journal");
+        match fs::remove_file(journal) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::remove_file(&self.path)
+    }
+}
+
+impl History for HistoryFile {
+    fn load(&mut self) -> Past {
+        let (past, fault) = match self.read() {
+            Ok(past) => return past,
+            Err(problem) => problem,
+        };
+        let file = self.path.display().to_string();
+        if let Fault::Version(reason) = fault {
+            self.connection = None;
+            self.is_foreign = true;
+            warn!(file, reason, "this is not ours and stays as it is: no history is kept");
+            return Past::default();
+        }
+        let reason = fault.reason();
+        if is_damage(&fault) {
+            let (points, events) = (past.points.len(), past.events.len());
+            warn!(
+                file,
+                reason,
+                points,
+                events,
+                "history is damaged: what could be read is kept. No count depends on it"
+            );
+            if let Err(error) = self.remove() {
+                warn!(file, %error, "what is damaged can't be removed");
+            }
+            return Past { is_stored: false, ..past };
+        }
+        warn!(file, reason, "history can't be read, and begins anew. No count depends on it");
+        self.connection = None;
+        self.begins_anew = true;
+        Past::default()
+    }
+
+    fn store(&mut self, change: &Change) -> Result<(), NotKept> {
+        if self.is_foreign {
+            return Ok(());
+        }
+        let Err(fault) = self.write(change) else { return Ok(()) };
+        let reason = fault.reason();
+        if !is_damage(&fault) {
+            return Err(NotKept::Failed(reason));
+        }
+        match self.remove() {
+            Ok(()) => Err(NotKept::Lost(format!("{reason}: it is made again"))),
+            Err(error) => Err(NotKept::Failed(format!("{reason}, and it can't be removed: {error}"))),
+        }
+    }
+}
+
+/// Makes the tables if the file is empty, and looks whether they are ours if it is not.
+fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
+    let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if n_tables == 0 {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(include_str!("history.sql"))?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        return Ok(transaction.commit()?);
+    }
+    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application != APPLICATION_ID {
+        return Err(Fault::Version("it belongs to another program".to_owned()));
+    }
+    schema::check(connection)?;
+    let n_pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    match schema::version(connection)? {
+        VERSION if n_pages > MOST_PAGES => Err(Fault::Damaged(format!("it has {n_pages} pages"))),
+        VERSION => Ok(()),
+        version if version > VERSION => {
+            Err(Fault::Version(format!("it has version {version}, this program knows {VERSION}")))
+        }
+        version => Err(Fault::Damaged(format!("it has version {version}"))),
+    }
+}
+
+fn is_damage(fault: &Fault) -> bool {
+    match fault {
+        Fault::Damaged(_) => true,
+        Fault::Version(_) | Fault::Impossible(_) | Fault::Unfit(_) => false,
+        fault => !fault.may_heal(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use queens_messages::{Event, EventKind, JobId};
+
+    use super::*;
+    use crate::archive::Archive;
+    use crate::history::{LEVELS, Point, Subject};
+    use crate::sql::digest::{EVENT, POINT};
+    use crate::sqlite::SqliteStore;
+
+    fn open(dir: &TempDir) -> Box<dyn History> {
+        SqliteStore::open(dir.path()).expect("opens").with_history().history().expect("on disk")
+    }
+
+    /// What the tests have happen: points of all levels, and events.
+    fn change() -> Change {
+        let point = |(level, number)| Point {
+            subject: Subject::Job(JobId(number)),
+            level,
+            number,
+            end_ms: 900,
+            measured_ms: 800,
+            nodes: 1 << 60,
+            billionths: 999_999_999,
+        };
+        let event = |number| Event {
+            number,
+            at_ms: 1_800_000_000_000 + number,
+            kind: EventKind::ALL[usize::try_from(number).expect("few") % EventKind::ALL.len()],
+            job: (number % 2 == 0).then_some(JobId(number)),
+            text: format!("n\u{00ba} {number}"),
+        };
+        let levels = 0..LEVELS.len();
+        Change {
+            points: levels.flat_map(|level| (1..200).map(move |number| (level, number))).map(point).collect(),
+            kept: [(0, 1000); LEVELS.len()],
+            events: (1..300).map(event).map(Arc::new).collect(),
+            first_events: (0, 0),
+        }
+    }
+
+    /// A directory with that history.
+    fn directory() -> TempDir {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        open(&dir).store(&change()).expect("is stored");
+        dir
+    }
+
+    #[test]
+    fn what_is_stored_is_read_until_it_is_dropped() {
+        let dir = directory();
+        let (change, past) = (change(), open(&dir).load());
+        assert_eq!((&past.points, &past.events, past.is_stored), (&change.points, &change.events, true));
+        let kept = [(0, 0), (0, 1000), (5, 1000), (0, 10), (7, 9), (9, 7)];
+        open(&dir).store(&Change { kept, first_events: (250, 100), ..Change::default() }).expect("is stored");
+        let past = open(&dir).load();
+        let n_points = |level| past.points.iter().filter(|point| point.level == level).count();
+        assert_eq!([0, 1, 2, 3, 4, 5].map(n_points), [0, 199, 195, 10, 3, 0]);
+        let first = |about_workers| {
+            let mut like =
+                past.events.iter().filter(|event| (event.kind == EventKind::Worker) == about_workers);
+            like.next().map(|event| event.number)
+        };
+        assert_eq!((first(true), first(false)), (Some(254), Some(100)));
+    }
+
+    /// Whatever is changed in whatever row, only that is dropped, and all the rest is stored again.
+    #[test]
+    fn a_row_that_is_not_what_was_written_is_dropped() {
+        for table in [&POINT, &EVENT] {
+            for column in table.columns.iter().chain(&["digest"]) {
+                let dir = directory();
+                let sql = format!(
+                    "PRAGMA ignore_check_constraints = ON;
+                     UPDATE {0} SET {column} = CASE typeof({column}) WHEN 'text' THEN {column} || '1'
+                     ELSE coalesce({column}, 0) + 1000 END WHERE number = 101",
+                    table.name
+                );
+                let database = Connection::open(dir.path().join(HISTORY)).expect("opens");
+                database.execute_batch(&sql).expect("SQL");
+                drop(database);
+                let mut history = open(&dir);
+                let past = history.load();
+                let mut expected = change();
+                if table.name == "point" {
+                    expected.points.retain(|point| point.number != 101);
+                } else {
+                    expected.events.retain(|event| event.number != 101);
+                }
+                assert_eq!((&past.points, &past.events), (&expected.points, &expected.events), "{column}");
+                assert!(!past.is_stored, "{column}");
+                history.store(&expected).expect("is stored");
+                drop(history);
+                let past = open(&dir).load();
+                assert_eq!(
+                    (past.points, past.events, past.is_stored),
+                    (expected.points, expected.events, true)
+                );
+            }
+        }
+    }
+
+    /// Whatever page is no good, what is told is what was written, and history goes on.
+    #[test]
+    fn a_damaged_page_costs_what_is_on_it() {
+        let sound = fs::read(directory().path().join(HISTORY)).expect("readable");
+        let n_pages = sound.len() / 4096;
+        assert!(n_pages > 10, "{n_pages} pages");
+        let mut n_read = 0;
+        for page in 0..n_pages {
+            for (from, byte) in [(0, 0), (0, 0xff), (100, 0x5a), (2000, 0)] {
+                let dir = tempfile::tempdir().expect("a temporary directory");
+                drop(SqliteStore::open(dir.path()).expect("opens"));
+                let mut damaged = sound.clone();
+                damaged[page * 4096 + from..(page + 1) * 4096].fill(byte);
+                fs::write(dir.path().join(HISTORY), damaged).expect("written");
+                let mut history = open(&dir);
+                let past = history.load();
+                let change = change();
+                assert!(past.points.iter().all(|point| change.points.contains(point)), "page {page}");
+                assert!(past.events.iter().all(|event| change.events.contains(event)), "page {page}");
+                n_read += past.points.len();
+                // What is met later costs all that is stored, and it is said so.
+                if let Err(error) = history.store(&change) {
+                    assert!(matches!(error, NotKept::Lost(_)), "page {page}: {error:?}");
+                    history.store(&change).expect("is stored");
+                }
+            }
+        }
+        assert!(n_read > n_pages * change().points.len(), "{n_read} points were read");
+    }
+
+    #[test]
+    fn what_is_not_ours_stays_as_it_is() {
+        for sql in ["PRAGMA application_id = 1", "PRAGMA user_version = 999"] {
+            let dir = directory();
+            let file = dir.path().join(HISTORY);
+            Connection::open(&file).expect("opens").execute_batch(sql).expect("SQL");
+            let before = fs::read(&file).expect("readable");
+            let mut history = open(&dir);
+            assert!(history.load().points.is_empty());
+            history.store(&change()).expect("nothing is done");
+            assert!(fs::read(&file).expect("readable") == before, "{sql}");
+        }
+    }
+}

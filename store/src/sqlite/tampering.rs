@@ -1,0 +1,375 @@
+//! What somebody did to rows is found out: by their digests, and, if those were made to fit, by all that is known
+//! besides.
+
+use queens_ledger::store::{Store, StoreError};
+use queens_messages::JobId;
+use queens_solver::{DECOMPOSITION_VERSION, Method};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
+
+use super::directory::DATABASE;
+use super::tests::{audit_sample, count_eight, sample};
+use super::{SqliteStore, audit, recover};
+use crate::sql::database::Row;
+use crate::sql::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
+    VERDICT, plan_digest,
+};
+use crate::sql::fault::Fault;
+use crate::sql::read;
+use crate::sql::table::Table;
+
+/// What the directory says after `sql` was done to it, to a coordinator and to an audit; if `sealed`, by somebody who
+/// made all digests fit.
+fn tampered(sql: &str, sealed: bool) -> (String, String) {
+    let dir = sample();
+    let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
+    let unchecked =
+        "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON;";
+    connection.execute_batch(&format!("{unchecked} {sql}")).expect("writes");
+    if sealed {
+        seal_sample(&connection);
+    }
+    drop(connection);
+    let audited = audit_sample(dir.path()).map_or_else(reason, |_| "fine".to_owned());
+    let mut store = SqliteStore::open(dir.path()).expect("opens");
+    (store.load().map_or_else(reason, |_| "fine".to_owned()), audited)
+}
+
+/// Makes the digests of all rows of job 3 and of no job fit; where there is no such table, there are none.
+fn seal_sample(connection: &Connection) {
+    let job = "SELECT n, method, decomposition FROM job WHERE id = 3";
+    let board = connection.query_row(job, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)));
+    if let Ok((n, method, decomposition)) = board
+        && let Ok(method) = method.parse()
+    {
+        let board = Board { n, method, decomposition, is_second: false };
+        let mut statement = connection.prepare("SELECT * FROM plan_cross ORDER BY number").expect("SQL");
+        let mut rows = statement.query([]).expect("readable");
+        let mut choices = Vec::new();
+        while let Some(row) = rows.next().expect("readable") {
+            choices.extend(read::choice(&Row::Sqlite(row), "a cross").ok());
+        }
+        let digest = plan_digest(board, &choices);
+        connection.execute("UPDATE job SET plan_digest = ?1 WHERE id = 3", [digest]).expect("writes");
+        for table in [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT] {
+            _ = seal(connection, table, Some((JobId(3), board)));
+        }
+    }
+    for table in [&EPOCH, &JOB, &SOURCE, &BLOCKED_WORKER] {
+        _ = seal(connection, table, None);
+    }
+}
+
+/// Makes the digests of a table's rows fit: of a job's, or of all.
+fn seal(connection: &Connection, table: &Table, job: Option<(JobId, Board)>) -> Result<(), Fault> {
+    let filter = job.map_or(String::new(), |(job, _)| format!("WHERE job = {job}"));
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    read::select(connection, table, &filter, &[], |row| {
+        let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
+        rows.push((0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?);
+        Ok::<_, Fault>(())
+    })?;
+    let key = table.columns[..table.n_key].iter().zip(2..).map(|(name, i)| format!("{name} = ?{i}"));
+    let key: Vec<String> = key.collect();
+    let update = format!("UPDATE {} SET digest = ?1 WHERE {}", table.name, key.join(" AND "));
+    for row in rows {
+        let digest = table.digest(job.map(|(_, board)| board), row.iter().map(ValueRef::from));
+        let digest = Value::Integer(digest);
+        let values = [&digest].into_iter().chain(&row[..table.n_key]);
+        connection.prepare_cached(&update)?.execute(params_from_iter(values))?;
+    }
+    Ok(())
+}
+
+fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Damaged { reason, .. } | StoreError::Version { reason, .. } => reason,
+        error => format!("{error:?}"),
+    }
+}
+
+const TABLES: [&Table; 10] = [
+    &EPOCH,
+    &JOB,
+    &PLAN_CROSS,
+    &COVERAGE,
+    &COVERAGE_RANGE,
+    &SOURCE,
+    &RECORD,
+    &SECOND_COUNT,
+    &VERDICT,
+    &BLOCKED_WORKER,
+];
+
+/// Whatever is changed in whatever row, nobody takes it for what was written.
+#[test]
+fn no_column_of_any_row_can_be_changed_unseen() {
+    for table in TABLES {
+        for column in table.columns.iter().chain(&["digest"]) {
+            // The last row: nothing comes after it that would be missed first.
+            let sql = format!(
+                "UPDATE {0} SET {column} = CASE typeof({column})
+                     WHEN 'integer' THEN {column} + 1 WHEN 'text' THEN {column} || '1' ELSE 1 END
+                 WHERE (SELECT json_array({1})) = (SELECT max(json_array({1})) FROM {0})",
+                table.name,
+                table.columns[..table.n_key].join(", "),
+            );
+            let (loaded, audited) = tampered(&sql, false);
+            assert_ne!(audited, "fine", "{sql}");
+            // Who counted a record matters to nobody who counts.
+            let is_evidence = ["source", "record", "second_count", "verdict"].contains(&table.name);
+            assert_eq!(loaded == "fine", is_evidence, "{sql}: {loaded}");
+            let has_message = |text: &str| text.contains("digest is not that of its content");
+            assert!(has_message(&audited) || table.n_key > 0, "{sql}: {audited}");
+        }
+    }
+}
+
+/// The same for rows that are not there any more. (What is blocked adds to no total, nor does what was counted again,
+/// and of a job that was never begun there is nothing else.)
+#[test]
+fn no_row_that_a_total_depends_on_can_be_removed_unseen() {
+    let adds_nothing = ["blocked_worker", "second_count", "verdict"];
+    for table in TABLES.into_iter().filter(|table| !adds_nothing.contains(&table.name)) {
+        let key = table.columns[..table.n_key].join(", ");
+        let sql = format!(
+            "DELETE FROM {0} WHERE (SELECT json_array({key})) = (SELECT min(json_array({key})) FROM {0})",
+            table.name
+        );
+        let (loaded, audited) = tampered(&sql, false);
+        assert_ne!(audited, "fine", "{sql}");
+        assert_eq!(loaded == "fine", ["source", "record"].contains(&table.name), "{sql}: {loaded}");
+    }
+}
+
+/// Rows that are right in their own place are wrong in another's.
+#[test]
+fn rows_can_not_take_the_place_of_others() {
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        assert_eq!(tampered(sql, false).1, expected);
+    }
+    check(
+        "UPDATE coverage SET cross = 2 - cross + 10; UPDATE coverage SET cross = cross - 10",
+        "coverage of job 3, cross 0: its digest is not that of its content",
+    );
+    check(
+        "UPDATE coverage_range SET cross = 1 WHERE cross = 0",
+        "recorded ranges of job 3, cross 1, from 0: its digest is not that of its content",
+    );
+    check(
+        "UPDATE record SET cross = 1 WHERE cross = 0",
+        "job 3, cross 0: subproblems without a record: '0..40', records not in the coverage: ''",
+    );
+    check(
+        "UPDATE record SET cross = 0 WHERE first = 60",
+        "record of job 3, cross 0, 60..100: its digest is not that of its content",
+    );
+    // The job is another board's, and its row has the right digest: those of its rows have not.
+    let dir = sample();
+    let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
+    connection.execute_batch("UPDATE job SET decomposition = decomposition + 1").expect("writes");
+    seal(&connection, &JOB, None).expect("writes");
+    drop(connection);
+    let expected = "plan of job 3, cross 0: its digest is not that of its content";
+    assert_eq!(reason(audit_sample(dir.path()).expect_err("refused")), expected);
+}
+
+#[test]
+fn loading_finds_what_cannot_be() {
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        assert_eq!(tampered(sql, true).0, expected);
+    }
+    check("DELETE FROM epoch", "there is no epoch");
+    check("UPDATE epoch SET next = -1", "epoch: next -1 is out of range");
+    check("UPDATE epoch SET first = -1", "epoch: first -1 is out of range");
+    check("DROP TABLE blocked_worker", "table blocked_worker: no such table: blocked_worker");
+    check(
+        "UPDATE blocked_worker SET name = char(27)",
+        "blocked worker '\\u{1b}': expected 1 to 100 visible characters, with spaces only between them",
+    );
+    check(
+        "UPDATE job SET priority = 1001 WHERE id = 3",
+        "job 3: '1001' is no priority: expected a whole number from -1000 to 1000",
+    );
+    check("DROP TABLE coverage", "coverage of job 3: no such table: coverage");
+    check("UPDATE job SET id = -3 WHERE id = 3", "a job: id -3 is out of range");
+    check("UPDATE job SET n = 33 WHERE id = 3", "job 3: n 33 is no board size");
+    check("UPDATE job SET phase = 'Active' WHERE id = 3", "job 3: there is no phase 'Active'");
+    check("UPDATE job SET n_verified = -1 WHERE id = 3", "job 3: n_verified -1 is out of range");
+    check(
+        "UPDATE job SET decomposition = 4294967296 WHERE id = 3",
+        "job 3: decomposition 4294967296 is out of range",
+    );
+    check("UPDATE job SET n_crosses = NULL WHERE id = 3", "job 3 has half a plan");
+    check("UPDATE job SET n_crosses = 7 WHERE id = 3", "job 3 has 7 crosses, but 6 are there");
+    check("DELETE FROM plan_cross WHERE number = 4", "plan of job 3, cross 4 is missing, 5 comes next");
+    check("UPDATE plan_cross SET image = 8 WHERE number = 4", "plan of job 3, cross 4: there is no image 8");
+    check(
+        "UPDATE plan_cross SET n_subproblems = -1",
+        "plan of job 3, cross 0: n_subproblems -1 is out of range",
+    );
+    check(
+        "UPDATE plan_cross SET work = '1e9'",
+        "plan of job 3, cross 0: work '1e9': invalid digit found in string",
+    );
+    check(
+        "UPDATE coverage SET cross = 6 WHERE cross = 2",
+        "coverage of job 3, cross 6: the plan has 6 crosses",
+    );
+    check(
+        "UPDATE coverage_range SET until = 30 WHERE first = 30",
+        "recorded ranges of job 3, cross 2, from 30: it is empty, or meets the one before it",
+    );
+    check(
+        "UPDATE coverage_range SET until = 60 WHERE first = 30",
+        "recorded ranges of job 3, cross 2, from 60: it is empty, or meets the one before it",
+    );
+    check(
+        "UPDATE coverage_range SET until = 39 WHERE first = 30",
+        "coverage of job 3, cross 2: it should be 50 subproblems in 2 ranges, but 49 in 2 are there, or others",
+    );
+    check(
+        "UPDATE coverage_range SET until = 41 WHERE first = 30;
+         UPDATE coverage_range SET until = 99 WHERE first = 60",
+        "coverage of job 3, cross 2: it should be 50 subproblems in 2 ranges, but 50 in 2 are there, or others",
+    );
+    check("DELETE FROM coverage WHERE cross = 2", "coverage of job 3, cross 2 has ranges, but no sums");
+    check(
+        "INSERT INTO record SELECT 9, cross, first, until, 0, 0, 0, 0, 1, 0 FROM record LIMIT 1",
+        "table record has rows of job 9, which is not there",
+    );
+    check(
+        "UPDATE coverage SET solutions = '-1'",
+        "coverage of job 3, cross 0: solutions '-1': invalid digit found in string",
+    );
+    check(
+        "UPDATE coverage SET nodes = ''",
+        "coverage of job 3, cross 0: nodes '': cannot parse integer from empty string",
+    );
+}
+
+#[test]
+fn auditing_finds_what_does_not_add_up() {
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        assert_eq!(tampered(sql, true), ("fine".to_owned(), expected.to_owned()));
+    }
+    check("SELECT 1", "fine");
+    check(
+        "UPDATE record SET until = 21 WHERE first = 0",
+        "record of job 3, cross 0: 20..40 overlaps the record before it, which ends at 21",
+    );
+    check(
+        "UPDATE record SET until = 101 WHERE first = 60",
+        "record of job 3, cross 2: 60..101 goes past its 100 subproblems",
+    );
+    check(
+        "UPDATE record SET first = 19 WHERE first = 20",
+        "record of job 3, cross 0: 19..40 overlaps the record before it, which ends at 20",
+    );
+    check("UPDATE record SET until = 20 WHERE first = 20", "CHECK constraint failed in record");
+    check(
+        "UPDATE record SET first = 21 WHERE first = 20",
+        "job 3, cross 0: subproblems without a record: '20..21', records not in the coverage: ''",
+    );
+    check(
+        "DELETE FROM record WHERE cross = 2",
+        "job 3, cross 2: subproblems without a record: '30..40 60..100', records not in the coverage: ''",
+    );
+    check(
+        "DELETE FROM coverage WHERE cross = 2; DELETE FROM coverage_range WHERE cross = 2",
+        "job 3, cross 2: subproblems without a record: '', records not in the coverage: '30..40 60..100'",
+    );
+    check(
+        "UPDATE record SET solutions = solutions + 1 WHERE first = 60",
+        "job 3, cross 2: its records have 16 solutions, its coverage has 15",
+    );
+    check(
+        "UPDATE record SET nodes = nodes - 1 WHERE first = 60",
+        "job 3, cross 2: its records have 149 nodes, its coverage has 150",
+    );
+    check(
+        "UPDATE coverage SET solutions = '12' WHERE cross = 0",
+        "job 3, cross 0: its records have 11 solutions, its coverage has 12",
+    );
+    check(
+        "INSERT INTO coverage VALUES (3, 5, 0, '1', '0', 0, 0, 0)",
+        "job 3, cross 5: its records have 0 solutions, its coverage has 1",
+    );
+    check(
+        "UPDATE record SET cross = 6 WHERE first = 60",
+        "a row of table record belongs to a missing row of table plan_cross",
+    );
+    check(
+        "UPDATE record SET source = 9 WHERE first = 60",
+        "a row of table record belongs to a missing row of table source",
+    );
+    check(
+        "UPDATE job SET phase = 'done' WHERE id = 3",
+        "job 3 is done, but of 600 subproblems 90 are recorded",
+    );
+    check("UPDATE job SET phase = 'done' WHERE id = 4", "job 4 is done, but of 0 subproblems 0 are recorded");
+    check(
+        "UPDATE job SET decomposition = 999 WHERE id = 3",
+        &format!(
+            "job 3 is cut by decomposition 999 of the method search, this program knows {DECOMPOSITION_VERSION}"
+        ),
+    );
+    check(
+        "UPDATE plan_cross SET n_subproblems = 101 WHERE number = 4",
+        "plan of job 3, cross 4: it should be image 0, 100 subproblems, work 1, and is image 0, 101 subproblems, work 1",
+    );
+}
+
+/// Whoever makes all digests fit still can't make an audit believe a plan, or a total, that is not that of the board.
+#[test]
+fn an_audit_knows_the_plans_and_totals_of_boards() {
+    #[track_caller]
+    fn check(sql: &str, expected: &str) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        count_eight(dir.path(), 0);
+        let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
+        connection.execute_batch(sql).expect("writes");
+        seal_sample(&connection);
+        drop(connection);
+        let refused = reason(audit(dir.path()).expect_err("is refused"));
+        assert!(refused.contains(expected), "{refused}");
+        SqliteStore::open(dir.path()).expect("opens").load().expect("digests fit");
+    }
+    check("UPDATE plan_cross SET work = '77' WHERE number = 4", "cross 4: it should be");
+    check("UPDATE plan_cross SET image = 1 - image WHERE number = 4", "cross 4: it should be");
+    check(
+        "UPDATE record SET solutions = solutions + 1 WHERE cross = 0;
+         UPDATE coverage SET solutions = solutions + 1 WHERE cross = 0",
+        "but 92 are published for n = 8",
+    );
+}
+
+/// Of rows whose numbers are below zero nothing is kept, though their digests fit.
+#[test]
+fn records_of_no_job_and_of_no_cross_are_not_recovered() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    count_eight(dir.path(), 0);
+    let sound = audit(dir.path()).expect("nothing contradicts");
+    let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
+    let unchecked = "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF";
+    connection.execute_batch(unchecked).expect("settings");
+    let all_columns = |row: &rusqlite::Row<'_>| (0..RECORD.columns.len()).map(|i| row.get(i)).collect();
+    let row: Vec<Value> = connection.query_row("SELECT * FROM record", [], all_columns).expect("a record");
+    let method = Method::Search;
+    let board = Board { n: 8, method, decomposition: method.decomposition(), is_second: false };
+    for number in [0, 1] {
+        let mut row = row.clone();
+        row[number] = Value::Integer(-1);
+        RECORD.put(&connection, Some(board), row.clone()).expect("writes");
+    }
+    drop(connection);
+    let new = tempfile::tempdir().expect("a temporary directory");
+    let recovered = recover(dir.path(), new.path()).expect("the job proves itself");
+    assert_eq!(recovered.jobs.len(), 1);
+    let audits = audit(new.path()).expect("nothing contradicts");
+    assert_eq!((audits[0].total, audits[0].n_records), (sound[0].total, sound[0].n_records));
+}
