@@ -1,6 +1,6 @@
 //! What has happened, for people, also after a restart: how fast jobs were counted and by how many workers, and events.
 //!
-//! The [`Historian`] follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds,
+//! The `Historian` follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds,
 //! if there is anything new, it has that stored; a crash costs what is newer.
 
 mod curves;
