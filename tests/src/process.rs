@@ -18,8 +18,8 @@ use crate::cleanup::{Leftover, Registered};
 /// How long to wait for something that must come: far longer than it takes, also where others keep all cores busy.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How often to look whether it has come.
-const POLL: Duration = Duration::from_millis(10);
+/// How often to look whether it has come: to look may take a process.
+const POLL: Duration = Duration::from_millis(40);
 
 /// `queens` with these arguments.
 #[must_use]

@@ -78,7 +78,7 @@ fn silent_connections_are_closed_while_a_worker_counts() {
     let recorded = || coordinator.status(&job)["recorded"].as_str().expect("a number").parse::<u64>();
     let before = recorded().expect("a number");
     wait_for_end("silent connections to be closed", &silent);
-    assert!(recorded().expect("a number") > before, "the worker counts");
+    wait_until("the worker to count", || (recorded().expect("a number") > before).then_some(()));
     assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200);
     let log = coordinator.log();
     assert!(log.contains("nothing was asked for in time"), "{log}");

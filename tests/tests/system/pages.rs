@@ -20,6 +20,9 @@ const MOST_BYTES: u64 = 150_000;
 /// Milliseconds until something is seen.
 const LATEST_PAINT_MS: f64 = 1000.0;
 
+/// The same as a multiple of what a word in plain text takes, on a busy machine.
+const MOST_WORDS: f64 = 10.0;
+
 /// How much of what is seen may move while a page is loaded: what the Web Vitals call good.
 const MOST_SHIFT: f64 = 0.1;
 
@@ -171,9 +174,12 @@ fn the_pages_are_small_and_there_at_once() {
             }
         }
         let first = paints.iter().copied().fold(f64::INFINITY, f64::min);
+        // A word on a page of its own takes longer as well while others keep the processors busy.
+        site.browser.go("/healthz");
+        let word = site.browser.eval(PAINT).as_f64().unwrap_or_default();
         // Infinite if none of the loads was seen.
-        if first > LATEST_PAINT_MS {
-            found.push(format!("of {name} nothing is seen for {first:.0} ms"));
+        if first > LATEST_PAINT_MS.max(MOST_WORDS * word) {
+            found.push(format!("of {name} nothing is seen for {first:.0} ms, of a word for {word:.0} ms"));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
