@@ -111,20 +111,20 @@ fn undo_when_interrupted() {
     thread::Builder::new().name("cleanup".to_owned()).spawn(wait).expect("a thread");
 }
 
-/// Undoes all: processes before the directories that they write to.
+/// Undoes all: what commands do may need processes, and processes write to directories.
 fn undo(leftovers: Vec<Leftover>) {
+    let mut groups = vec![];
     let mut directories = vec![];
-    let mut commands = vec![];
     for leftover in leftovers {
         match leftover {
-            Leftover::Command(command) => commands.push(command),
-            // It may have ended.
-            Leftover::Group(group) => _ = kill_process_group(group, Signal::KILL),
+            Leftover::Command(mut command) => run_silently(&mut command),
+            Leftover::Group(group) => groups.push(group),
             Leftover::Directory(directory) => directories.push(directory),
         }
     }
-    for mut command in commands {
-        run_silently(&mut command);
+    for group in groups {
+        // It may have ended.
+        _ = kill_process_group(group, Signal::KILL);
     }
     for directory in directories {
         remove(&directory);

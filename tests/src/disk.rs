@@ -20,7 +20,8 @@ impl SmallDisk {
     pub fn over(dir: &Path, kib: u64) -> Option<Self> {
         let unmount = Undo::by(|| {
             let mut unmount = Command::new("umount");
-            unmount.arg(dir);
+            // Processes may still have files open there.
+            unmount.arg("--lazy").arg(dir);
             unmount
         });
         let mut mount = Command::new("mount");

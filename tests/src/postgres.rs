@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::cleanup::Undo;
 use crate::process::{Running, clean, run, wait_until};
 use crate::{Port, TempDir, binary, skipped};
 
@@ -18,7 +19,8 @@ const USER: &str = "queens";
 /// A running server. Everybody on this machine may do everything with it as the user `queens`.
 #[derive(Debug)]
 pub struct Postgres {
-    // Dropped first: it is killed.
+    // Dropped first: all its processes are killed. Its children leave its process group.
+    kill: Option<Undo>,
     running: Option<Running>,
     dir: TempDir,
     port: Port,
@@ -93,7 +95,7 @@ impl Postgres {
     /// A directory and an address for one.
     fn in_new_directory(programs: PathBuf) -> Self {
         let dir = TempDir::new().expect("a temporary directory");
-        let server = Self { running: None, dir, port: Port::draw(), programs, owner: owner() };
+        let server = Self { kill: None, running: None, dir, port: Port::draw(), programs, owner: owner() };
         server.give(server.dir.path());
         fs::set_permissions(server.dir.path(), fs::Permissions::from_mode(0o755)).expect("it is there");
         server
@@ -122,7 +124,16 @@ impl Postgres {
     pub fn run(&mut self) {
         let mut command = self.program("postgres");
         command.args(["-D", "data"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        self.running = Some(Running::start_redirected(&mut command));
+        let running = Running::start_redirected(&mut command);
+        let id = running.id();
+        self.running = Some(running);
+        self.kill = Some(Undo::by(|| {
+            let mut kill = Command::new("sh");
+            // None of them can do anything between two signals. Some may just have ended.
+            let all = format!("kill -s STOP {id}; kill -s KILL {id} $(cat /proc/{id}/task/{id}/children)");
+            kill.args(["-c", &all]);
+            kill
+        }));
         wait_until("PostgreSQL to answer", || self.sql("postgres", "SELECT 1").ok());
     }
 
@@ -132,12 +143,8 @@ impl Postgres {
     /// If it does not run.
     pub fn kill(&mut self) {
         let server = self.running.take().expect("it runs");
-        let id = server.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it runs");
-        let all = format!("kill -s STOP {id}; kill -s KILL {id} {children}");
-        // Some of them may just have ended.
-        _ = Command::new("sh").args(["-c", &all]).stderr(Stdio::null()).status().expect("there is a shell");
-        _ = server.kill();
+        drop(self.kill.take());
+        _ = server.wait();
     }
 
     /// Sends all of its processes a signal: `"STOP"` or `"CONT"`.
