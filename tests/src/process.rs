@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
 }
 
 /// The same command without the variables that our programs read. Panics show where they come from. Programs are also
-/// looked for where `.ci/tools` puts some.
+/// looked for where `.ci/tools` puts some, and where servers are, which is not on every user's path.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
     command.env("PATH", path());
@@ -56,8 +56,8 @@ pub fn is_installed(program: &str) -> bool {
 
 fn path() -> OsString {
     let usual = env::var_os("PATH").unwrap_or_default();
-    let tools = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools"));
-    env::join_paths(env::split_paths(&usual).chain([tools.to_owned()])).unwrap_or(usual)
+    let more = [concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools"), "/usr/sbin"].map(PathBuf::from);
+    env::join_paths(env::split_paths(&usual).chain(more)).unwrap_or(usual)
 }
 
 /// How a process ended and what it wrote.

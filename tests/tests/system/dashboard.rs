@@ -1,5 +1,7 @@
 //! The coordinator's pages in a real browser.
 
+use std::time::Instant;
+
 use queens_tests::browser::{Browser, Viewport};
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::wait_until;
@@ -252,7 +254,9 @@ fn a_restart_is_a_gap_in_the_curve() {
 
     let ports = coordinator.ports();
     coordinator.stop();
+    let stopped = Instant::now();
     browser.wait_for("#connection", "connection lost, reconnecting");
+    wait_until("a gap of some seconds", || (stopped.elapsed().as_secs() >= 4).then_some(()));
     let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
     browser.wait_for("#connection", "live");
     browser.wait_until("the gap", "document.querySelectorAll('#chart .gap').length === 1");
