@@ -29,11 +29,12 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// The same command without the variables that our programs read. Panics show where they come from. Programs are also
+/// The same command without the variables that our programs read, on a usual terminal if it has one. Panics show where
+/// they come from. Programs are also
 /// looked for where `.ci/tools` puts some, and where servers are, which is not on every user's path.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
-    command.env("PATH", path());
+    command.env("PATH", path()).env("TERM", "xterm");
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("QUEENS_")) {
         command.env_remove(name);
     }
