@@ -123,8 +123,9 @@ impl Project {
     #[must_use]
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
-        let name = format!("queens-test-{}-{compose}", process::id()).replace(' ', "-");
         let [port, http_port, prometheus_port, grafana_port] = [(); 4].map(|()| Port::draw());
+        // Several may run at once, and what one was interrupted may have left is not of another.
+        let name = format!("queens-test-{}-{}", process::id(), port.number());
         let mut project =
             Self { compose, name, port, http_port, prometheus_port, grafana_port, file, undo: vec![] };
         project.undo = vec![Undo::by(|| project.down()), Undo::by(|| project.remove_images())];

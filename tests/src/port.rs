@@ -1,9 +1,9 @@
 //! Ports for programs that can't choose a free one themselves, or that are started again on the same one.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
-/// Another loopback address than the one that tests listen on. Who listens on a port here has drawn it.
+/// A socket of UDP here says that its port is drawn. It is in nobody's way, also not of who listens on all addresses.
 const DRAWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
 
 /// A port of 127.0.0.1 that no other test draws until this and its clones are dropped. The system gives it to nobody
@@ -11,7 +11,7 @@ const DRAWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
 #[derive(Clone, Debug)]
 pub struct Port {
     number: u16,
-    _drawn: Arc<TcpListener>,
+    _drawn: Arc<UdpSocket>,
 }
 
 impl Port {
@@ -24,9 +24,9 @@ impl Port {
         let drawn = (0..1000).find_map(|_| {
             let random = getrandom::u32().expect("the system has random numbers");
             let number = 10_000 + u16::try_from(random % 20_000).expect("below 20,000");
-            let drawn = TcpListener::bind((DRAWN, number)).ok()?;
+            let drawn = UdpSocket::bind((DRAWN, number)).ok()?;
             // Another program may have it.
-            TcpListener::bind((Ipv4Addr::LOCALHOST, number)).ok()?;
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, number)).ok()?;
             Some(Self { number, _drawn: Arc::new(drawn) })
         });
         drawn.expect("a free port")
