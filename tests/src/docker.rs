@@ -124,7 +124,7 @@ impl Project {
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
         let [port, http_port, prometheus_port, grafana_port] = [(); 4].map(|()| Port::draw());
-        // Several may run at once, and what one was interrupted may have left is not of another.
+        // Several projects may run at once.
         let name = format!("queens-test-{}-{}", process::id(), port.number());
         let mut project =
             Self { compose, name, port, http_port, prometheus_port, grafana_port, file, undo: vec![] };

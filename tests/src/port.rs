@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
-/// A socket of UDP here says that its port is drawn. It is in nobody's way, also not of who listens on all addresses.
+/// A socket of UDP here says that its port is drawn. It does not keep a server from listening on all addresses.
 const DRAWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
 
 /// A port of 127.0.0.1 that no other test draws until this and its clones are dropped. The system gives it to nobody
