@@ -176,7 +176,10 @@ fn one_address_cannot_take_all_places() {
         assert!(n_closed < MOST + MOST / 2, "{n_closed} are closed: there is room for {MOST} that wait");
     }
     // As long as those wait, others of the same address are let in for them.
-    assert!(coordinator.queens(["jobs"]).status.success());
+    // Before those are closed, which is after ten seconds.
+    wait_at_most(Duration::from_secs(8), "an answer", || {
+        coordinator.queens(["jobs"]).status.success().then_some(())
+    });
     assert!(coordinator.log().contains("too many of its address wait"));
 }
 
