@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 use std::time::Instant;
 
 use queens_desk::LeaseToCount;
@@ -9,17 +10,18 @@ use queens_messages::LeasedSpan;
 use queens_solver::{Kernel, Subproblems};
 use tracing::{debug_span, error};
 
+use crate::config::Duty;
 use crate::metrics::ChunkCounters;
 use crate::shared_desk::SharedDesk;
 
 /// Counts leases until the desk is closed.
-pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, counters: &ChunkCounters) {
+pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, duty: Duty, counters: &ChunkCounters) {
     while let Some(lease) = desk.next_lease() {
         let _span =
             debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n, method = %lease.method)
                 .entered();
         // Whatever a panic has left half done is dropped with the lease.
-        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, counters, &lease)));
+        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, duty, counters, &lease)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
             desk.fail(lease.id, reason);
@@ -39,6 +41,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 fn count_lease(
     desk: &SharedDesk,
     kernel: Kernel,
+    duty: Duty,
     counters: &ChunkCounters,
     lease: &LeaseToCount,
 ) -> Result<(), String> {
@@ -60,10 +63,15 @@ fn count_lease(
         };
         let began = Instant::now();
         let Some(count) = subproblems.count(span.from()..span.to(), kernel, &lease.stop) else { break };
-        let duration = began.elapsed();
-        desk.finish(lease.id, count, duration);
-        counters.counted(lease.method, count, duration);
+        let counted = began.elapsed();
+        let pause = duty.pause_after(counted);
+        // The coordinator sizes leases by the time that passes, so the pause belongs to it.
+        desk.finish(lease.id, count, counted + pause);
+        counters.counted(lease.method, count, counted + pause);
         at = Some((chunk, subproblems));
+        if !pause.is_zero() {
+            thread::sleep(pause);
+        }
     }
     Ok(())
 }
@@ -127,8 +135,8 @@ mod tests {
     fn what_can_not_be_counted_is_said_and_ends_its_lease_alone() {
         let desk = SharedDesk::default();
         let mut session = session(&desk, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| run(&desk, Kernel::Portable, &ChunkCounters::new()));
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| run(&desk, Kernel::Portable, Duty::FULL, &ChunkCounters::new()));
             let (mut report, mut failures) = (Report::default(), Vec::new());
             while report.finished.len() < 2 {
                 let more = said(&mut session, &desk);

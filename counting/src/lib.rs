@@ -11,7 +11,7 @@ mod session;
 mod shared_desk;
 mod worker;
 
-pub use config::Config;
+pub use config::{Config, Duty};
 pub use metrics::Metrics;
 pub use session::End;
 pub use worker::Worker;

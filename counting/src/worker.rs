@@ -41,8 +41,9 @@ impl Worker {
         let metrics = Arc::new(Metrics::new(&config, &counters, desk.clone()));
         let mut threads = Vec::with_capacity(config.n_threads.get());
         for i in 0..config.n_threads.get() {
-            let (desk, kernel, counters) = (desk.clone(), config.kernel, counters.clone());
-            let count = move || counting::run(&desk, kernel, &counters);
+            let (desk, counters) = (desk.clone(), counters.clone());
+            let (kernel, duty) = (config.kernel, config.duty);
+            let count = move || counting::run(&desk, kernel, duty, &counters);
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
         let speed = config.kernel.typical_speed().into();

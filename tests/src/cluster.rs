@@ -244,12 +244,18 @@ impl Coordinator {
     }
 }
 
-/// Starts a worker with one thread and the slowest kernel, so that there is time for faults.
+/// Starts a worker with one thread and the slowest kernel, which counts a quarter of the time, so that there is time for
+/// faults. Tests wait most of the time, and share the processors.
 #[track_caller]
 #[must_use]
 pub fn worker(url: &str, name: &str) -> Running {
-    worker_with(url, name, Kernel::Portable)
+    let mut command = worker_command(url, name, Kernel::Portable);
+    command.args(SLOWLY);
+    start(&command)
 }
+
+/// Has a worker count a quarter of the time.
+pub const SLOWLY: [&str; 2] = ["--cpu", "25"];
 
 /// Starts a worker that counts as fast as it can on one thread, to bring a job to its end.
 #[track_caller]
@@ -263,7 +269,11 @@ pub fn fast_worker(url: &str) -> Running {
 #[track_caller]
 #[must_use]
 pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
-    let worker = worker_command(url, name, kernel);
+    start(&worker_command(url, name, kernel))
+}
+
+#[track_caller]
+fn start(worker: &Command) -> Running {
     let mut command = clean(Command::new("nice"));
     command.args(["-n", "5"]).arg(worker.get_program()).args(worker.get_args());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use queens_counting::{Config, Worker};
+use queens_counting::{Config, Duty, Worker};
 use queens_messages::{ListenAddress, Name};
 use queens_process::help::{Examples, Program};
 use queens_process::{
@@ -48,6 +48,10 @@ struct Args {
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     kernel: KernelChoice,
 
+    /// Percent of its time that each thread counts; it pauses for the rest
+    #[arg(long, env = "QUEENS_CPU", value_name = "PERCENT", default_value = "100", value_parser = duty)]
+    cpu: Duty,
+
     /// Name to be known by [default: this machine's name]
     #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
     name: Option<Name>,
@@ -69,7 +73,7 @@ impl Program for Args {
         [
             ("queens-worker", "for the coordinator on this machine"),
             ("queens-worker --coordinator https://host:50051 --ca ca.pem", "for another"),
-            ("queens-worker --threads 4 --name rack1", "not on all processors"),
+            ("queens-worker --threads 4 --cpu 50", "on four processors, half of the time"),
         ],
     )];
 }
@@ -105,7 +109,7 @@ fn run(args: Args) -> anyhow::Result<()> {
         bound.with_context(|| format!("failed to listen on {address}, which --http asks for"))
     });
     let listener = listener.transpose()?;
-    let mut worker = Worker::start(Config { name, kernel, n_threads: args.threads })
+    let mut worker = Worker::start(Config { name, kernel, n_threads: args.threads, duty: args.cpu })
         .context("failed to start counting threads")?;
     let served = runtime.block_on(async {
         let drain = CancellationToken::new();
@@ -120,6 +124,12 @@ fn run(args: Args) -> anyhow::Result<()> {
     worker.stop();
     info!("left");
     served
+}
+
+/// Reads a share of time in percent, with or without its sign.
+fn duty(text: &str) -> Result<Duty, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok().and_then(Duty::percent);
+    percent.ok_or_else(|| "expected a percentage from 1 to 100".to_owned())
 }
 
 /// The machine's name, as far as it can be used as a worker's.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_counting::{Config, Worker};
+use queens_counting::{Config, Duty, Worker};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange};
@@ -130,8 +130,9 @@ impl LocalCount {
         }
         let name = Name::of_any(NAME);
         _ = coordinator.change_workers(name.clone(), WorkerChange::Unblock).await?;
-        let mut worker = Worker::start(Config { name, kernel: self.kernel, n_threads: self.n_threads })
-            .context("failed to start counting threads")?;
+        let mut worker =
+            Worker::start(Config { name, kernel: self.kernel, n_threads: self.n_threads, duty: Duty::FULL })
+                .context("failed to start counting threads")?;
         let (worker_end, coordinator_end) = link();
         let serve = coordinator.serve(coordinator_end);
         let drain = CancellationToken::new();

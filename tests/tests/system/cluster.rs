@@ -92,7 +92,7 @@ fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
     let data_dir = scratch.path().join("data");
     let mut coordinator = Coordinator::start(&data_dir);
     let [_first, _second, victim] = ["first", "second", "victim"].map(|name| coordinator.worker(name));
-    let job = coordinator.submit(18);
+    let job = coordinator.submit(17);
     let mut recorded = 0.0;
     // The faults come when this much is recorded: two restarts, and the worker between them.
     let mut victim = Some(victim);
@@ -122,13 +122,13 @@ fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
         recorded = fraction(&status);
         (status["state"] == "done").then_some(())
     });
-    assert_eq!(coordinator.status(&job)["solutions"], solutions(18).as_str());
+    assert_eq!(coordinator.status(&job)["solutions"], solutions(17).as_str());
     coordinator.stop();
     // A restarted coordinator gives out tokens of a new epoch: there were three.
     let epochs: BTreeSet<i64> =
         records(&data_dir).expect("records").iter().map(|record| record.lease >> 32).collect();
     assert_eq!(epochs.len(), 3);
-    check_records(&data_dir, &[18]);
+    check_records(&data_dir, &[17]);
 }
 
 #[test]

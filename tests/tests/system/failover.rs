@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use queens_solver::Kernel;
 use queens_tests::chance::Chance;
-use queens_tests::cluster::{coordinator_command, worker, worker_command};
+use queens_tests::cluster::{coordinator_command, fast_worker, worker, worker_command};
 use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{Ended, queens, run, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
@@ -201,6 +201,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
         skipped("coordinators whose clocks are wrong: faketime is not installed");
     }
 
+    let _fast = fast_worker(&both);
     let status = wait_at_most(Duration::from_secs(300), "all to be counted", || {
         let status = one.queens(&["status", &job, "--output", "json"]).answer();
         (status["state"] == "done").then_some(status)

@@ -353,7 +353,7 @@ fn garbled_bytes_cost_time_and_no_count() {
     let _workers = behind(&proxy);
     let rounds = if full() { 12 } else { 4 };
     for round in 1..=rounds {
-        scene.wait_for(0.5 * f64::from(round) / f64::from(rounds));
+        scene.wait_for(0.05 * f64::from(round) / f64::from(rounds));
         let before = proxy.n_garbled();
         proxy.garble(3);
         wait_until("garbled bytes", || (proxy.n_garbled() >= before + 3).then_some(()));

@@ -17,7 +17,7 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_access::Credentials;
 use queens_coordinator::grpc;
-use queens_counting::{Config, Worker};
+use queens_counting::{Config, Duty, Worker};
 use queens_event_loop::{Handle, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
@@ -163,7 +163,12 @@ async fn coordinate(disk: Disk, reporting: Reporting, current: Shared<Handle>) -
 }
 
 async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
-    let config = Config { name: name.parse()?, kernel: Kernel::Portable, n_threads: NonZeroUsize::MIN };
+    let config = Config {
+        name: name.parse()?,
+        kernel: Kernel::Portable,
+        n_threads: NonZeroUsize::MIN,
+        duty: Duty::FULL,
+    };
     let mut worker = Worker::start(config)?;
     let endpoint = endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
     let address: SocketAddr = (turmoil::lookup(COORDINATOR), PORT).into();

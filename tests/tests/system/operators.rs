@@ -11,7 +11,7 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, coordinator_message};
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
 use queens_store::sqlite::{audit, audit_file};
-use queens_tests::cluster::Coordinator;
+use queens_tests::cluster::{Coordinator, SLOWLY, fast_worker};
 use queens_tests::data_dir::{records, tamper};
 use queens_tests::guarded::Behind;
 use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
@@ -50,6 +50,13 @@ fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
     });
 }
 
+/// Has a fast worker help to count the rest of a job, and waits for its end.
+#[track_caller]
+fn finish(coordinator: &Coordinator, job: &str, n: u8) {
+    let _fast = fast_worker(&coordinator.url());
+    check_done(coordinator, job, n);
+}
+
 #[track_caller]
 fn check_done(coordinator: &Coordinator, job: &str, n: u8) {
     wait_for_state(coordinator, job, "done");
@@ -62,6 +69,11 @@ fn check_done(coordinator: &Coordinator, job: &str, n: u8) {
 fn worker(coordinator: &Coordinator, name: &str) -> Option<Value> {
     let workers = coordinator.queens(["workers", "--output", "json"]).answer();
     workers.as_array().expect("an array").iter().find(|worker| worker["name"] == name).cloned()
+}
+
+/// Whether something is recorded of a worker.
+fn counts(coordinator: &Coordinator, name: &str) -> bool {
+    worker(coordinator, name).is_some_and(|worker| worker["recorded"] != 0)
 }
 
 /// Whether something was done, or the one line that says why not.
@@ -147,7 +159,7 @@ fn workers_go_over_to_an_urgent_job_and_come_back() {
 fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
     let mut command = clean(Command::new(binary("queens-worker")));
     command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1"]);
-    command.args(["--kernel", "portable"]).stderr(File::create(log).expect("a log file"));
+    command.args(["--kernel", "portable"]).args(SLOWLY).stderr(File::create(log).expect("a log file"));
     Running::start_redirected(&mut command)
 }
 
@@ -170,6 +182,7 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
     assert_eq!((&status["state"], &status["workers"]), (&Value::from("queued"), &Value::from(0)), "{status}");
     // The next of the name is another worker.
     let _next = coordinator.worker("drained");
+    wait_until("the next to count", || counts(&coordinator, "drained").then_some(()));
     check_done(&coordinator, &job, 17);
     assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
     let outcome = coordinator.queens(["workers", "drain", "nobody"]);
@@ -210,7 +223,8 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
         fs::read_to_string(&log).expect("a log").contains("workers named 'bad' are blocked").then_some(())
     });
     check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
-    check_done(&coordinator, &job, 17);
+    wait_until("it to count", || counts(&coordinator, "bad").then_some(()));
+    finish(&coordinator, &job, 17);
     for (what, done) in [("block", "blocked"), ("unblock", "not blocked")] {
         let outcome = coordinator.queens(["workers", what, "nobody"]);
         check_says(&outcome, &format!("workers named 'nobody': {done}; there is none at present"));
@@ -336,7 +350,7 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     let coordinator = Coordinator::start(&restored);
     assert_eq!(recorded(&coordinator, &job), in_backup);
     let _worker = coordinator.worker("only");
-    check_done(&coordinator, &job, 17);
+    finish(&coordinator, &job, 17);
     coordinator.stop();
     check_says(&maintain(&["check"], &restored), &format!("{} solutions", solutions(17)));
     // A directory may be given in place of a backup.
@@ -369,7 +383,7 @@ fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
         second.stop();
         first.kill_and_restart_on(&data_dir)
     };
-    check_done(&second, &job, 16);
+    finish(&second, &job, 16);
     let status = second.status(&job);
     assert_eq!((&status["disputed"], &status["verified"]), (&Value::from(0), &Value::from(0)), "{status}");
 }

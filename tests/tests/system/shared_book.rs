@@ -320,17 +320,29 @@ fn who_was_known_is_known_while_the_database_is_away() {
     assert_eq!(ask("GET", "/api/v1/jobs", &known).status, 200);
     let unknown = known.replace("queens_1_", "queens_77_");
     assert_eq!(ask("GET", "/api/v1/jobs", &unknown).status, 401);
-    postgres.kill();
-    wait_until("a complaint", || coordinator.log().contains("those known before are gone by").then_some(()));
-    assert_eq!(ask("GET", "/api/v1/jobs", &known).status, 200);
-    let told = ask("GET", "/api/v1/jobs", &unknown);
-    assert_eq!(told.status, 503);
-    assert!(told.json().to_string().contains("can't be read at present"), "{}", told.json());
-    let revoke = queens_coordinator(&["revoke", "1", "--store", &address]);
-    assert!(revoke.complaint(1).contains("cannot use database 'away' on 127.0.0.1:"), "{revoke:?}");
-    postgres.run();
-    wait_until("it to go on", || coordinator.log().contains("invitations can be read again").then_some(()));
-    assert_eq!(ask("GET", "/api/v1/jobs", &unknown).status, 401);
+    let said = |what| coordinator.log().matches(what).count();
+    // A coordinator whose database is away for longer than its term leads no more, and lets nobody in. Where this machine
+    // is too slow for all that is asked meanwhile, the database goes away once more.
+    let mut was_quick = false;
+    for _ in 0..20 {
+        let (n_lost, n_complaints) = (said("leads no more"), said("those known before are gone by"));
+        postgres.kill();
+        wait_until("a complaint", || (said("those known before are gone by") > n_complaints).then_some(()));
+        let [admitted, refused] = [&known, &unknown].map(|token| ask("GET", "/api/v1/jobs", token));
+        was_quick = said("leads no more") == n_lost;
+        if was_quick {
+            assert_eq!((admitted.status, refused.status), (200, 503));
+            assert!(refused.json().to_string().contains("can't be read at present"), "{}", refused.json());
+            let revoke = queens_coordinator(&["revoke", "1", "--store", &address]);
+            assert!(revoke.complaint(1).contains("cannot use database 'away' on 127.0.0.1:"), "{revoke:?}");
+        }
+        postgres.run();
+        wait_until("it to go on", || (ask("GET", "/api/v1/jobs", &unknown).status == 401).then_some(()));
+        if was_quick {
+            break;
+        }
+    }
+    assert!(was_quick, "it never led for long enough: {}", coordinator.log());
     assert_eq!(ask("GET", "/api/v1/jobs", &invite("viewer")).status, 200);
     // What is changed by hand is seen as well, and what is decided is recorded.
     assert_eq!(ask("GET", "/api/v1/jobs", &by_hand).status, 200);

@@ -7,10 +7,10 @@ use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_tests::cluster::Coordinator;
+use queens_solver::Kernel;
+use queens_tests::cluster::{Coordinator, worker, worker_with};
+use queens_tests::process::Running;
 use queens_tests::{TempDir, say};
-
-const N: u8 = 18;
 
 /// How often the coordinator is asked.
 const STEP: Duration = Duration::from_millis(200);
@@ -41,11 +41,11 @@ struct Run {
     n_missed: usize,
 }
 
-/// Counts `n` queens on two threads with the portable kernel, and compares what was said meanwhile.
-fn count(n: u8) -> Run {
+/// Counts `n` queens by two workers with one thread each, and compares what was said meanwhile.
+fn count(n: u8, worker: impl Fn(&str, &str) -> Running) -> Run {
     let scratch = TempDir::new().expect("a temporary directory");
     let coordinator = Coordinator::start(&scratch.path().join("data"));
-    let _workers = [coordinator.worker("first"), coordinator.worker("second")];
+    let _workers = ["first", "second"].map(|name| worker(&coordinator.url(), name));
     coordinator.wait_for_workers(2);
     let began = Instant::now();
     let job = coordinator.submit(n);
@@ -80,10 +80,12 @@ fn count(n: u8) -> Run {
 #[test]
 fn time_left_is_what_it_takes() {
     let full = env::var("QUEENS_TIME_LEFT").is_ok_and(|play| play == "full");
-    let runs: Vec<Run> = (0..if full { 10 } else { 1 }).map(|_| count(N)).collect();
+    let (n, n_runs) = if full { (18, 10) } else { (17, 1) };
+    let fast = |url: &str, name: &str| worker_with(url, name, Kernel::Portable);
+    let runs: Vec<Run> = (0..n_runs).map(|_| if full { count(n, fast) } else { count(n, worker) }).collect();
     for Run { seconds, n_said, worst, n_missed } in &runs {
         say(&format!(
-            "n = {N} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and \
+            "n = {n} took {seconds:.1} s; of {n_said} times that it was told, time left was at most {:.0} % wrong, and \
              the truth {n_missed} times outside its range",
             100.0 * worst
         ));
