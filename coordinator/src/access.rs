@@ -13,6 +13,7 @@ mod decisions;
 mod failures;
 mod keeper;
 mod names;
+mod noted_body;
 mod noting;
 mod pass;
 mod permits;

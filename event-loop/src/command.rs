@@ -1,7 +1,7 @@
 //! What is said to the event loop.
 
 use queens_ledger::{
-    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Pass, Plan};
@@ -19,7 +19,7 @@ pub(crate) enum Command {
     },
     Cancel {
         job: JobId,
-        reply: oneshot::Sender<Result<(), UnknownJob>>,
+        reply: oneshot::Sender<Result<(), JobRefusal>>,
     },
     Exported {
         job: JobId,

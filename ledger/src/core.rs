@@ -14,7 +14,6 @@ use queens_solver::Plan;
 use crate::attendance::{Attendance, Session};
 use crate::clock::Clock;
 use crate::effects::{Comparison, Effects, WantedPlan};
-use crate::events::jobs::UnknownJob;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::SpanOutcome;
@@ -167,7 +166,7 @@ impl Core {
     }
 
     /// Somebody gives a job up.
-    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), UnknownJob>> {
+    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), JobRefusal>> {
         Sealed(self.ledger.cancel(self.now(), job))
     }
 

@@ -20,7 +20,7 @@ use queens_solver::{BoardSize, Method, Pass, Plan};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Effects};
-use crate::events::jobs::{self, UnknownJob};
+use crate::events::jobs;
 use crate::events::operators::{self, JobRefusal, UnknownWorker, Verification};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::{self, SpanOutcome};
@@ -95,8 +95,8 @@ impl Ledger {
     /// Gives a job up. What is recorded of it stays.
     ///
     /// # Errors
-    /// If there is no such job. A job that is over stays what it is.
-    pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), UnknownJob> {
+    /// If there is no such job, or it is done. One that was given up before stays so.
+    pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
         jobs::cancel(&mut self.book, now, id)
     }
 

@@ -34,26 +34,26 @@ impl Noting {
         &self.deed
     }
 
-    /// Records it, before its answer is sent.
-    pub(crate) async fn done(mut self, outcome: &str) {
-        if let Some(decision) = self.take(outcome) {
+    /// Records it, before its answer is sent; that may be a refusal, with the reason.
+    pub(crate) async fn answered(mut self, answer: Result<(), String>) {
+        if let Some(decision) = self.take(Some(&answer)) {
             self.keeper.note(decision).await;
         }
     }
 
-    fn take(&mut self, outcome: &str) -> Option<Decision> {
+    fn take(&mut self, answer: Option<&Result<(), String>>) -> Option<Decision> {
         let mut decision = self.decision.take()?;
         if let Some(what) = self.deed.text() {
             what.clone_into(&mut decision.what);
         }
-        decision.outcome = outcome.chars().take(LONGEST).collect();
+        decision.outcome = self.deed.outcome(answer).chars().take(LONGEST).collect();
         Some(decision)
     }
 }
 
 impl Drop for Noting {
     fn drop(&mut self) {
-        if let Some(decision) = self.take("not known: whoever asked has not waited for it") {
+        if let Some(decision) = self.take(None) {
             self.keeper.note_soon(decision, false);
         }
     }

@@ -121,13 +121,13 @@ pub(super) async fn resume(
     change(&app, &id, JobChange::Resume).await
 }
 
-/// Gives a job up. One that is over stays what it is.
+/// Gives a job up. One that was given up stays so; one that is done is refused.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/cancel",
     params(("job" = String, Path, description = "The job's number.")),
     request_body = EmptyBody,
-    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob),
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
 ))]
 pub(super) async fn cancel(
     State(app): State<App>,

@@ -1,11 +1,11 @@
 //! Why a request is not answered as it wished.
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use queens_event_loop::Stopped;
-use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker};
+use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownWorker};
 use serde_json::json;
 
 use crate::connections::REQUEST;
@@ -19,6 +19,10 @@ pub(super) struct RequestRefusal {
     status: StatusCode,
     reason: String,
 }
+
+/// The reason of a refusal, which its response carries along for the records.
+#[derive(Clone, Debug)]
+pub(super) struct Reason(pub(super) String);
 
 impl RequestRefusal {
     pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Self {
@@ -52,7 +56,8 @@ impl RequestRefusal {
 
 impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({ "error": self.reason }))).into_response()
+        let body = Json(json!({ "error": self.reason }));
+        (self.status, Extension(Reason(self.reason)), body).into_response()
     }
 }
 
@@ -94,12 +99,6 @@ impl From<SubmissionRefusal> for RequestRefusal {
                 Self::bad_request(refusal.to_string())
             }
         }
-    }
-}
-
-impl From<UnknownJob> for RequestRefusal {
-    fn from(unknown: UnknownJob) -> Self {
-        Self::not_found(unknown.to_string())
     }
 }
 

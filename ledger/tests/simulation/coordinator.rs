@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_secs(1);
 enum Answer {
     Submitted(Sealed<Result<JobId, SubmissionRefusal>>),
     /// Given up, unless it was over already.
-    Cancelled(JobId, Sealed<Result<(), queens_ledger::UnknownJob>>),
+    Cancelled(JobId, Sealed<Result<(), queens_ledger::JobRefusal>>),
 }
 
 /// A batch that is not known to be written.

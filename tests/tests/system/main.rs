@@ -4,6 +4,7 @@
 mod access;
 mod allowed_processors;
 mod attacks;
+mod audit_log;
 mod bench;
 mod boards;
 mod book;
