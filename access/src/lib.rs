@@ -21,7 +21,7 @@ mod validity;
 
 pub use client::{TooManyPins, Trust};
 pub use credentials::{Credentials, CredentialsError};
-pub use invitation::{Invitation, NotAdmitted, Proof};
+pub use invitation::{Invitation, NotAdmitted, Proof, random_party};
 pub use pem::TlsError;
 pub use pin::{InvalidPin, Pin};
 pub use private::new_private_file;

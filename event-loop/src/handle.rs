@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
 use queens_messages::{
-    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Submission, ToCoordinator, ToWorker,
-    VerdictStatus,
+    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Party, Submission, ToCoordinator,
+    ToWorker, VerdictStatus,
 };
 use queens_proto::Link;
 use queens_store::unix_ms;
@@ -243,17 +243,23 @@ impl Handle {
     }
 
     /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
-    /// the coordinator stops or closes it.
+    /// the coordinator stops or closes it. `party` is who has opened it, where people are asked; where they are not,
+    /// each name is a party.
     ///
     /// # Errors
     /// If the worker is refused.
-    pub async fn serve(&self, link: Link<ToWorker, ToCoordinator>) -> Result<(), WorkerRefusal> {
+    pub async fn serve(
+        &self,
+        link: Link<ToWorker, ToCoordinator>,
+        party: Option<Party>,
+    ) -> Result<(), WorkerRefusal> {
         let Link { sender, mut receiver } = link;
         let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else {
             return Err(WorkerRefusal::NoHello);
         };
         let (reply, answer) = oneshot::channel();
-        let connect = Command::Connect { hello: *hello, to_worker: sender, reply };
+        let party = party.unwrap_or_else(|| Party::of_name(&hello.name));
+        let connect = Command::Connect { hello: *hello, party, to_worker: sender, reply };
         if self.send(connect).await.is_err() {
             return Ok(());
         }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker, WorkerId};
+use queens_messages::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
 use queens_solver::Plan;
 
 use crate::attendance::{Attendance, Session};
@@ -215,13 +215,13 @@ impl Core {
         self.ledger.planned(self.now(), job, plan);
     }
 
-    /// A worker opens a session, in place of the one that it had, if any.
+    /// A worker of a party opens a session, in place of the one that it had, if any.
     ///
     /// # Errors
     /// If it can't be used here.
-    pub fn connect(&mut self, hello: Hello) -> Result<Session, WorkerRefusal> {
+    pub fn connect(&mut self, hello: Hello, party: Party) -> Result<Session, WorkerRefusal> {
         let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
-        self.ledger.connect(self.now(), hello)?;
+        self.ledger.connect(self.now(), hello, party)?;
         self.notes.push(Note::Joined { worker, name, kernel });
         Ok(self.attendance.open(worker))
     }

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{
-    Failure, Hello, JobId, JobStatus, LeaseId, Name, Priority, Report, Submission, WorkerId, WorkerStatus,
+    Failure, Hello, JobId, JobStatus, LeaseId, Name, Party, Priority, Report, Submission, WorkerId,
+    WorkerStatus,
 };
 use queens_solver::{BoardSize, Method, Pass, Plan};
 
@@ -201,12 +202,12 @@ impl Ledger {
 
 /// Workers.
 impl Ledger {
-    /// A worker opens a session. It keeps those of its leases that nobody else has taken over.
+    /// A worker of a party opens a session. It keeps those of its leases that nobody else has taken over.
     ///
     /// # Errors
     /// If it can't be used here.
-    pub fn connect(&mut self, now: Duration, hello: Hello) -> Result<(), WorkerRefusal> {
-        sessions::connect(&mut self.book, now, hello)
+    pub fn connect(&mut self, now: Duration, hello: Hello, party: Party) -> Result<(), WorkerRefusal> {
+        sessions::connect(&mut self.book, now, hello, party)
     }
 
     /// A worker reports. All of it is acknowledged, whatever became of its parts; a mere sign of life is not.

@@ -12,6 +12,7 @@ mod fraction;
 mod id;
 mod message;
 mod name;
+mod party;
 pub mod plain;
 mod priority;
 mod recounting;
@@ -32,6 +33,7 @@ pub use message::{
     ToWorker,
 };
 pub use name::{InvalidName, Name};
+pub use party::{InvalidParty, Party};
 pub use priority::{InvalidPriority, Priority};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use queens_access::{Invitation, Pin, Role, Token, TokenHash};
+use queens_access::{Invitation, Pin, Role, Token, TokenHash, random_party};
 use queens_messages::Name;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
@@ -97,7 +97,8 @@ impl Book {
     /// If they can't be read.
     pub fn invitations(&mut self) -> Result<Vec<Invitation>, BookError> {
         self.shelf.read(|database| {
-            let sql = "SELECT number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
+            let sql =
+                "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
                        FROM invitation ORDER BY number";
             let mut all = Vec::new();
             for_each(database, sql, &[], |row| -> Result<(), Fault> {
@@ -191,8 +192,10 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
     if let Some(number) = key.map(|key| known_by(database, key, now_ms)).transpose()?.flatten() {
         return Err(BookError::KeyInUse(number).into());
     }
-    let sql = "INSERT INTO invitation (role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key)
-               VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7) RETURNING number";
+    let party = random_party().map_err(|error| Fault::Unfit(error.to_string()))?;
+    let sql =
+        "INSERT INTO invitation (party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key)
+               VALUES (?8, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7) RETURNING number";
     let values = [
         wanted.role.name().to_owned().into(),
         wanted.label.as_ref().map(|label| label.as_str().to_owned()).into(),
@@ -201,6 +204,7 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
         wanted.n_names.into(),
         key.is_none().then(Vec::new).into(),
         key.map(|key| key.to_string()).into(),
+        party.to_bytes().to_vec().into(),
     ];
     let number = first(database, sql, &values, |row| number(row, "number"))?;
     let number = number.ok_or_else(|| Fault::Damaged("an invitation has no number".to_owned()))?;
@@ -214,4 +218,28 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
 fn known_by(database: &dyn Database, key: Pin, now_ms: u64) -> Result<Option<u64>, Fault> {
     let sql = format!("SELECT number FROM invitation WHERE key = ?1 AND NOT ({ENDED}) ORDER BY number DESC");
     first(database, &sql, &[key.to_string().into(), signed(now_ms).into()], |row| number(row, "number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_invitation_is_somebody_else_and_stays_so() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let whereabouts = Whereabouts::Directory(dir.path().to_owned());
+        let wanted = Wanted { role: Role::Worker, label: None, expires_ms: None, n_names: 3 };
+        let parties = |n_invitations| {
+            let mut book = Book::open(&whereabouts).expect("a book");
+            for _ in 0..n_invitations {
+                book.invite(&wanted, 0).expect("invited");
+            }
+            book.invitations().expect("read").iter().map(|it| it.party).collect::<Vec<_>>()
+        };
+        let (before, after) = (parties(3), parties(1));
+        assert_eq!(after.iter().collect::<BTreeSet<_>>().len(), 4);
+        assert_eq!(before, after[..3]);
+    }
 }

@@ -18,6 +18,7 @@ const INVITATION: Table = Table {
     name: "invitation",
     columns: &[
         "number",
+        "party",
         "role",
         "label",
         "made_ms",
@@ -30,8 +31,8 @@ const INVITATION: Table = Table {
     ],
     n_key: 1,
     is_of_job: false,
-    put: "INSERT INTO invitation (number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    put: "INSERT INTO invitation (number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 };
 
 /// Invitations, with what is kept of tokens, and names, all as they are; and decisions in their order. Not where

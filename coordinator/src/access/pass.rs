@@ -12,7 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use queens_access::{Permit, Role};
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::Status;
 
@@ -63,6 +63,11 @@ impl Pass {
     /// What its holder may do; `None` if all.
     pub(crate) fn role(&self) -> Option<Role> {
         self.guest.as_ref().map(|(guest, _)| guest.invitation.role)
+    }
+
+    /// Who its holder is; `None` where nobody is asked.
+    pub(crate) fn party(&self) -> Option<Party> {
+        self.guest.as_ref().map(|(guest, _)| guest.invitation.party)
     }
 
     /// Whether its holder may decide.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use queens_access::{Invitation, Proof, TokenHash};
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 
 use queens_store::sql::database::Row;
 use queens_store::sql::fault::Fault;
@@ -22,6 +22,7 @@ pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     };
     Ok(Invitation {
         number,
+        party: Party::from_bytes(row.get("party", &place)?),
         role: role.parse().map_err(|error| senseless(&place, &error))?,
         label: row.get::<Option<String>>("label", &place)?.map(|label| Name::of_any(&label)),
         made_ms: self::number(row, "made_ms")?,

@@ -10,6 +10,8 @@ const TABLES: &str = "
 CREATE TABLE invitation (
     -- What people call it by; never used again
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- 128 random bits that identify whoever was invited, in each copy of this database and in that of the jobs
+    party BLOB NOT NULL UNIQUE CHECK (length(party) = 16),
     -- viewer, operator or worker
     role TEXT NOT NULL,
     -- What people call whoever was invited by, if they do

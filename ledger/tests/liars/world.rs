@@ -8,8 +8,8 @@ use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission,
-    ToWorker, WorkerId,
+    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
+    Submission, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -129,7 +129,8 @@ impl World {
             machine: worker.0,
             held: Vec::new(),
         };
-        self.ledger.connect(self.now, hello).expect("in order");
+        let party = Party::of_name(&hello.name);
+        self.ledger.connect(self.now, hello, party).expect("in order");
         worker
     }
 
