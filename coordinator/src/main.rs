@@ -150,7 +150,8 @@ enum Command {
     /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
     ///
     /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once; with --store, all of that
-    /// database do.
+    /// database do. One that was started a moment ago is waited for, ten seconds at most, until it has noted where it is
+    /// reached.
     Invite(Box<Inviting>),
 
     /// List who was invited, with the names of workers that are bound to each
@@ -256,7 +257,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
             export_job(data, *job, file)
         }
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
-        Some(Command::Invite(inviting)) => invite(&inviting.invite, inviting.book.open()?),
+        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.book),
         Some(Command::Invitations(book)) => invitations(book.open()?),
         Some(Command::Revoke { number, book }) => revoke(*number, book.open()?),
         Some(Command::Certs(args)) => certs(args),

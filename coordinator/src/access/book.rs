@@ -56,6 +56,15 @@ impl Book {
         Ok(Self { shelf: Shelf::open(whereabouts)? })
     }
 
+    /// Opens a book that a coordinator has made, or that was made for one. On a server, that is found out when it is first
+    /// used.
+    ///
+    /// # Errors
+    /// If there is none, or it can't be opened.
+    pub fn open_existing(whereabouts: &Whereabouts) -> Result<Self, BookError> {
+        Ok(Self { shelf: Shelf::open_existing(whereabouts)? })
+    }
+
     /// Invites somebody. The token is told now and never again.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 
-use super::book_error::NotDone;
+use super::book_error::{NOBODY_THERE, NotDone};
 use crate::store::postgres::Server;
 use crate::store::postgres::schema::{make_once, version_in};
 use crate::store::postgres::session::Session;
@@ -28,6 +28,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Shared {
     server: Server,
     session: Option<Session>,
+    /// Whether tables are made that are not there.
+    makes: bool,
     /// When it could not be reached last, and why.
     failed: Option<(Instant, String)>,
     /// How many of the changes that the table `book` counts were made here.
@@ -36,7 +38,12 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) const fn of(server: Server) -> Self {
-        Self { server, session: None, failed: None, n_own: 0 }
+        Self { server, session: None, makes: true, failed: None, n_own: 0 }
+    }
+
+    /// One whose tables have to be there.
+    pub(super) fn of_existing(server: Server) -> Self {
+        Self { makes: false, ..Self::of(server) }
     }
 
     /// What people call it.
@@ -96,7 +103,7 @@ impl Shared {
             return Err(Fault::Lost(reason.clone()));
         }
         let opened = Session::open(&self.server).and_then(|session| {
-            make(&session)?;
+            make(&session, self.makes)?;
             Ok(session)
         });
         let failed = opened.as_ref().err().filter(|fault| fault.may_heal());
@@ -112,9 +119,13 @@ pub(super) fn number_on(database: &dyn Database) -> Result<(), Fault> {
     database.change(sql, &[])
 }
 
-/// Makes the tables if they are not there, and looks whether they are those that this program works on.
-fn make(session: &Session) -> Result<(), Fault> {
+/// Looks whether the tables are those that this program works on. They are made, if `makes` says so and they are not
+/// there.
+fn make(session: &Session, makes: bool) -> Result<(), Fault> {
     if version_in(session, "book")?.is_none() {
+        if !makes {
+            return Err(Fault::Unfit(NOBODY_THERE.to_owned()));
+        }
         make_once(session, "book", |session| session.carry_out(include_str!("shared.sql")))?;
     }
     match version_in(session, "book")? {

@@ -57,6 +57,17 @@ impl Shelf {
         }
     }
 
+    /// The same without making anything.
+    pub(super) fn open_existing(whereabouts: &Whereabouts) -> Result<Self, BookError> {
+        match whereabouts {
+            Whereabouts::Server(server) => Ok(Self::Shared(Box::new(Shared::of_existing(server.clone())))),
+            Whereabouts::Directory(dir) if !Self::may_be_at(whereabouts) => {
+                Err(BookError::Absent(dir.clone()))
+            }
+            Whereabouts::Directory(_) => Self::open(whereabouts),
+        }
+    }
+
     /// Whether there is a file in a directory. On a server, there may be.
     pub(super) fn may_be_at(whereabouts: &Whereabouts) -> bool {
         match whereabouts {

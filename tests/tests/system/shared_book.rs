@@ -261,7 +261,12 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     let scratch = TempDir::new().expect("a temporary directory");
     let start = |dir: &str| Guarded::start_with(&scratch.path().join(dir), &["--store", &address]);
     // Before there is a coordinator, and then beside one.
-    let token = token_in(&manage(&address, &["invite", "--role", "worker"]));
+    let refused = queens_coordinator(&["invite", "--role", "worker", "--store", &address]);
+    assert!(
+        refused.complaint(1).contains("no coordinator that keeps invitations has been started"),
+        "{refused:?}"
+    );
+    let token = token_in(&manage(&address, &["invite", "--new", "--role", "worker"]));
     let first = start("first");
     let line = manage(&address, &["invite", "--role", "viewer"]);
     let of_first = format!(" queens jobs --coordinator {} --pin sha256:", first.url());
