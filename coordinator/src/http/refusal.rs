@@ -13,11 +13,13 @@ use crate::connections::REQUEST;
 /// The largest body of a request: all that is ever sent is a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
 
-/// A status and a reason, which is sent as `{"error": reason}`.
+/// A status and a reason, which is sent as `{"error": reason}`, with what has to be confirmed, if that is why.
 #[derive(Debug)]
 pub(super) struct RequestRefusal {
     status: StatusCode,
     reason: String,
+    /// What has to be confirmed, for people.
+    confirm: Option<String>,
 }
 
 /// The reason of a refusal, which its response carries along for the records.
@@ -26,7 +28,7 @@ pub(super) struct Reason(pub(super) String);
 
 impl RequestRefusal {
     pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Self {
-        Self { status, reason: reason.into() }
+        Self { status, reason: reason.into(), confirm: None }
     }
 
     pub(super) fn not_found(reason: impl Into<String>) -> Self {
@@ -56,7 +58,10 @@ impl RequestRefusal {
 
 impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {
-        let body = Json(json!({ "error": self.reason }));
+        let body = Json(match self.confirm {
+            None => json!({ "error": self.reason }),
+            Some(price) => json!({ "error": self.reason, "confirm": price }),
+        });
         (self.status, Extension(Reason(self.reason)), body).into_response()
     }
 }
@@ -95,6 +100,11 @@ impl From<SubmissionRefusal> for RequestRefusal {
     fn from(refusal: SubmissionRefusal) -> Self {
         match refusal {
             SubmissionRefusal::TooMany(_) => Self::unavailable(refusal.to_string()),
+            SubmissionRefusal::Expensive { .. } => {
+                let price = refusal.to_string();
+                let reason = format!("{price}; if you mean it, add \"confirm\": true");
+                Self { confirm: Some(price), ..Self::new(StatusCode::CONFLICT, reason) }
+            }
             SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
                 Self::bad_request(refusal.to_string())
             }
@@ -181,6 +191,22 @@ pub(super) mod described {
         /// or the coordinator is stopping.
         #[response(status = 503)]
         Unavailable(Error),
+    }
+
+    /// What has to be confirmed.
+    #[derive(ToSchema)]
+    pub(crate) struct Unconfirmed {
+        /// The reason, for people.
+        error: String,
+        /// What the job takes, in words.
+        confirm: String,
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum IsExpensive {
+        /// The job takes a year of core time or more, and nobody has said that it is meant.
+        #[response(status = 409)]
+        Expensive(Unconfirmed),
     }
 
     #[derive(IntoResponses)]

@@ -9,6 +9,7 @@ mod recounts;
 mod reporting;
 mod second;
 mod speed;
+mod submissions;
 mod world;
 
 use std::time::Duration;

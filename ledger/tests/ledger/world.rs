@@ -92,7 +92,7 @@ impl World {
     /// A job of which so many per cent are to be counted again.
     pub(crate) fn submit_verified(&mut self, n: u8, percent: u32) -> JobId {
         let recount = Share::of_ppm(percent * 10_000).expect("a share");
-        let asked = Submission { recount, ..Submission::new(size(n), Method::Search) };
+        let asked = Submission { recount: Some(recount), ..Submission::new(size(n), Method::Search) };
         self.submit_on(&asked).expect("it is taken")
     }
 

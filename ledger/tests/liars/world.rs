@@ -92,7 +92,11 @@ impl World {
 
     fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
-        let asked = Submission { recount, second_pass, ..Submission::new(self.plan.n(), Method::Search) };
+        let asked = Submission {
+            recount: Some(recount),
+            second_pass,
+            ..Submission::new(self.plan.n(), Method::Search)
+        };
         let seed = u128::from(self.random.next()) << 64;
         let job = self.ledger.submit(&asked, seed, 0).expect("it is taken");
         self.jobs.push(job);
