@@ -1,6 +1,6 @@
 //! Invitations: who is let in, until when, and as whom.
 
-use std::io;
+use std::{fmt, io};
 
 use queens_messages::{Name, Party};
 use thiserror::Error;
@@ -69,6 +69,16 @@ pub fn random_party() -> io::Result<Party> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(Party::from_bytes(bytes))
+}
+
+impl fmt::Display for Invitation {
+    /// What people call it, in logs and records.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.label {
+            Some(label) => write!(f, "invitation {} ({label})", self.number),
+            None => write!(f, "invitation {}", self.number),
+        }
+    }
 }
 
 impl Invitation {

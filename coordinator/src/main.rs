@@ -157,11 +157,16 @@ enum Command {
     /// List who was invited, with the names of workers that are bound to each
     Invitations(BookArgs),
 
-    /// End an invitation; who came with it is put out
+    /// End an invitation, or all of them; who came with it is put out
     Revoke {
         /// Number of the invitation, as 'queens-coordinator invitations' lists them
-        #[arg(value_name = "NUMBER")]
-        number: u64,
+        #[arg(value_name = "NUMBER", required_unless_present = "all")]
+        number: Option<u64>,
+
+        /// End all invitations, and say which: when a copy of the database was put back, those that were revoked after it
+        /// was made are good again
+        #[arg(long, conflicts_with = "number")]
+        all: bool,
 
         #[command(flatten)]
         book: BookArgs,
@@ -259,7 +264,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
         Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.book),
         Some(Command::Invitations(book)) => invitations(book.open()?),
-        Some(Command::Revoke { number, book }) => revoke(*number, book.open()?),
+        Some(Command::Revoke { number, all: _, book }) => revoke(*number, book.open()?),
         Some(Command::Certs(args)) => certs(args),
     }
 }

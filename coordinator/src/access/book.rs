@@ -7,14 +7,14 @@
 use std::collections::HashMap;
 
 use queens_access::{Invitation, Pin, Role, Token, TokenHash, random_party};
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 use super::book_error::{BookError, MOST_INVITATIONS, NotDone};
 use super::names::{bind, take_over};
-use super::rows::{ENDED, invitation, name, number, signed};
+use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
 use super::shelf::Shelf;
 use crate::store::whereabouts::Whereabouts;
 
@@ -105,28 +105,31 @@ impl Book {
     /// # Errors
     /// If they can't be read.
     pub fn invitations(&mut self) -> Result<Vec<Invitation>, BookError> {
-        self.shelf.read(|database| {
-            let sql =
-                "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
-                       FROM invitation ORDER BY number";
-            let mut all = Vec::new();
-            for_each(database, sql, &[], |row| -> Result<(), Fault> {
-                all.push(invitation(row)?);
-                Ok(())
-            })?;
-            Ok(all)
+        self.shelf.read(all_invitations)
+    }
+
+    /// Ends all invitations that go on; returns them as they were.
+    ///
+    /// # Errors
+    /// If that can't be written, and then none is ended.
+    pub fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, BookError> {
+        self.shelf.transact(|database| {
+            let mut open = all_invitations(database)?;
+            open.retain(|invitation| invitation.is_open(now_ms).is_ok());
+            database.change("UPDATE invitation SET revoked = 1 WHERE revoked = 0", &[])?;
+            Ok(open)
         })
     }
 
-    /// All names that are bound, and the numbers of the invitations that they are bound to.
+    /// All names that are bound, and the parties that they are bound to.
     ///
     /// # Errors
     /// If they can't be read.
-    pub fn names(&mut self) -> Result<HashMap<Name, u64>, BookError> {
+    pub fn names(&mut self) -> Result<HashMap<Name, Party>, BookError> {
         self.shelf.read(|database| {
             let mut all = HashMap::new();
-            for_each(database, "SELECT name, invitation FROM name", &[], |row| -> Result<(), Fault> {
-                all.insert(name(row)?, number(row, "invitation")?);
+            for_each(database, "SELECT name, party FROM name", &[], |row| -> Result<(), Fault> {
+                all.insert(name(row)?, party(row)?);
                 Ok(())
             })?;
             Ok(all)
@@ -141,7 +144,7 @@ impl Book {
     ///
     /// # Errors
     /// If they can't be written, and then none is bound.
-    pub fn bind(&mut self, wanted: &[(u64, Name)]) -> Result<Vec<Result<(), BookError>>, BookError> {
+    pub fn bind(&mut self, wanted: &[(Party, Name)]) -> Result<Vec<Result<(), BookError>>, BookError> {
         self.shelf.transact(|database| Ok(bind(database, wanted)?))
     }
 
@@ -191,6 +194,18 @@ impl Book {
     }
 }
 
+/// All invitations, in the order of their numbers.
+fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
+    let sql = "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
+               FROM invitation ORDER BY number";
+    let mut all = Vec::new();
+    for_each(database, sql, &[], |row| -> Result<(), Fault> {
+        all.push(invitation(row)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
 /// Adds an invitation, of a key or of a token of which nothing is known before its number is.
 fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) -> Result<u64, NotDone> {
     let count = "SELECT count(*) AS n FROM invitation";
@@ -213,12 +228,12 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
         wanted.n_names.into(),
         key.is_none().then(Vec::new).into(),
         key.map(|key| key.to_string()).into(),
-        party.to_bytes().to_vec().into(),
+        bytes(party),
     ];
     let number = first(database, sql, &values, |row| number(row, "number"))?;
     let number = number.ok_or_else(|| Fault::Damaged("an invitation has no number".to_owned()))?;
     if let (Role::Worker, Some(name)) = (wanted.role, &wanted.label) {
-        take_over(database, number, name, now_ms)?;
+        take_over(database, party, name, now_ms)?;
     }
     Ok(number)
 }

@@ -60,6 +60,9 @@ pub enum BookError {
     /// There is no such invitation.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
+    /// The invitation is not there any more.
+    #[error("the invitation is gone: it was removed, or invitations were put back to an earlier state")]
+    Gone,
     /// Other people are invited where invitations are moved to.
     #[error(
         "there are invitations in the {0} already: what is moved needs a place of its own; remove what is there if a move \

@@ -54,7 +54,7 @@ impl Contents {
         Shelf::open(whereabouts)?.transact(|database| {
             let mut decisions = Vec::new();
             let sql =
-                "SELECT number, refusal, at_ms, who, role, peer, what, outcome FROM audit ORDER BY number";
+                "SELECT number, refusal, at_ms, who, party, role, peer, what, outcome FROM audit ORDER BY number";
             for_each(database, sql, &[], |row| -> Result<(), Fault> {
                 decisions.push((row.get("refusal", &"a decision")?, decision(row)?));
                 Ok(())

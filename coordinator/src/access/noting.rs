@@ -25,7 +25,7 @@ pub(crate) struct Noting {
 impl Noting {
     pub(super) fn new(keeper: Keeper, pass: &Pass, peer: Option<IpAddr>, path: &str) -> Self {
         let role = pass.role().map(Role::name).unwrap_or_default();
-        let decision = decision(pass.to_string(), role, peer, path);
+        let decision = Decision { party: pass.party(), ..decision(pass.to_string(), role, peer, path) };
         Self { keeper, decision: Some(decision), deed: Deed::default() }
     }
 
@@ -65,6 +65,7 @@ pub(super) fn decision(who: String, role: &str, peer: Option<IpAddr>, what: &str
         number: 0,
         at_ms: unix_ms(),
         who,
+        party: None,
         role: role.to_owned(),
         peer: peer.map(|peer| peer.to_canonical().to_string()).unwrap_or_default(),
         what: what.chars().take(LONGEST).collect(),

@@ -81,7 +81,7 @@ impl Pass {
     /// If it may not.
     pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NotBound> {
         let Some((guest, keeper)) = &self.guest else { return Ok(()) };
-        keeper.bind(guest.invitation.number, name).await
+        keeper.bind(guest.invitation.party, name).await
     }
 
     /// Waits until the invitation ends; for ever where nobody is asked.
@@ -110,10 +110,7 @@ impl fmt::Display for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.guest.as_ref().map(|(guest, _)| &guest.invitation) {
             None => write!(f, "anybody"),
-            Some(invitation) => match &invitation.label {
-                Some(label) => write!(f, "invitation {} ({label})", invitation.number),
-                None => write!(f, "invitation {}", invitation.number),
-            },
+            Some(invitation) => write!(f, "{invitation}"),
         }
     }
 }

@@ -19,9 +19,9 @@ CREATE INDEX invitation_of_key ON invitation (key) WHERE key IS NOT NULL;
 
 CREATE TABLE name (
     name       TEXT COLLATE "C" PRIMARY KEY,        -- of workers; nobody may use it that comes with another invitation
-    invitation BIGINT NOT NULL REFERENCES invitation
+    party      BYTEA NOT NULL REFERENCES invitation (party)
 );
-CREATE INDEX name_of_invitation ON name (invitation, name);
+CREATE INDEX name_of_party ON name (party, name);
 
 CREATE TABLE place (
     -- Where coordinators are reached, and what the key of each is known by, as it was when it was started last. What is
@@ -35,6 +35,7 @@ CREATE TABLE audit (
     refusal BIGINT NOT NULL CHECK (refusal IN (0, 1)), -- 0: a decision of somebody who was let in; 1: somebody was not
     at_ms   BIGINT NOT NULL,                        -- milliseconds since 1970
     who     TEXT NOT NULL,                          -- invitation and label of who it was, or 'a stranger'
+    party   BYTEA,                                  -- that of the invitation; NULL of a stranger
     role    TEXT NOT NULL,
     peer    TEXT NOT NULL,                          -- the address it came from
     what    TEXT NOT NULL,
@@ -43,17 +44,18 @@ CREATE TABLE audit (
 CREATE INDEX audit_kind ON audit (refusal, number);
 
 CREATE TABLE book (
-    -- The version of these tables, and how often invitations and names were changed, also by hand: whoever has read
-    -- them looks at this number alone until it is another.
+    -- The version of these tables, and a number that is drawn whenever invitations or names are changed, also by hand:
+    -- whoever has read them looks at this number alone until it is another. It is drawn and not counted, so that it is
+    -- another as well when the database is put back to an earlier state and changed from there.
     one     BIGINT PRIMARY KEY CHECK (one = 1),
     version BIGINT NOT NULL,
-    changes BIGINT NOT NULL
+    mark    BIGINT NOT NULL
 );
-INSERT INTO book VALUES (1, 1, 0);
+INSERT INTO book VALUES (1, 1, floor(random() * 9007199254740992)::bigint);
 
 CREATE FUNCTION book_changed() RETURNS TRIGGER LANGUAGE plpgsql AS $$
     BEGIN
-        UPDATE queens.book SET changes = changes + 1;
+        UPDATE queens.book SET mark = floor(random() * 9007199254740992)::bigint;
         RETURN NULL;
     END
 $$;

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, TlsError, new_private_file};
 use queens_coordinator::access::{Book, BookError, Place, Wanted};
-use queens_messages::{CoordinatorUrl, Name};
+use queens_messages::{CoordinatorUrl, Name, Party};
 use queens_process::{print, say};
 
 use super::store::StoreArgs;
@@ -214,12 +214,12 @@ pub(crate) fn invitations(mut book: Book) -> anyhow::Result<()> {
     if all.is_empty() {
         return print("nobody is invited").context("failed to write the answer");
     }
-    let mut names: HashMap<u64, BTreeSet<Name>> = HashMap::new();
-    for (name, invitation) in book.names()? {
-        names.entry(invitation).or_default().insert(name);
+    let mut names: HashMap<Party, BTreeSet<Name>> = HashMap::new();
+    for (name, party) in book.names()? {
+        names.entry(party).or_default().insert(name);
     }
     let now_ms = now_ms();
-    let line = |one: &Invitation| line_of(one, &names.remove(&one.number).unwrap_or_default(), now_ms);
+    let line = |one: &Invitation| line_of(one, &names.remove(&one.party).unwrap_or_default(), now_ms);
     all.iter().map(line).try_for_each(|line| print(&line)).context("failed to write the answer")
 }
 
@@ -247,11 +247,26 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     format!("{number}  {role}{label}  {state}{key}{names}")
 }
 
-/// Ends an invitation.
-pub(crate) fn revoke(number: u64, mut book: Book) -> anyhow::Result<()> {
+/// Ends an invitation, or all of them.
+pub(crate) fn revoke(number: Option<u64>, mut book: Book) -> anyhow::Result<()> {
+    let Some(number) = number else { return revoke_all(&mut book) };
     book.revoke(number)?;
     print(&format!("invitation {number} is revoked: whoever came with it is put out within seconds"))
         .context("failed to write the answer")
+}
+
+/// Ends all invitations, and says which. Those that were made after a copy of the database are not in it.
+pub(crate) fn revoke_all(book: &mut Book) -> anyhow::Result<()> {
+    let ended = book.revoke_all(now_ms())?;
+    let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
+    ended.iter().try_for_each(line).context("failed to write the answer")?;
+    let n = ended.len();
+    let invitations = if n == 1 { "invitation is" } else { "invitations are" };
+    say(&format!(
+        "{n} {invitations} revoked, which is all of them: whoever came with one is put out within seconds. If this is a \
+         copy, invitations that were made after it are not in it, and their tokens are refused"
+    ));
+    Ok(())
 }
 
 fn now_ms() -> u64 {

@@ -42,9 +42,11 @@ pub(super) async fn let_in(State(admission): State<Admission>, mut request: Requ
 fn refused(refusal: NotLetIn) -> Status {
     let reason = refusal.to_string();
     match refusal {
-        NotLetIn::NoToken | NotLetIn::NoSuchThing | NotLetIn::LoggedOut | NotLetIn::NotAdmitted(_) => {
-            Status::unauthenticated(reason)
-        }
+        NotLetIn::NoToken
+        | NotLetIn::NoSuchThing
+        | NotLetIn::LoggedOut
+        | NotLetIn::Gone(_)
+        | NotLetIn::NotAdmitted(_) => Status::unauthenticated(reason),
         NotLetIn::TooMuch(_) => Status::resource_exhausted(reason),
         NotLetIn::Unread | NotLetIn::NoRandomNumbers => Status::unavailable(reason),
         NotLetIn::NotPermitted { .. } | NotLetIn::NotInTable => Status::permission_denied(reason),

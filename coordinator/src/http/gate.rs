@@ -56,7 +56,11 @@ fn is_of_a_person(request: &Request, refusal: &NotLetIn) -> bool {
 pub(super) fn refused(refusal: NotLetIn) -> Response {
     let reason = refusal.to_string();
     match refusal {
-        NotLetIn::NoToken | NotLetIn::NoSuchThing | NotLetIn::LoggedOut | NotLetIn::NotAdmitted(_) => {
+        NotLetIn::NoToken
+        | NotLetIn::NoSuchThing
+        | NotLetIn::LoggedOut
+        | NotLetIn::Gone(_)
+        | NotLetIn::NotAdmitted(_) => {
             let mut response = RequestRefusal::new(StatusCode::UNAUTHORIZED, reason).into_response();
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             response

@@ -787,6 +787,9 @@ pub struct Decision {
     /// What became of it.
     #[prost(string, tag = "7")]
     pub outcome: ::prost::alloc::string::String,
+    /// The random identity of that invitation, 32 hexadecimal digits; empty of a stranger and where nobody is asked.
+    #[prost(string, tag = "8")]
+    pub party: ::prost::alloc::string::String,
 }
 /// Asks for the coordinator itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -53,6 +53,7 @@ mod pictures;
 mod portions;
 mod postgres;
 mod project;
+mod put_back;
 mod record;
 mod reference;
 mod rehearsal;
