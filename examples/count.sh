@@ -8,11 +8,10 @@
 set -euo pipefail
 pages=${QUEENS_PAGES:-http://127.0.0.1:8080}
 options=(--fail --silent --show-error --max-time 30)
-if [ -n "${QUEENS_TOKEN:-}" ]; then
-    options+=(--header "Authorization: Bearer $QUEENS_TOKEN")
-fi
 api() {
-    curl "${options[@]}" "$pages/api/v1$1" "${@:2}"
+    # By a file: everybody on a machine can read the arguments of a program.
+    curl "${options[@]}" --header @<(printf '%s' "${QUEENS_TOKEN:+Authorization: Bearer $QUEENS_TOKEN}") \
+        "$pages/api/v1$1" "${@:2}"
 }
 
 jobs=()

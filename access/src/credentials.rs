@@ -1,12 +1,14 @@
 //! What a client needs to be let in.
 
 use std::env;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::client::{TooManyPins, Trust};
 use crate::pem::{self, TlsError};
+use crate::regular_file::open_regular_file;
 use crate::token::{InvalidToken, Token};
 
 /// The environment variable that may hold a token.
@@ -32,6 +34,18 @@ pub enum CredentialsError {
     /// Nobody needs so many pins.
     #[error(transparent)]
     Pins(#[from] TooManyPins),
+    /// Everybody may use the file.
+    #[error(
+        "everybody on this machine may read or write the token '{}', which has mode {mode:03o}: 'chmod 600' mends that; if \
+         somebody may have read it, have the invitation revoked and ask for another",
+        path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What may be done with it.
+        mode: u32,
+    },
     /// There is no token in the file.
     #[error("'{}' holds no token: {InvalidToken}", .0.display())]
     NoToken(PathBuf),
@@ -48,7 +62,7 @@ impl Credentials {
     /// If what is there is no token.
     pub fn take_token(file: Option<&Path>) -> Result<Option<Token>, CredentialsError> {
         if let Some(path) = file {
-            let bytes = pem::read(path)?;
+            let bytes = read_secret(path)?;
             let token = str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
             return token.map(Some).ok_or_else(|| CredentialsError::NoToken(path.to_owned()));
         }
@@ -58,6 +72,57 @@ impl Credentials {
                 token.map(Some).ok_or(CredentialsError::NoTokenInEnvironment)
             }
             _ => Ok(None),
+        }
+    }
+}
+
+/// What is in a file that holds a token. A group may read it, as engines bring secrets along for one; others may not.
+fn read_secret(path: &Path) -> Result<Vec<u8>, CredentialsError> {
+    const OTHERS: u32 = 0o007;
+    let unreadable = |error| TlsError::Unreadable { path: path.to_owned(), error };
+    let file = open_regular_file(path).map_err(unreadable)?;
+    let mode = file.metadata().map_err(unreadable)?.mode() & 0o777;
+    if mode & OTHERS != 0 {
+        return Err(CredentialsError::Open { path: path.to_owned(), mode });
+    }
+    Ok(pem::whole(file).map_err(unreadable)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_token_that_everybody_may_read_is_refused() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("token");
+        let token = Token::random(3).expect("random");
+        fs::write(&path, format!("{}\n", token.secret())).expect("written");
+        for (mode, is_taken) in [
+            (0o600, true),
+            (0o400, true),
+            (0o440, true),
+            (0o660, true),
+            (0o644, false),
+            (0o604, false),
+            (0o602, false),
+        ] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).expect("it is ours");
+            match Credentials::take_token(Some(&path)) {
+                Ok(taken) => {
+                    assert!(is_taken, "{mode:o}");
+                    assert_eq!(taken.expect("a token").secret(), token.secret());
+                }
+                Err(refused) => {
+                    assert!(!is_taken, "{mode:o}: {refused}");
+                    let refused = refused.to_string();
+                    assert!(refused.contains(&format!("which has mode {mode:o}: 'chmod 600'")), "{refused}");
+                    assert!(!refused.contains(token.secret()), "{refused}");
+                }
+            }
         }
     }
 }

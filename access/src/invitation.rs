@@ -1,6 +1,8 @@
 //! Invitations: who is let in, until when, and as whom.
 
-use queens_messages::Name;
+use std::{fmt, io};
+
+use queens_messages::{Name, Party};
 use thiserror::Error;
 
 use crate::pin::Pin;
@@ -12,6 +14,8 @@ use crate::token::{Token, TokenHash};
 pub struct Invitation {
     /// What it is called by, and what its token names. From 1 on.
     pub number: u64,
+    /// Identifies whoever was invited, across all databases: random, where numbers begin again in a restored one.
+    pub party: Party,
     /// What it is good for.
     pub role: Role,
     /// What people call it by.
@@ -57,6 +61,26 @@ pub enum NotAdmitted {
     Expired,
 }
 
+/// Draws the identity of a new invitation.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub fn random_party() -> io::Result<Party> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(Party::from_bytes(bytes))
+}
+
+impl fmt::Display for Invitation {
+    /// What people call it, in logs and records.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.label {
+            Some(label) => write!(f, "invitation {} ({label})", self.number),
+            None => write!(f, "invitation {}", self.number),
+        }
+    }
+}
+
 impl Invitation {
     /// Lets in whoever has its token, or says why not.
     ///
@@ -93,6 +117,7 @@ mod tests {
         let token = Token::random(3).expect("random");
         let open = Invitation {
             number: 3,
+            party: random_party().expect("random"),
             role: Role::Worker,
             label: None,
             made_ms: 0,

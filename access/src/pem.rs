@@ -9,6 +9,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
 
+use crate::regular_file::open_regular_file;
+
 /// The largest file that is read: bundles of all authorities of the world have a quarter of that.
 const LARGEST: u64 = 1 << 20;
 
@@ -43,14 +45,19 @@ pub enum TlsError {
 
 /// The whole of a file that is not too large.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    let whole = |mut bytes: Vec<u8>| {
-        File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than a mebibyte"));
-        }
-        Ok(bytes)
-    };
-    whole(Vec::new()).map_err(|error| TlsError::Unreadable { path: path.to_owned(), error })
+    open_regular_file(path)
+        .and_then(whole)
+        .map_err(|error| TlsError::Unreadable { path: path.to_owned(), error })
+}
+
+/// The same of an open file.
+pub(crate) fn whole(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than a mebibyte"));
+    }
+    Ok(bytes)
 }
 
 /// The TLS certificates in a file, at least one.

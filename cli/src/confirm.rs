@@ -2,23 +2,12 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
+use queens_messages::{core_seconds, price, price_of_jobs};
 use queens_process::say;
 use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::boards::Boards;
-use crate::present::numbers::TimeUnit;
 use crate::usage::WrongUsage;
-
-const YEAR: f64 = 365.25 * 86400.0;
-
-/// The nodes of the boards from n = [`SMALLEST`] on, as `queens estimate` finds them, to some per cent.
-const NODES: [f64; 9] = [8.5e14, 8.4e15, 8.9e16, 9.6e17, 1.07e19, 1.25e20, 1.5e21, 1.8e22, 2.4e23];
-
-/// No smaller board takes a year with any kernel.
-const SMALLEST: u8 = 24;
-
-/// What halves take of the time of the search on these boards, roughly.
-const SHARE_OF_HALVES: f64 = 0.3;
 
 /// Files that are larger are asked about.
 const LARGE: usize = 20_000_000;
@@ -34,48 +23,17 @@ pub(crate) fn confirm_count(
     kernel: Kernel,
     yes: bool,
 ) -> Result<bool, WrongUsage> {
-    let seconds = seconds(n, method, kernel);
-    if seconds < YEAR {
-        return Ok(true);
-    }
-    confirm(&format!("n = {n} takes some {} with the {kernel} kernel", core_time(seconds)), yes)
+    let Some(price) = price(core_seconds(n, method, kernel)) else { return Ok(true) };
+    confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
 }
 
-/// The same of jobs for workers elsewhere, of which nobody knows here what they count with: it is reckoned with the
-/// fastest kernel there is.
+/// The same of jobs for workers elsewhere, by the rule of the coordinator.
 ///
 /// # Errors
 /// If nobody can be asked.
 pub(crate) fn confirm_jobs(boards: Boards, method: Method, yes: bool) -> Result<bool, WrongUsage> {
-    what_jobs_take(boards, method).map_or(Ok(true), |takes| confirm(&takes, yes))
-}
-
-/// What such jobs take in words, if it is a year of core time or more.
-pub(crate) fn what_jobs_take(boards: Boards, method: Method) -> Option<String> {
-    const FASTEST: Kernel = Kernel::Avx512;
-    let seconds = boards.iter().map(|n| seconds(n, method, FASTEST)).sum();
-    let verb = if boards.is_one() { "takes" } else { "take" };
-    let takes = || {
-        let time = core_time(seconds);
-        format!("n = {boards} {verb} some {time} even if all workers have the fastest kernel, {FASTEST}")
-    };
-    (seconds >= YEAR).then(takes)
-}
-
-/// What a board takes of one core, roughly; 0 of one that does not take long.
-fn seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
-    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).copied();
-    let share = match method {
-        Method::Search => 1.0,
-        Method::Halves => SHARE_OF_HALVES,
-    };
-    share * nodes.unwrap_or(0.0) / f64::from(kernel.typical_speed())
-}
-
-/// "5.1 core-years"
-fn core_time(seconds: f64) -> String {
-    let unit = TimeUnit::of(seconds);
-    format!("{} core-{}", unit.rounded(seconds), unit.name)
+    let price = price_of_jobs(boards.iter(), &boards.to_string(), method);
+    price.map_or(Ok(true), |takes| confirm(&takes, yes))
 }
 
 /// Whether a file of about so many bytes may be written: it is not large, or somebody says so.

@@ -6,17 +6,14 @@ use clap::Args;
 use queens_messages::{Crosses, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 
-/// From here on a per cent of the work is counted again unless somebody says otherwise.
-const RECOUNTED_FROM: u8 = 20;
-
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TermsArgs {
     /// Count only these crosses of the plan (parts, by halves), such as 0..100, the end left out
     #[arg(long, env = "QUEENS_CROSSES", value_name = "A..B")]
     crosses: Option<Crosses>,
 
-    /// Have this share of the work counted again by other workers, in per cent: 0 to 100, and 1 from n = 20 on if not
-    /// given
+    /// Have this share of the work counted again by other workers, in per cent: 0 to 100; if not given, 1 from n = 20 on,
+    /// unless all workers that are there came with one invitation
     #[arg(long, env = "QUEENS_RECOUNT", value_name = "P")]
     recount: Option<Share>,
 
@@ -69,16 +66,16 @@ impl TermsArgs {
         self.crosses.is_some()
     }
 
-    /// What is asked for on these terms.
+    /// What is asked for on these terms by somebody who was asked before, if need be.
     pub(crate) fn submission(&self, n: BoardSize, method: Method, priority: Priority) -> Submission {
-        let recount = if n.get() >= RECOUNTED_FROM { Share::PERCENT } else { Share::NOTHING };
         Submission {
             n,
             method,
             priority,
             crosses: self.crosses,
-            recount: self.recount.unwrap_or(recount),
+            recount: self.recount,
             second_pass: self.second_pass.method(method),
+            confirmed: true,
         }
     }
 }

@@ -13,6 +13,7 @@ mod decisions;
 mod failures;
 mod keeper;
 mod names;
+mod noted_body;
 mod noting;
 mod pass;
 mod permits;
@@ -27,6 +28,7 @@ mod shelf;
 pub use self::admission::Admission;
 pub(crate) use self::admission::{COOKIE, NotLetIn};
 pub use self::book::{Book, Place, Wanted};
+pub use self::book_error::BookError;
 pub(crate) use self::keeper::NotBound;
 pub(crate) use self::pass::{OVER, Pass};
 #[cfg(test)]

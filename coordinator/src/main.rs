@@ -150,17 +150,23 @@ enum Command {
     /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
     ///
     /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once; with --store, all of that
-    /// database do.
+    /// database do. One that was started a moment ago is waited for, ten seconds at most, until it has noted where it is
+    /// reached.
     Invite(Box<Inviting>),
 
     /// List who was invited, with the names of workers that are bound to each
     Invitations(BookArgs),
 
-    /// End an invitation; who came with it is put out
+    /// End an invitation, or all of them; who came with it is put out
     Revoke {
         /// Number of the invitation, as 'queens-coordinator invitations' lists them
-        #[arg(value_name = "NUMBER")]
-        number: u64,
+        #[arg(value_name = "NUMBER", required_unless_present = "all")]
+        number: Option<u64>,
+
+        /// End all invitations, and say which: when a copy of the database was put back, those that were revoked after it
+        /// was made are good again
+        #[arg(long, conflicts_with = "number")]
+        all: bool,
 
         #[command(flatten)]
         book: BookArgs,
@@ -256,9 +262,9 @@ fn start(args: &Args) -> anyhow::Result<()> {
             export_job(data, *job, file)
         }
         Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
-        Some(Command::Invite(inviting)) => invite(&inviting.invite, inviting.book.open()?),
+        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.book),
         Some(Command::Invitations(book)) => invitations(book.open()?),
-        Some(Command::Revoke { number, book }) => revoke(*number, book.open()?),
+        Some(Command::Revoke { number, all: _, book }) => revoke(*number, book.open()?),
         Some(Command::Certs(args)) => certs(args),
     }
 }

@@ -107,7 +107,7 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
 async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, ToWorker> {
     let (worker, coordinator_end) = link();
     let serving = handle.clone();
-    tokio::spawn(async move { serving.serve(coordinator_end).await });
+    tokio::spawn(async move { serving.serve(coordinator_end, None).await });
     let hello = Hello {
         worker: WorkerId(id),
         name: Name::of_any(&format!("worker {id}")),

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::Ledger;
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
-use queens_messages::{Delta, HalvesSkill, Hello, JobId, Lease, Name, Report, Speed, ToWorker, WorkerId};
+use queens_messages::{
+    Delta, HalvesSkill, Hello, JobId, Lease, Name, Party, Report, Speed, ToWorker, WorkerId,
+};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Symmetry, crosses_in_counting_order,
 };
@@ -57,7 +59,8 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         machine: 1,
         held: Vec::new(),
     };
-    ledger.connect(Duration::ZERO, hello).expect("in order");
+    let party = Party::of_name(&hello.name);
+    ledger.connect(Duration::ZERO, hello, party).expect("in order");
     let mut leases: Vec<Lease> = Vec::new();
     let (mut n_reports, mut longest) = (0, Duration::ZERO);
     let began = Instant::now();

@@ -1,4 +1,4 @@
-import { $, agreement, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
+import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
@@ -8,10 +8,16 @@ $("submit").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   const n = Number(form.get("n"));
-  const submit = () => post("jobs", {
+  const job = {
     n, method: form.get("method"), priority: Number(form.get("priority")),
     crosses: form.get("crosses") || null, recount: form.get("recount") || null,
     second_pass: form.get("second_pass") || null,
+  };
+  // The coordinator says what has to be confirmed: the same as to 'queens submit'.
+  const submit = () => post("jobs", job).catch(async (error) => {
+    if (!error.confirm) throw error;
+    if (!await ask(`${error.confirm}. Submit it?`, "Submit the job")) throw new Error("you went back");
+    return post("jobs", { ...job, confirm: true });
   });
   attempt(said, submit, `The job for n = ${n} is submitted.`).then(load);
 });

@@ -140,7 +140,10 @@ async function answer(response) {
   // Whoever is not logged in any more can't do more here than to log in.
   if (response.status === 401 && location.pathname !== "/login") location.assign("/login");
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.error ?? `the coordinator answered ${response.status}`);
+  if (!response.ok) {
+    const error = new Error(body.error ?? `the coordinator answered ${response.status}`);
+    throw Object.assign(error, { confirm: body.confirm });
+  }
   return body;
 }
 

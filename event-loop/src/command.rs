@@ -1,9 +1,9 @@
 //! What is said to the event loop.
 
 use queens_ledger::{
-    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
+    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker};
+use queens_messages::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -19,7 +19,7 @@ pub(crate) enum Command {
     },
     Cancel {
         job: JobId,
-        reply: oneshot::Sender<Result<(), UnknownJob>>,
+        reply: oneshot::Sender<Result<(), JobRefusal>>,
     },
     Exported {
         job: JobId,
@@ -37,6 +37,7 @@ pub(crate) enum Command {
     },
     Connect {
         hello: Hello,
+        party: Party,
         to_worker: mpsc::Sender<ToWorker>,
         reply: oneshot::Sender<Result<Session, WorkerRefusal>>,
     },

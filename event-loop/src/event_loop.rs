@@ -249,8 +249,8 @@ impl EventLoop {
                 self.planners.remove(job);
                 self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
             }
-            Command::Connect { hello, to_worker, reply } => {
-                let session = self.core.connect(hello);
+            Command::Connect { hello, party, to_worker, reply } => {
+                let session = self.core.connect(hello, party);
                 if let Ok(session) = session {
                     self.to_workers.insert(session, to_worker);
                 }

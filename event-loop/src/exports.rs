@@ -55,11 +55,11 @@ impl Exports {
         Self { records, one: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Begins to make one. When all of it is sent, `done` is called.
+    /// Begins to make one. When all of it is sent, or it can't be made, `ended` is called.
     pub(crate) fn begin(
         &self,
         job: JobId,
-        done: impl AsyncFnOnce() + Send + 'static,
+        ended: impl AsyncFnOnce(&Result<(), NoExport>) + Send + 'static,
     ) -> Result<Pieces, NoExport> {
         let records = self.records.clone().ok_or(NoExport::Unkept)?;
         let permit = self.one.clone().try_acquire_owned().map_err(|_| NoExport::Busy)?;
@@ -70,10 +70,11 @@ impl Exports {
             let began = Instant::now();
             let mut out = PieceWriter { piece: Vec::new(), sender, runtime: runtime.clone(), began };
             let exported = records.export(job, &Name::of_any(VERSION), &mut out);
-            match exported.and_then(|()| Ok(out.send()?)) {
-                Ok(()) => runtime.block_on(done()),
+            let sent = exported.and_then(|()| Ok(out.send()?)).map_err(NoExport::from);
+            runtime.block_on(ended(&sent));
+            if let Err(error) = sent {
                 // If nobody listens any more, that was why.
-                Err(error) => _ = runtime.block_on(out.sender.send_timeout(Err(error.into()), UNREAD)),
+                _ = runtime.block_on(out.sender.send_timeout(Err(error), UNREAD));
             }
         });
         Ok(pieces)

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_ledger::{
-    JobChange, JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker, WorkerChange, WorkerRefusal,
-};
+use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
 use queens_messages::{
-    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Submission, ToCoordinator, ToWorker,
-    VerdictStatus,
+    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Party, Submission, ToCoordinator,
+    ToWorker, VerdictStatus,
 };
 use queens_proto::Link;
 use queens_store::unix_ms;
@@ -19,7 +17,7 @@ use tokio::time::Instant;
 use crate::command::Command;
 use crate::contributions::{Contributions, Untold};
 use crate::course;
-use crate::deed::decides;
+use crate::deed::Deed;
 use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedCurves;
 use crate::metrics::Metrics;
@@ -56,10 +54,8 @@ impl Handle {
     /// # Errors
     /// If the coordinator has stopped; inside, if the job is refused.
     pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, SubmissionRefusal>, Stopped> {
-        let (reply, answer) = oneshot::channel();
-        decides(|| format!("submit n = {} by {}, priority {}", asked.n, asked.method, asked.priority));
-        self.send(Command::Submit { asked, reply }).await?;
-        answer.await.map_err(|_| Stopped)
+        let what = || format!("submit n = {} by {}, priority {}", asked.n, asked.method, asked.priority);
+        self.decide(what, |reply| Command::Submit { asked, reply }).await
     }
 
     /// Changes how a job is served; the change is durable when this returns.
@@ -67,15 +63,13 @@ impl Handle {
     /// # Errors
     /// If the coordinator has stopped; inside, if there is no such job or it is over.
     pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<Result<(), JobRefusal>, Stopped> {
-        let (reply, answer) = oneshot::channel();
-        decides(|| match change {
+        let what = || match change {
             JobChange::Pause => format!("pause job {job}"),
             JobChange::Resume => format!("resume job {job}"),
             JobChange::Priority(priority) => format!("give job {job} priority {priority}"),
             JobChange::Verify(_) => format!("have more of job {job} counted again"),
-        });
-        self.send(Command::ChangeJob { job, change, reply }).await?;
-        answer.await.map_err(|_| Stopped)
+        };
+        self.decide(what, |reply| Command::ChangeJob { job, change, reply }).await
     }
 
     /// Drains, blocks or unblocks all workers of a name; returns how many there are. Blocks are durable then.
@@ -87,25 +81,40 @@ impl Handle {
         name: Name,
         change: WorkerChange,
     ) -> Result<Result<usize, UnknownWorker>, Stopped> {
-        let (reply, answer) = oneshot::channel();
-        decides(|| match change {
+        let what = || match change {
             WorkerChange::Drain => format!("drain workers named '{name}'"),
             WorkerChange::Block => format!("block workers named '{name}'"),
             WorkerChange::Unblock => format!("unblock workers named '{name}'"),
-        });
-        self.send(Command::ChangeWorkers { name, change, reply }).await?;
-        answer.await.map_err(|_| Stopped)
+        };
+        let what = what();
+        self.decide(|| what, |reply| Command::ChangeWorkers { name, change, reply }).await
     }
 
     /// Gives a job up.
     ///
     /// # Errors
-    /// If the coordinator has stopped; inside, if there is no such job.
-    pub async fn cancel(&self, job: JobId) -> Result<Result<(), UnknownJob>, Stopped> {
-        let (reply, answer) = oneshot::channel();
-        decides(|| format!("cancel job {job}"));
-        self.send(Command::Cancel { job, reply }).await?;
-        answer.await.map_err(|_| Stopped)
+    /// If the coordinator has stopped; inside, if there is no such job or it is done.
+    pub async fn cancel(&self, job: JobId) -> Result<Result<(), JobRefusal>, Stopped> {
+        self.decide(|| format!("cancel job {job}"), |reply| Command::Cancel { job, reply }).await
+    }
+
+    /// Has something decided, and says for the records what it was and what has become of it.
+    async fn decide<T, E: ToString>(
+        &self,
+        what: impl FnOnce() -> String,
+        command: impl FnOnce(oneshot::Sender<Result<T, E>>) -> Command,
+    ) -> Result<Result<T, E>, Stopped> {
+        let (deed, (reply, answer)) = (Deed::present(), oneshot::channel());
+        deed.decides(what);
+        let sent = self.send(command(reply)).await;
+        if sent.is_err() {
+            deed.ended(&sent);
+        }
+        sent?;
+        // Whoever stops in between may have carried it out: then there is no outcome.
+        let answer = answer.await.map_err(|_| Stopped)?;
+        deed.ended(&answer);
+        Ok(answer)
     }
 
     /// The present state, and a way to wait for changes.
@@ -214,34 +223,43 @@ impl Handle {
     /// A certificate of a job that is done, piece by piece. When all of it is sent to somebody who `decides`, the job
     /// counts as exported: nothing of it is doubted any more.
     pub fn export(&self, job: JobId, decides: bool) -> Result<Pieces, NoExport> {
-        if decides {
-            self::decides(|| format!("export job {job}"));
+        let deed = if decides { Deed::present() } else { Deed::default() };
+        deed.decides(|| format!("export job {job}"));
+        let (handle, of_end) = (self.clone(), deed.clone());
+        let begun = self.exports.begin(job, async move |made| {
+            if made.is_ok() && decides {
+                let (reply, answer) = oneshot::channel();
+                // If the coordinator is stopping, the job is exported another time.
+                if handle.send(Command::Exported { job, reply }).await.is_err() || answer.await.is_err() {
+                    return;
+                }
+            }
+            of_end.ended(&made);
+        });
+        if begun.is_err() {
+            deed.ended(&begun);
         }
-        let handle = self.clone();
-        self.exports.begin(job, async move || {
-            if !decides {
-                return;
-            }
-            let (reply, answer) = oneshot::channel();
-            // If the coordinator is stopping, the job is exported another time.
-            if handle.send(Command::Exported { job, reply }).await.is_ok() {
-                _ = answer.await;
-            }
-        })
+        begun
     }
 
     /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
-    /// the coordinator stops or closes it.
+    /// the coordinator stops or closes it. `party` is who has opened it, where people are asked; where they are not,
+    /// each name is a party.
     ///
     /// # Errors
     /// If the worker is refused.
-    pub async fn serve(&self, link: Link<ToWorker, ToCoordinator>) -> Result<(), WorkerRefusal> {
+    pub async fn serve(
+        &self,
+        link: Link<ToWorker, ToCoordinator>,
+        party: Option<Party>,
+    ) -> Result<(), WorkerRefusal> {
         let Link { sender, mut receiver } = link;
         let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else {
             return Err(WorkerRefusal::NoHello);
         };
         let (reply, answer) = oneshot::channel();
-        let connect = Command::Connect { hello: *hello, to_worker: sender, reply };
+        let party = party.unwrap_or_else(|| Party::of_name(&hello.name));
+        let connect = Command::Connect { hello: *hello, party, to_worker: sender, reply };
         if self.send(connect).await.is_err() {
             return Ok(());
         }

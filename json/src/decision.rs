@@ -12,6 +12,8 @@ pub struct Decision {
     at_ms: u64,
     /// Who: the invitation and what people call it by, or that nobody was asked.
     who: String,
+    /// The random identity of that invitation, 32 hexadecimal digits; null of a stranger and where nobody is asked.
+    party: Option<String>,
     /// The role of who it was; empty where nobody is asked.
     role: String,
     /// The address it came from; empty if that is not known.
@@ -24,7 +26,9 @@ pub struct Decision {
 
 impl From<&queens_messages::Decision> for Decision {
     fn from(decision: &queens_messages::Decision) -> Self {
-        let queens_messages::Decision { number, at_ms, who, role, peer, what, outcome } = decision.clone();
-        Self { number, at_ms, who, role, peer, what, outcome }
+        let queens_messages::Decision { number, at_ms, who, party, role, peer, what, outcome } =
+            decision.clone();
+        let party = party.map(|party| party.to_string());
+        Self { number, at_ms, who, party, role, peer, what, outcome }
     }
 }

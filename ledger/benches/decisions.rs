@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use queens_ledger::store::Stored;
 use queens_ledger::{Ledger, WorkerRefusal};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, Lease, LeaseId, Name, Report, Speed, Submission, ToWorker, WorkerId,
+    Delta, HalvesSkill, Hello, JobId, Lease, LeaseId, Name, Party, Report, Speed, Submission, ToWorker,
+    WorkerId,
 };
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry, crosses_in_counting_order,
@@ -126,7 +127,8 @@ impl Cluster {
             machine: 1,
             held: Vec::new(),
         };
-        self.ledger.connect(self.now, hello)?;
+        let party = Party::of_name(&hello.name);
+        self.ledger.connect(self.now, hello, party)?;
         self.hear();
         Ok(())
     }

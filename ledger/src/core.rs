@@ -8,13 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, Hello, JobId, Name, Report, Submission, ToWorker, WorkerId};
+use queens_messages::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
 use queens_solver::Plan;
 
 use crate::attendance::{Attendance, Session};
 use crate::clock::Clock;
 use crate::effects::{Comparison, Effects, WantedPlan};
-use crate::events::jobs::UnknownJob;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::SpanOutcome;
@@ -167,7 +166,7 @@ impl Core {
     }
 
     /// Somebody gives a job up.
-    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), UnknownJob>> {
+    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), JobRefusal>> {
         Sealed(self.ledger.cancel(self.now(), job))
     }
 
@@ -216,13 +215,13 @@ impl Core {
         self.ledger.planned(self.now(), job, plan);
     }
 
-    /// A worker opens a session, in place of the one that it had, if any.
+    /// A worker of a party opens a session, in place of the one that it had, if any.
     ///
     /// # Errors
     /// If it can't be used here.
-    pub fn connect(&mut self, hello: Hello) -> Result<Session, WorkerRefusal> {
+    pub fn connect(&mut self, hello: Hello, party: Party) -> Result<Session, WorkerRefusal> {
         let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
-        self.ledger.connect(self.now(), hello)?;
+        self.ledger.connect(self.now(), hello, party)?;
         self.notes.push(Note::Joined { worker, name, kernel });
         Ok(self.attendance.open(worker))
     }

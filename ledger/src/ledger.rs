@@ -14,13 +14,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{
-    Failure, Hello, JobId, JobStatus, LeaseId, Name, Priority, Report, Submission, WorkerId, WorkerStatus,
+    Failure, Hello, JobId, JobStatus, LeaseId, Name, Party, Priority, Report, Submission, WorkerId,
+    WorkerStatus,
 };
 use queens_solver::{BoardSize, Method, Pass, Plan};
 
 use crate::book::Book;
 use crate::effects::{Comparison, Effects};
-use crate::events::jobs::{self, UnknownJob};
+use crate::events::jobs;
 use crate::events::operators::{self, JobRefusal, UnknownWorker, Verification};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::{self, SpanOutcome};
@@ -95,8 +96,8 @@ impl Ledger {
     /// Gives a job up. What is recorded of it stays.
     ///
     /// # Errors
-    /// If there is no such job. A job that is over stays what it is.
-    pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), UnknownJob> {
+    /// If there is no such job, or it is done. One that was given up before stays so.
+    pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
         jobs::cancel(&mut self.book, now, id)
     }
 
@@ -201,12 +202,12 @@ impl Ledger {
 
 /// Workers.
 impl Ledger {
-    /// A worker opens a session. It keeps those of its leases that nobody else has taken over.
+    /// A worker of a party opens a session. It keeps those of its leases that nobody else has taken over.
     ///
     /// # Errors
     /// If it can't be used here.
-    pub fn connect(&mut self, now: Duration, hello: Hello) -> Result<(), WorkerRefusal> {
-        sessions::connect(&mut self.book, now, hello)
+    pub fn connect(&mut self, now: Duration, hello: Hello, party: Party) -> Result<(), WorkerRefusal> {
+        sessions::connect(&mut self.book, now, hello, party)
     }
 
     /// A worker reports. All of it is acknowledged, whatever became of its parts; a mere sign of life is not.

@@ -32,7 +32,6 @@ mod workers;
 pub use attendance::Session;
 pub use core::{Batch, Core, Due, Durable, Sealed};
 pub use effects::{Comparison, Effects, Finding, Loss, WantedPlan};
-pub use events::jobs::UnknownJob;
 pub use events::operators::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 pub use events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
 pub use events::reports::SpanOutcome;

@@ -1,5 +1,7 @@
 //! What was decided, by whom.
 
+use crate::party::Party;
+
 /// Something that somebody decided or tried to, or an attempt to get in that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -9,6 +11,8 @@ pub struct Decision {
     pub at_ms: u64,
     /// Who: the invitation and what people call it by, or that nobody was asked.
     pub who: String,
+    /// The party of that invitation, whose number may mean another in a copy of the database; `None` of a stranger.
+    pub party: Option<Party>,
     /// The role of who it was; empty where nobody is asked.
     pub role: String,
     /// The address it came from; empty if that is not known.

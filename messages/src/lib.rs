@@ -12,12 +12,15 @@ mod fraction;
 mod id;
 mod message;
 mod name;
+mod party;
 pub mod plain;
 mod priority;
 mod recounting;
 mod report_interval;
+mod rounded;
 mod speed;
 mod status;
+mod submission_rules;
 mod terms;
 mod time_left;
 
@@ -32,13 +35,16 @@ pub use message::{
     ToWorker,
 };
 pub use name::{InvalidName, Name};
+pub use party::{InvalidParty, Party};
 pub use priority::{InvalidPriority, Priority};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
+pub use rounded::{TimeUnit, YEAR, grouped, two_digits};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,
     WorkerState, WorkerStatus,
 };
+pub use submission_rules::{core_seconds, default_recount, price, price_of_job, price_of_jobs};
 pub use terms::{Crosses, InvalidCrosses, InvalidShare, Share, Submission, Terms};
 pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -22,18 +22,20 @@ pub struct Submission {
     pub priority: Priority,
     /// The only parts of the plan that are to be counted; `None` for all.
     pub crosses: Option<Crosses>,
-    /// The share of its work that is to be counted again.
-    pub recount: Share,
+    /// The share of its work that is to be counted again; `None` for what is [usual](crate::default_recount).
+    pub recount: Option<Share>,
     /// The method of its second pass, if there is to be one.
     pub second_pass: Option<Method>,
+    /// Whether somebody has said that it is meant, whatever it [takes](crate::price_of_job).
+    pub confirmed: bool,
 }
 
 impl Submission {
-    /// A whole board, counted once.
+    /// A whole board, counted once, whatever it takes.
     #[must_use]
     pub fn new(n: BoardSize, method: Method) -> Self {
-        let (priority, recount) = (Priority::default(), Share::NOTHING);
-        Self { n, method, priority, crosses: None, recount, second_pass: None }
+        let (priority, recount) = (Priority::default(), Some(Share::NOTHING));
+        Self { n, method, priority, crosses: None, recount, second_pass: None, confirmed: true }
     }
 }
 

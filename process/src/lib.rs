@@ -19,6 +19,8 @@ pub use output::{complain, is_colourful, is_screen, print, print_some, print_sty
 pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
 pub use threads::{default_threads, threads};
 
+pub use queens_access::{check_regular_file, open_regular_file};
+
 /// The version of the programs; that of a release with the commit it was built on, if that is known:
 /// "0.1.0+1a2b3c4d5e6f".
 pub const VERSION: &str = env!("QUEENS_VERSION");

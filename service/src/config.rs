@@ -5,11 +5,11 @@
 //! wherever it is said.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, Command};
+use queens_process::open_regular_file;
 use toml::{Table, Value};
 
 /// The longest file that is read, in bytes.
@@ -59,7 +59,7 @@ pub(crate) fn arguments_of(
 
 fn read(path: &Path) -> Result<String, String> {
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = open_regular_file(path).map_err(|error| error.to_string())?;
     file.take(LONGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 > LONGEST {
         return Err(format!("it is longer than {} KiB", LONGEST / 1024));

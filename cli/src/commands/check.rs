@@ -13,7 +13,7 @@ use queens_certificate::{
     Extent, Options, PublicKey, Refusal, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
 };
 use queens_json::{Certificate, Proof};
-use queens_process::{default_threads, stdout, threads};
+use queens_process::{default_threads, open_regular_file, stdout, threads};
 
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};
@@ -75,7 +75,7 @@ pub(crate) struct CheckArgs {
 /// Runs the command to its exit status.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
-    let mut file = File::open(&args.file).with_context(|| format!("failed to open '{name}'"))?;
+    let mut file = open_regular_file(&args.file).with_context(|| format!("failed to open '{name}'"))?;
     if begins_proof(&mut file).with_context(|| format!("failed to read '{name}'"))? {
         let meant = [("--share", args.share.is_some()), ("--prove", args.prove.is_some())];
         if let Some((option, _)) = meant.iter().find(|(_, is_given)| *is_given) {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
-use queens_process::{NewFile, default_threads};
+use queens_process::{NewFile, default_threads, open_regular_file};
 use queens_solver::Kernel;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let open = |path: &PathBuf| -> anyhow::Result<Part<File>> {
         let name = path.display().to_string();
-        let file = File::open(path).with_context(|| format!("failed to open '{name}'"))?;
+        let file = open_regular_file(path).with_context(|| format!("failed to open '{name}'"))?;
         Ok(Part { name, file })
     };
     let parts = args.files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;

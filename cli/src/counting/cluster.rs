@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Submission};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority, Submission};
 use queens_process::say;
 use queens_proto::client::{Operator, Problem, Routes};
 use queens_solver::{BoardSize, Method};
@@ -15,6 +15,7 @@ use crate::counting::counted::{Counted, Counter, kernels};
 use crate::method::MethodChoice;
 use crate::present::job::describe_failure;
 use crate::present::progress::{Progress, Showing};
+use crate::terms::TermsArgs;
 
 /// How often, and for how long, a coordinator is asked who has counted.
 const ASK_AGAIN: Duration = Duration::from_millis(250);
@@ -29,7 +30,11 @@ pub(crate) async fn count(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(routes).await?;
-    let id = submit(&operator, n, method, |method| Submission::new(n, method)).await?;
+    let id = submit(&operator, n, method, |method| {
+        // Whoever counts was asked before.
+        TermsArgs::default().submission(n, method, Priority::default())
+    })
+    .await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,

@@ -134,7 +134,7 @@ impl LocalCount {
             Worker::start(Config { name, kernel: self.kernel, n_threads: self.n_threads, duty: Duty::FULL })
                 .context("failed to start counting threads")?;
         let (worker_end, coordinator_end) = link();
-        let serve = coordinator.serve(coordinator_end);
+        let serve = coordinator.serve(coordinator_end, None);
         let drain = CancellationToken::new();
         let follow = async {
             let followed = self.follow(coordinator, id, stop).await;

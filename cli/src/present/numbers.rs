@@ -3,11 +3,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-pub(crate) use queens_messages::date;
+pub(crate) use queens_messages::{TimeUnit, YEAR, date, grouped, two_digits};
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
-const YEAR: f64 = 365.25 * DAY;
 
 /// Seconds for people, in the two largest units.
 pub(crate) fn duration(seconds: f64) -> String {
@@ -90,58 +89,6 @@ pub(crate) fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
         () if day(&first) == day(&last) => format!("{} to {}", &first[..16], time(&last)),
         () => format!("{} to {last}", &first[..16]),
     })
-}
-
-/// A unit for times that are not known better than to a few per cent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TimeUnit {
-    /// In the plural.
-    pub(crate) name: &'static str,
-    seconds: f64,
-}
-
-impl TimeUnit {
-    /// The largest unit of which there are two.
-    pub(crate) fn of(seconds: f64) -> Self {
-        const UNITS: [(&str, f64); 4] = [("years", YEAR), ("days", DAY), ("hours", HOUR), ("minutes", 60.0)];
-        let (name, unit) =
-            UNITS.into_iter().find(|(_, unit)| seconds >= 2.0 * unit).unwrap_or(("seconds", 1.0));
-        Self { name, seconds: unit }
-    }
-
-    /// A time in this unit, to two digits.
-    pub(crate) fn rounded(self, seconds: f64) -> String {
-        two_digits(seconds / self.seconds)
-    }
-}
-
-/// A number to two digits, in thousands.
-pub(crate) fn two_digits(number: f64) -> String {
-    if number <= 0.0 {
-        return "0".to_owned();
-    }
-    // By way of text, which rounds once: "9.96" has to become "10", not "10.0".
-    let scientific = format!("{number:.1e}");
-    let exponent: i32 =
-        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
-    let rounded: f64 = scientific.parse().unwrap_or(number);
-    match usize::try_from(1 - exponent) {
-        Ok(n_decimals) => format!("{rounded:.n_decimals$}"),
-        Err(_) => grouped(rounded),
-    }
-}
-
-/// A whole number with its digits in thousands.
-pub(crate) fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut grouped = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// "1 thread", "2 threads"
@@ -227,24 +174,5 @@ mod tests {
         check(5.0 * YEAR, 8.0 * YEAR, Some("2031 to 2034"));
         check(5.0 * YEAR, 1e300, None);
         check(0.0, f64::NAN, None);
-    }
-
-    #[track_caller]
-    fn check_rounded(seconds: f64, expected: &str) {
-        let unit = TimeUnit::of(seconds);
-        assert_eq!(format!("{} {}", unit.rounded(seconds), unit.name), expected);
-    }
-
-    #[test]
-    fn rough_times_have_two_digits() {
-        check_rounded(0.0, "0 seconds");
-        check_rounded(0.004_56, "0.0046 seconds");
-        check_rounded(1.0, "1.0 seconds");
-        check_rounded(9.96, "10 seconds");
-        check_rounded(119.0, "120 seconds");
-        check_rounded(121.0, "2.0 minutes");
-        check_rounded(7200.0, "2.0 hours");
-        check_rounded(1e9, "32 years");
-        check_rounded(1e14, "3,200,000 years");
     }
 }

@@ -1,10 +1,9 @@
 //! What is asked of whoever submits a job or sets a priority.
 
-use queens_messages::{JobId, Priority};
+use queens_messages::{JobId, Priority, price_of_job};
 use queens_solver::{BoardSize, Method};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use crate::confirm::what_jobs_take;
 use crate::method::MethodChoice;
 use crate::top::action::OperatorAction;
 use crate::top::input::Input;
@@ -126,9 +125,8 @@ impl Form {
         let method: MethodChoice =
             METHODS[self.method].parse().map_err(|wrong| (Field::Method, format!("{wrong}")))?;
         let action = OperatorAction::Submit { n, method, priority };
-        // As 'queens submit' reckons.
-        let takes = what_jobs_take(n.into(), method.named().unwrap_or(Method::Search));
-        Ok(match takes {
+        // As 'queens submit' and the coordinator reckon.
+        Ok(match price_of_job(n, method.named().unwrap_or(Method::Search)) {
             Some(takes) => Filled::Ask(action, format!("{takes}. Submit it?")),
             None => Filled::Do(action),
         })

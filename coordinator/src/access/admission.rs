@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use queens_access::{Invitation, NotAdmitted, Permit, Pin, Role, Secret, Token};
 use queens_event_loop::Seldom;
-use queens_messages::Decision;
+use queens_messages::{Decision, Party};
 use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;
@@ -71,6 +71,12 @@ pub(crate) enum NotLetIn {
         /// What the request takes.
         permit: Permit,
     },
+    /// There was such an invitation.
+    #[error(
+        "the invitation that you came with is gone: it was removed, or invitations were put back to an earlier state; ask \
+         for another"
+    )]
+    Gone(Party),
     /// The session is over.
     #[error("not logged in any more: log in again")]
     LoggedOut,
@@ -156,15 +162,19 @@ impl Admission {
             let share = peer.map(|peer| self.portions.begin(Person::at(peer), kind, 0)).transpose();
             let admitted = share.map(|share| Pass::unasked().with(share)).map_err(NotLetIn::from);
             if let Err(refusal) = &admitted {
-                self.refused(refusal, None, path, peer).await;
+                self.refused(refusal, None, None, path, peer).await;
             }
             return admitted;
         }
         let key = caller.and_then(Caller::key);
+        let mut named = None;
         let shown = match (token(headers), cookie(headers), key) {
             (Err(NotLetIn::NoToken), Some(secret), _) => self.of_session(keeper, &secret),
             (Err(NotLetIn::NoToken), None, Some(key)) => guest_with_key(keeper, key).await,
-            (token, ..) => guest(keeper, token).await,
+            (token, ..) => {
+                named = token.as_ref().ok().map(Token::invitation);
+                guest(keeper, token).await
+            }
         };
         let who = shown.as_ref().ok().cloned();
         let admitted = shown.and_then(|guest| {
@@ -175,7 +185,7 @@ impl Admission {
             Ok(Pass::of(guest, keeper.clone()).with(Some(share)))
         });
         if let Err(refusal) = &admitted {
-            self.refused(refusal, who, path, peer).await;
+            self.refused(refusal, who, named, path, peer).await;
         }
         admitted
     }
@@ -221,18 +231,19 @@ impl Admission {
         let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else {
             return Ok((Pass::unasked(), None));
         };
+        let named = token.as_ref().ok().map(Token::invitation);
         let shown = guest(keeper, token).await;
         let who = shown.as_ref().ok().cloned();
         let logged_in = match shown {
             Ok(guest) => check(&guest, Permit::Read).and_then(|()| {
-                let secret = self.sessions.begin(guest.invitation.number);
+                let secret = self.sessions.begin(guest.invitation.party);
                 let secret = secret.map_err(|_| NotLetIn::NoRandomNumbers)?;
                 Ok((Pass::of(guest, keeper.clone()), Some(secret)))
             }),
             Err(refusal) => Err(refusal),
         };
         if let Err(refusal) = &logged_in {
-            self.refused(refusal, who, "log in", peer).await;
+            self.refused(refusal, who, named, "log in", peer).await;
         }
         logged_in
     }
@@ -246,26 +257,39 @@ impl Admission {
 
     /// Who has logged in.
     fn of_session(&self, keeper: &Keeper, secret: &Secret) -> Result<Guest, NotLetIn> {
-        let guest = self.sessions.find(secret).and_then(|invitation| keeper.guest(invitation));
-        let guest = guest.ok_or(NotLetIn::LoggedOut)?;
+        let party = self.sessions.find(secret).ok_or(NotLetIn::LoggedOut)?;
+        let guest = keeper.guest_of(party).ok_or(NotLetIn::Gone(party))?;
         guest.invitation.is_open(unix_ms())?;
         Ok(guest)
     }
 
-    /// Logs a refusal, and lets those wait who show what lets nobody in.
-    async fn refused(&self, refusal: &NotLetIn, who: Option<Guest>, path: &str, peer: Option<IpAddr>) {
+    /// Logs a refusal of somebody whose token may have named an invitation, and lets those wait who show what lets nobody
+    /// in.
+    async fn refused(
+        &self,
+        refusal: &NotLetIn,
+        who: Option<Guest>,
+        named: Option<u64>,
+        path: &str,
+        peer: Option<IpAddr>,
+    ) {
         if let Some(left_out) = self.refusals.allows() {
             // Nobody who only asks without a token fills the records.
             if let (false, Some(keeper)) = (*refusal == NotLetIn::NoToken, &self.keeper) {
                 let pass = who.map(|guest| Pass::of(guest, keeper.clone()));
                 let role = pass.as_ref().and_then(Pass::role).map(Role::name).unwrap_or_default();
-                let who = pass.map_or_else(|| "a stranger".to_owned(), |pass| pass.to_string());
+                let party = match (refusal, &pass) {
+                    (NotLetIn::Gone(party), _) => Some(*party),
+                    (_, pass) => pass.as_ref().and_then(Pass::party),
+                };
+                let who = pass.map_or_else(|| stranger(keeper, party, named), |pass| pass.to_string());
                 let more = match left_out {
                     0 => String::new(),
                     n => format!(" ({n} refusals before it are not recorded)"),
                 };
                 let outcome = format!("refused: {refusal}{more}");
-                keeper.note_soon(Decision { outcome, ..decision(who, role, peer, path) }, true);
+                let decision = decision(who, role, peer, path);
+                keeper.note_soon(Decision { outcome, party, ..decision }, true);
             }
             let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
             warn!(peer, path, reason = %refusal, left_out, "not let in");
@@ -273,6 +297,21 @@ impl Admission {
         if let (NotLetIn::NoSuchThing | NotLetIn::NotAdmitted(_), Some(peer)) = (refusal, peer) {
             self.failures.hold_back(peer).await;
         }
+    }
+}
+
+/// Who it is that comes with an invitation that is not here, for the records. To its sender it is not told what of a token
+/// is wrong.
+fn stranger(keeper: &Keeper, party: Option<Party>, named: Option<u64>) -> String {
+    match (party, named) {
+        (Some(party), _) => {
+            format!("a stranger, logged in by invitation {party}, which is not here any more")
+        }
+        (None, Some(number)) if keeper.guest(number).is_none() => {
+            format!("a stranger with a token of invitation {number}, which is not here")
+        }
+        (None, Some(number)) => format!("a stranger with another token than that of invitation {number}"),
+        (None, None) => "a stranger".to_owned(),
     }
 }
 

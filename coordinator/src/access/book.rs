@@ -6,15 +6,15 @@
 
 use std::collections::HashMap;
 
-use queens_access::{Invitation, Pin, Role, Token, TokenHash};
-use queens_messages::Name;
+use queens_access::{Invitation, Pin, Role, Token, TokenHash, random_party};
+use queens_messages::{Name, Party};
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 use super::book_error::{BookError, MOST_INVITATIONS, NotDone};
 use super::names::{bind, take_over};
-use super::rows::{ENDED, invitation, name, number, signed};
+use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
 use super::shelf::Shelf;
 use crate::store::whereabouts::Whereabouts;
 
@@ -54,6 +54,15 @@ impl Book {
     /// If that can't be done.
     pub fn open(whereabouts: &Whereabouts) -> Result<Self, BookError> {
         Ok(Self { shelf: Shelf::open(whereabouts)? })
+    }
+
+    /// Opens a book that a coordinator has made, or that was made for one. On a server, that is found out when it is first
+    /// used.
+    ///
+    /// # Errors
+    /// If there is none, or it can't be opened.
+    pub fn open_existing(whereabouts: &Whereabouts) -> Result<Self, BookError> {
+        Ok(Self { shelf: Shelf::open_existing(whereabouts)? })
     }
 
     /// Invites somebody. The token is told now and never again.
@@ -96,27 +105,31 @@ impl Book {
     /// # Errors
     /// If they can't be read.
     pub fn invitations(&mut self) -> Result<Vec<Invitation>, BookError> {
-        self.shelf.read(|database| {
-            let sql = "SELECT number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
-                       FROM invitation ORDER BY number";
-            let mut all = Vec::new();
-            for_each(database, sql, &[], |row| -> Result<(), Fault> {
-                all.push(invitation(row)?);
-                Ok(())
-            })?;
-            Ok(all)
+        self.shelf.read(all_invitations)
+    }
+
+    /// Ends all invitations that go on; returns them as they were.
+    ///
+    /// # Errors
+    /// If that can't be written, and then none is ended.
+    pub fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, BookError> {
+        self.shelf.transact(|database| {
+            let mut open = all_invitations(database)?;
+            open.retain(|invitation| invitation.is_open(now_ms).is_ok());
+            database.change("UPDATE invitation SET revoked = 1 WHERE revoked = 0", &[])?;
+            Ok(open)
         })
     }
 
-    /// All names that are bound, and the numbers of the invitations that they are bound to.
+    /// All names that are bound, and the parties that they are bound to.
     ///
     /// # Errors
     /// If they can't be read.
-    pub fn names(&mut self) -> Result<HashMap<Name, u64>, BookError> {
+    pub fn names(&mut self) -> Result<HashMap<Name, Party>, BookError> {
         self.shelf.read(|database| {
             let mut all = HashMap::new();
-            for_each(database, "SELECT name, invitation FROM name", &[], |row| -> Result<(), Fault> {
-                all.insert(name(row)?, number(row, "invitation")?);
+            for_each(database, "SELECT name, party FROM name", &[], |row| -> Result<(), Fault> {
+                all.insert(name(row)?, party(row)?);
                 Ok(())
             })?;
             Ok(all)
@@ -131,7 +144,7 @@ impl Book {
     ///
     /// # Errors
     /// If they can't be written, and then none is bound.
-    pub fn bind(&mut self, wanted: &[(u64, Name)]) -> Result<Vec<Result<(), BookError>>, BookError> {
+    pub fn bind(&mut self, wanted: &[(Party, Name)]) -> Result<Vec<Result<(), BookError>>, BookError> {
         self.shelf.transact(|database| Ok(bind(database, wanted)?))
     }
 
@@ -181,6 +194,18 @@ impl Book {
     }
 }
 
+/// All invitations, in the order of their numbers.
+fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
+    let sql = "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
+               FROM invitation ORDER BY number";
+    let mut all = Vec::new();
+    for_each(database, sql, &[], |row| -> Result<(), Fault> {
+        all.push(invitation(row)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
 /// Adds an invitation, of a key or of a token of which nothing is known before its number is.
 fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) -> Result<u64, NotDone> {
     let count = "SELECT count(*) AS n FROM invitation";
@@ -191,8 +216,10 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
     if let Some(number) = key.map(|key| known_by(database, key, now_ms)).transpose()?.flatten() {
         return Err(BookError::KeyInUse(number).into());
     }
-    let sql = "INSERT INTO invitation (role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key)
-               VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7) RETURNING number";
+    let party = random_party().map_err(|error| Fault::Unfit(error.to_string()))?;
+    let sql =
+        "INSERT INTO invitation (party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key)
+               VALUES (?8, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7) RETURNING number";
     let values = [
         wanted.role.name().to_owned().into(),
         wanted.label.as_ref().map(|label| label.as_str().to_owned()).into(),
@@ -201,11 +228,12 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
         wanted.n_names.into(),
         key.is_none().then(Vec::new).into(),
         key.map(|key| key.to_string()).into(),
+        bytes(party),
     ];
     let number = first(database, sql, &values, |row| number(row, "number"))?;
     let number = number.ok_or_else(|| Fault::Damaged("an invitation has no number".to_owned()))?;
     if let (Role::Worker, Some(name)) = (wanted.role, &wanted.label) {
-        take_over(database, number, name, now_ms)?;
+        take_over(database, party, name, now_ms)?;
     }
     Ok(number)
 }
@@ -214,4 +242,28 @@ fn add(database: &dyn Database, wanted: &Wanted, now_ms: u64, key: Option<Pin>) 
 fn known_by(database: &dyn Database, key: Pin, now_ms: u64) -> Result<Option<u64>, Fault> {
     let sql = format!("SELECT number FROM invitation WHERE key = ?1 AND NOT ({ENDED}) ORDER BY number DESC");
     first(database, &sql, &[key.to_string().into(), signed(now_ms).into()], |row| number(row, "number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_invitation_is_somebody_else_and_stays_so() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let whereabouts = Whereabouts::Directory(dir.path().to_owned());
+        let wanted = Wanted { role: Role::Worker, label: None, expires_ms: None, n_names: 3 };
+        let parties = |n_invitations| {
+            let mut book = Book::open(&whereabouts).expect("a book");
+            for _ in 0..n_invitations {
+                book.invite(&wanted, 0).expect("invited");
+            }
+            book.invitations().expect("read").iter().map(|it| it.party).collect::<Vec<_>>()
+        };
+        let (before, after) = (parties(3), parties(1));
+        assert_eq!(after.iter().collect::<BTreeSet<_>>().len(), 4);
+        assert_eq!(before, after[..3]);
+    }
 }

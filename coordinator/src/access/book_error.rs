@@ -1,5 +1,7 @@
 //! Why something is not in the book.
 
+use std::path::PathBuf;
+
 use queens_messages::Name;
 use thiserror::Error;
 
@@ -7,6 +9,10 @@ use queens_store::sql::fault::Fault;
 
 /// How many invitations there may be, ended or not.
 pub(super) const MOST_INVITATIONS: i64 = 100_000;
+
+/// What is said where nobody has made a book.
+pub(super) const NOBODY_THERE: &str = "no coordinator that keeps invitations has been started on it; 'queens-coordinator \
+     invite --new' invites before that";
 
 /// Why something is not in the book.
 #[derive(Debug, Error)]
@@ -19,6 +25,9 @@ pub enum BookError {
         /// Why.
         reason: String,
     },
+    /// No coordinator has made it.
+    #[error("cannot use '{}': {NOBODY_THERE}", .0.display())]
+    Absent(PathBuf),
     /// The database can't be reached at present, or does not answer.
     #[error("cannot use {place} at present: {reason}")]
     Away {
@@ -51,6 +60,9 @@ pub enum BookError {
     /// There is no such invitation.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
+    /// The invitation is not there any more.
+    #[error("the invitation is gone: it was removed, or invitations were put back to an earlier state")]
+    Gone,
     /// Other people are invited where invitations are moved to.
     #[error(
         "there are invitations in the {0} already: what is moved needs a place of its own; remove what is there if a move \

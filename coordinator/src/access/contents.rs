@@ -18,6 +18,7 @@ const INVITATION: Table = Table {
     name: "invitation",
     columns: &[
         "number",
+        "party",
         "role",
         "label",
         "made_ms",
@@ -30,8 +31,8 @@ const INVITATION: Table = Table {
     ],
     n_key: 1,
     is_of_job: false,
-    put: "INSERT INTO invitation (number, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    put: "INSERT INTO invitation (number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 };
 
 /// Invitations, with what is kept of tokens, and names, all as they are; and decisions in their order. Not where
@@ -53,7 +54,7 @@ impl Contents {
         Shelf::open(whereabouts)?.transact(|database| {
             let mut decisions = Vec::new();
             let sql =
-                "SELECT number, refusal, at_ms, who, role, peer, what, outcome FROM audit ORDER BY number";
+                "SELECT number, refusal, at_ms, who, party, role, peer, what, outcome FROM audit ORDER BY number";
             for_each(database, sql, &[], |row| -> Result<(), Fault> {
                 decisions.push((row.get("refusal", &"a decision")?, decision(row)?));
                 Ok(())

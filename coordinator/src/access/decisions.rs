@@ -1,13 +1,13 @@
 //! Decisions in the book, and who was not let in: the latest of both, so many of each at most.
 
-use queens_messages::Decision;
+use queens_messages::{Decision, Party};
 use queens_store::sql::database::{Database, Row, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 use super::book::Book;
 use super::book_error::BookError;
-use super::rows::{number, signed};
+use super::rows::{bytes, number, signed};
 
 /// How many decisions are kept.
 const DECISIONS: i64 = 100_000;
@@ -45,7 +45,7 @@ impl Book {
         let before = before.map_or(i64::MAX, signed);
         let kinds = if refusals { "" } else { "AND refusal = 0" };
         let sql = format!(
-            "SELECT number, at_ms, who, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
+            "SELECT number, at_ms, who, party, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
              ORDER BY number DESC LIMIT ?2"
         );
         self.shelf.read(|database| {
@@ -61,14 +61,15 @@ impl Book {
 
 /// Adds a decision, or a refusal, behind all others.
 pub(super) fn add(database: &dyn Database, it: &Decision, is_refusal: bool) -> Result<(), Fault> {
-    let sql = "INSERT INTO audit (refusal, at_ms, who, role, peer, what, outcome)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT INTO audit (refusal, at_ms, who, party, role, peer, what, outcome)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     // What is recorded together must not fail for a character that PostgreSQL has no place for.
     let text = |text: &str| Value::Text(text.replace('\0', "\u{fffd}"));
     let row = [
         i64::from(is_refusal).into(),
         signed(it.at_ms).into(),
         text(&it.who),
+        it.party.map_or(Value::Null, bytes),
         text(&it.role),
         text(&it.peer),
         text(&it.what),
@@ -102,6 +103,7 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
         number: number(row, "number")?,
         at_ms: number(row, "at_ms")?,
         who: text("who")?,
+        party: row.get::<Option<[u8; 16]>>("party", &"a decision")?.map(Party::from_bytes),
         role: text("role")?,
         peer: text("peer")?,
         what: text("what")?,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_access::{Invitation, Pin, Proof};
-use queens_messages::{Decision, Name};
+use queens_messages::{Decision, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,7 @@ use tracing::{info, warn};
 
 use super::book::{Book, Place};
 use super::book_error::BookError;
+use super::noting::decision;
 
 /// What may wait for the thread.
 const QUEUE: usize = 1024;
@@ -39,10 +40,12 @@ type Known = Arc<RwLock<Guests>>;
 #[derive(Debug, Default)]
 struct Guests {
     by_number: HashMap<u64, Guest>,
+    /// Their numbers, which may be others' when invitations were put back to an earlier state.
+    by_party: HashMap<Party, u64>,
     /// Of those that are known by a key, the latest invitation.
     by_key: HashMap<Pin, u64>,
     /// Whose the names of workers are.
-    names: HashMap<Name, u64>,
+    names: HashMap<Name, Party>,
 }
 
 /// Somebody who was invited, as long as that lasts.
@@ -71,7 +74,7 @@ enum Command {
     /// Tell decisions.
     Decisions { before: Option<u64>, refusals: bool, reply: Told },
     /// Bind a name to an invitation.
-    Bind { invitation: u64, name: Name, reply: oneshot::Sender<Result<(), NotBound>> },
+    Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NotBound>> },
 }
 
 impl Keeper {
@@ -95,6 +98,12 @@ impl Keeper {
     /// Somebody who was invited, open or not.
     pub(super) fn guest(&self, invitation: u64) -> Option<Guest> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).by_number.get(&invitation).cloned()
+    }
+
+    /// The same, by what stays theirs.
+    pub(super) fn guest_of(&self, party: Party) -> Option<Guest> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.by_party.get(&party).and_then(|invitation| known.by_number.get(invitation)).cloned()
     }
 
     /// Whoever was invited last with this key.
@@ -143,14 +152,14 @@ impl Keeper {
     }
 
     /// Sees to it that a worker may call itself so, now and later. Takes no time with how many names there are.
-    pub(super) async fn bind(&self, invitation: u64, name: &Name) -> Result<(), NotBound> {
+    pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NotBound> {
         let owner = self.known.read().unwrap_or_else(PoisonError::into_inner).names.get(name).copied();
-        if owner == Some(invitation) {
+        if owner == Some(party) {
             return Ok(());
         }
         let gone = || NotBound::Unknown("the coordinator is stopping".to_owned());
         let (reply, answer) = oneshot::channel();
-        let command = Command::Bind { invitation, name: name.clone(), reply };
+        let command = Command::Bind { party, name: name.clone(), reply };
         self.commands.send(command).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
@@ -187,7 +196,7 @@ type Told = oneshot::Sender<Result<Vec<Decision>, BookError>>;
 #[derive(Default)]
 struct Waiting {
     /// Names to bind, and who waits for each.
-    wanted: Vec<(u64, Name)>,
+    wanted: Vec<(Party, Name)>,
     wanting: Vec<oneshot::Sender<Result<(), NotBound>>>,
     /// Decisions and refusals, which the flag marks, as they came.
     entries: Vec<(bool, Decision)>,
@@ -206,8 +215,8 @@ impl Waiting {
                 self.deciding.extend(reply);
             }
             Command::Decisions { before, refusals, reply } => self.reading.push((before, refusals, reply)),
-            Command::Bind { invitation, name, reply } => {
-                self.wanted.push((invitation, name));
+            Command::Bind { party, name, reply } => {
+                self.wanted.push((party, name));
                 self.wanting.push(reply);
             }
         }
@@ -243,7 +252,7 @@ impl Keeping {
         }
     }
 
-    fn bind(&mut self, wanted: Vec<(u64, Name)>, wanting: Vec<oneshot::Sender<Result<(), NotBound>>>) {
+    fn bind(&mut self, wanted: Vec<(Party, Name)>, wanting: Vec<oneshot::Sender<Result<(), NotBound>>>) {
         if wanted.is_empty() {
             return;
         }
@@ -256,7 +265,7 @@ impl Keeping {
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());
-        known.names.extend(of_each.map(|((invitation, name), _)| (name, invitation)));
+        known.names.extend(of_each.map(|((party, name), _)| (name, party)));
         drop(known);
         for (reply, bound) in wanting.into_iter().zip(bound) {
             _ = reply.send(bound);
@@ -325,23 +334,51 @@ impl Keeping {
         }
         let (all, names) = (self.book.invitations()?, self.book.names()?);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let mut before = std::mem::take(&mut *known).by_number;
+        let before = std::mem::take(&mut *known).by_number.into_values();
+        let mut before: HashMap<Party, Guest> = before.map(|guest| (guest.invitation.party, guest)).collect();
         known.names = names;
         // In the order of their numbers: the latest of a key stays.
         for invitation in all {
-            let number = invitation.number;
+            let (number, party) = (invitation.number, invitation.party);
             if let Proof::Key(key) = invitation.proof {
                 known.by_key.insert(key, number);
             }
-            let ended = before.remove(&number).map(|guest| guest.ended).unwrap_or_default();
+            let ended = before.remove(&party).map(|guest| guest.ended).unwrap_or_default();
+            known.by_party.insert(party, number);
             known.by_number.insert(number, Guest { invitation: Arc::new(invitation), ended });
         }
-        // Whoever is not in the book any more was put out by hand.
+        // Whoever is not in the book any more was removed by hand, or the book was put back to what it was before.
         before.values().for_each(|guest| guest.ended.cancel());
         drop(known);
         self.version = Some(version);
         self.end_expired();
+        self.note_gone(before.into_values().map(|guest| guest.invitation).collect());
         Ok(())
+    }
+
+    /// Records that invitations are gone that were there, if any are.
+    fn note_gone(&mut self, mut gone: Vec<Arc<Invitation>>) {
+        const MOST_TOLD: usize = 10;
+        if gone.is_empty() {
+            return;
+        }
+        gone.sort_by_key(|invitation| invitation.number);
+        let mut told: Vec<String> = gone.iter().take(MOST_TOLD).map(|gone| gone.to_string()).collect();
+        if gone.len() > MOST_TOLD {
+            told.push(format!("{} more", gone.len() - MOST_TOLD));
+        }
+        let told = told.join(", ");
+        warn!(
+            invitations = told,
+            "invitations are gone: they were removed by hand, or put back to an earlier state; whoever came with them is \
+             put out"
+        );
+        let what = format!("{told}: gone, removed by hand or put back to an earlier state");
+        let noted = Decision {
+            outcome: "whoever came with them is put out".to_owned(),
+            ..decision("the coordinator".to_owned(), "", None, &what)
+        };
+        self.note(vec![(false, noted)]);
     }
 
     fn end_expired(&self) {
@@ -358,7 +395,6 @@ impl Keeping {
 
 #[cfg(test)]
 mod tests {
-    use super::super::noting::decision;
     use super::*;
     use crate::store::whereabouts::Whereabouts;
 

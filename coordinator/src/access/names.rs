@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 use queens_store::sql::database::{Database, Row, first, for_each};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::book_error::{BookError, NotDone};
-use super::rows::{ENDED, name, number, signed};
+use super::rows::{ENDED, bytes, name, number, party, signed};
 
 /// Names that people are told of.
 const MOST_TOLD: i64 = 10;
@@ -20,96 +20,103 @@ const PORTION: usize = 100;
 /// Names, which nobody has.
 pub(super) const NAME: Table = Table {
     name: "name",
-    columns: &["name", "invitation"],
+    columns: &["name", "party"],
     n_key: 1,
     is_of_job: false,
-    put: "INSERT INTO name (name, invitation) VALUES (?1, ?2)",
+    put: "INSERT INTO name (name, party) VALUES (?1, ?2)",
 };
 
 /// Gives a name to a new invitation: one that nobody has, or whose invitation has ended.
 pub(super) fn take_over(
     database: &dyn Database,
-    invitation: u64,
+    party: Party,
     name: &Name,
     now_ms: u64,
 ) -> Result<(), NotDone> {
-    let owner = "SELECT invitation FROM name WHERE name = ?1";
-    if let Some(owner) =
-        first(database, owner, &[text(name)], |row| number(row, "invitation"))?.filter(|it| *it != invitation)
-    {
-        let sql = format!("SELECT ({ENDED}) AS ended FROM invitation WHERE number = ?1");
-        let values = [signed(owner).into(), signed(now_ms).into()];
-        let ended = first(database, &sql, &values, |row| row.get::<bool>("ended", &"an invitation"))?;
-        if ended != Some(true) {
-            return Err(BookError::Taken { name: name.clone(), invitation: owner }.into());
-        }
+    let sql = format!(
+        "SELECT number, party, ({ENDED}) AS ended FROM invitation WHERE party = (SELECT party FROM name WHERE name = ?1)"
+    );
+    let owner = first(database, &sql, &[text(name), signed(now_ms).into()], |row| {
+        let ended: bool = row.get("ended", &"an invitation")?;
+        Ok((number(row, "number")?, self::party(row)?, ended))
+    })?;
+    if let Some((owner, _, false)) = owner.filter(|(_, owner, _)| *owner != party) {
+        return Err(BookError::Taken { name: name.clone(), invitation: owner }.into());
     }
-    let sql = "INSERT INTO name (name, invitation) VALUES (?1, ?2)
-               ON CONFLICT (name) DO UPDATE SET invitation = excluded.invitation";
-    Ok(database.change(sql, &[text(name), signed(invitation).into()])?)
+    let sql = "INSERT INTO name (name, party) VALUES (?1, ?2)
+               ON CONFLICT (name) DO UPDATE SET party = excluded.party";
+    Ok(database.change(sql, &[text(name), bytes(party)])?)
 }
 
 /// The names of an invitation.
 #[derive(Debug)]
 struct Room {
+    /// The number of the invitation.
+    number: u64,
     n_bound: i64,
     n_names: i64,
     /// Some of them in words, if that was asked before.
     told: Option<String>,
 }
 
-/// Binds names; what becomes of each, in order.
+/// Binds names to parties, which are those of invitations; what becomes of each, in order.
 pub(super) fn bind(
     database: &dyn Database,
-    wanted: &[(u64, Name)],
+    wanted: &[(Party, Name)],
 ) -> Result<Vec<Result<(), BookError>>, Fault> {
     let mut owners = owners(database, wanted)?;
     let mut rooms = rooms(database, wanted)?;
-    let mut bind = |(invitation, name): &(u64, Name)| {
+    let mut bind = |(party, name): &(Party, Name)| {
         match owners.get(name) {
-            Some(owner) if owner == invitation => return Ok(Ok(())),
-            Some(&owner) => return Ok(Err(BookError::Taken { name: name.clone(), invitation: owner })),
+            Some((owner, _)) if owner == party => return Ok(Ok(())),
+            Some(&(_, number)) => {
+                return Ok(Err(BookError::Taken { name: name.clone(), invitation: number }));
+            }
             None => {}
         }
-        let Some(room) = rooms.get_mut(invitation) else { return Ok(Err(BookError::Unknown(*invitation))) };
+        let Some(room) = rooms.get_mut(party) else { return Ok(Err(BookError::Gone)) };
         if room.n_bound >= room.n_names {
             let names = match &room.told {
                 Some(told) => told.clone(),
-                None => room.told.insert(some_names(database, *invitation, room.n_bound)?).clone(),
+                None => room.told.insert(some_names(database, *party, room.n_bound)?).clone(),
             };
-            return Ok(Err(BookError::NoNameLeft { name: name.clone(), invitation: *invitation, names }));
+            return Ok(Err(BookError::NoNameLeft { name: name.clone(), invitation: room.number, names }));
         }
-        database.put(NAME, vec![text(name), signed(*invitation).into()])?;
+        database.put(NAME, vec![text(name), bytes(*party)])?;
         room.n_bound += 1;
-        owners.insert(name.clone(), *invitation);
+        owners.insert(name.clone(), (*party, room.number));
         Ok(Ok(()))
     };
     wanted.iter().map(&mut bind).collect()
 }
 
-/// Whose those of the names are that are bound.
-fn owners(database: &dyn Database, wanted: &[(u64, Name)]) -> Result<HashMap<Name, u64>, Fault> {
+/// Whose those of the names are that are bound: a party, and the number of its invitation.
+fn owners(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Name, (Party, u64)>, Fault> {
     let names: BTreeSet<&Name> = wanted.iter().map(|(_, name)| name).collect();
     let names = names.into_iter().map(text).collect();
     let mut owners = HashMap::new();
-    in_portions(database, "SELECT name, invitation FROM name WHERE name IN", names, |row| {
-        owners.insert(name(row)?, number(row, "invitation")?);
+    let sql = "SELECT n.name, n.party, i.number FROM name AS n JOIN invitation AS i ON i.party = n.party
+               WHERE n.name IN";
+    in_portions(database, sql, names, |row| {
+        owners.insert(name(row)?, (party(row)?, number(row, "number")?));
         Ok(())
     })?;
     Ok(owners)
 }
 
 /// The room of each invitation that is there.
-fn rooms(database: &dyn Database, wanted: &[(u64, Name)]) -> Result<HashMap<u64, Room>, Fault> {
-    let numbers: BTreeSet<u64> = wanted.iter().map(|(invitation, _)| *invitation).collect();
-    let numbers = numbers.into_iter().map(|number| signed(number).into()).collect();
-    let sql = "SELECT i.number, i.n_names, (SELECT count(*) FROM name AS n WHERE n.invitation = i.number) AS n_bound
-               FROM invitation AS i WHERE i.number IN";
+fn rooms(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Party, Room>, Fault> {
+    let parties: BTreeSet<Party> = wanted.iter().map(|(party, _)| *party).collect();
+    let parties = parties.into_iter().map(bytes).collect();
+    let sql = "SELECT i.party, i.number, i.n_names,
+                      (SELECT count(*) FROM name AS n WHERE n.party = i.party) AS n_bound
+               FROM invitation AS i WHERE i.party IN";
     let mut rooms = HashMap::new();
-    in_portions(database, sql, numbers, |row| {
+    in_portions(database, sql, parties, |row| {
         let column = |name| row.get::<i64>(name, &"an invitation");
-        let room = Room { n_bound: column("n_bound")?, n_names: column("n_names")?, told: None };
-        rooms.insert(number(row, "number")?, room);
+        let (n_bound, n_names) = (column("n_bound")?, column("n_names")?);
+        let room = Room { number: number(row, "number")?, n_bound, n_names, told: None };
+        rooms.insert(party(row)?, room);
         Ok(())
     })?;
     Ok(rooms)
@@ -134,10 +141,10 @@ fn in_portions(
 }
 
 /// Some of the names of an invitation, in words.
-fn some_names(database: &dyn Database, invitation: u64, n_bound: i64) -> Result<String, Fault> {
+fn some_names(database: &dyn Database, party: Party, n_bound: i64) -> Result<String, Fault> {
     let mut some = Vec::new();
-    let sql = "SELECT name FROM name WHERE invitation = ?1 ORDER BY name LIMIT ?2";
-    for_each(database, sql, &[signed(invitation).into(), MOST_TOLD.into()], |row| -> Result<(), Fault> {
+    let sql = "SELECT name FROM name WHERE party = ?1 ORDER BY name LIMIT ?2";
+    for_each(database, sql, &[bytes(party), MOST_TOLD.into()], |row| -> Result<(), Fault> {
         some.push(format!("'{}'", name(row)?));
         Ok(())
     })?;

@@ -25,7 +25,7 @@ pub(crate) struct Noting {
 impl Noting {
     pub(super) fn new(keeper: Keeper, pass: &Pass, peer: Option<IpAddr>, path: &str) -> Self {
         let role = pass.role().map(Role::name).unwrap_or_default();
-        let decision = decision(pass.to_string(), role, peer, path);
+        let decision = Decision { party: pass.party(), ..decision(pass.to_string(), role, peer, path) };
         Self { keeper, decision: Some(decision), deed: Deed::default() }
     }
 
@@ -34,26 +34,26 @@ impl Noting {
         &self.deed
     }
 
-    /// Records it, before its answer is sent.
-    pub(crate) async fn done(mut self, outcome: &str) {
-        if let Some(decision) = self.take(outcome) {
+    /// Records it, before its answer is sent; that may be a refusal, with the reason.
+    pub(crate) async fn answered(mut self, answer: Result<(), String>) {
+        if let Some(decision) = self.take(Some(&answer)) {
             self.keeper.note(decision).await;
         }
     }
 
-    fn take(&mut self, outcome: &str) -> Option<Decision> {
+    fn take(&mut self, answer: Option<&Result<(), String>>) -> Option<Decision> {
         let mut decision = self.decision.take()?;
         if let Some(what) = self.deed.text() {
             what.clone_into(&mut decision.what);
         }
-        decision.outcome = outcome.chars().take(LONGEST).collect();
+        decision.outcome = self.deed.outcome(answer).chars().take(LONGEST).collect();
         Some(decision)
     }
 }
 
 impl Drop for Noting {
     fn drop(&mut self) {
-        if let Some(decision) = self.take("not known: whoever asked has not waited for it") {
+        if let Some(decision) = self.take(None) {
             self.keeper.note_soon(decision, false);
         }
     }
@@ -65,6 +65,7 @@ pub(super) fn decision(who: String, role: &str, peer: Option<IpAddr>, what: &str
         number: 0,
         at_ms: unix_ms(),
         who,
+        party: None,
         role: role.to_owned(),
         peer: peer.map(|peer| peer.to_canonical().to_string()).unwrap_or_default(),
         what: what.chars().take(LONGEST).collect(),

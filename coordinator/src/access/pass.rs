@@ -12,7 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use queens_access::{Permit, Role};
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::Status;
 
@@ -65,6 +65,11 @@ impl Pass {
         self.guest.as_ref().map(|(guest, _)| guest.invitation.role)
     }
 
+    /// Who its holder is; `None` where nobody is asked.
+    pub(crate) fn party(&self) -> Option<Party> {
+        self.guest.as_ref().map(|(guest, _)| guest.invitation.party)
+    }
+
     /// Whether its holder may decide.
     pub(crate) fn decides(&self) -> bool {
         self.role().is_none_or(|role| role.may(Permit::Decide))
@@ -76,7 +81,7 @@ impl Pass {
     /// If it may not.
     pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NotBound> {
         let Some((guest, keeper)) = &self.guest else { return Ok(()) };
-        keeper.bind(guest.invitation.number, name).await
+        keeper.bind(guest.invitation.party, name).await
     }
 
     /// Waits until the invitation ends; for ever where nobody is asked.
@@ -105,10 +110,7 @@ impl fmt::Display for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.guest.as_ref().map(|(guest, _)| &guest.invitation) {
             None => write!(f, "anybody"),
-            Some(invitation) => match &invitation.label {
-                Some(label) => write!(f, "invitation {} ({label})", invitation.number),
-                None => write!(f, "invitation {}", invitation.number),
-            },
+            Some(invitation) => write!(f, "{invitation}"),
         }
     }
 }

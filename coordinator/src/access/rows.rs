@@ -3,10 +3,11 @@
 use std::fmt::Display;
 
 use queens_access::{Invitation, Proof, TokenHash};
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 
 use queens_store::sql::database::Row;
 use queens_store::sql::fault::Fault;
+use rusqlite::types::Value;
 
 /// Whether an invitation has ended, by its columns and a number for the present.
 pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";
@@ -22,6 +23,7 @@ pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     };
     Ok(Invitation {
         number,
+        party: party(row)?,
         role: role.parse().map_err(|error| senseless(&place, &error))?,
         label: row.get::<Option<String>>("label", &place)?.map(|label| Name::of_any(&label)),
         made_ms: self::number(row, "made_ms")?,
@@ -37,6 +39,16 @@ pub(super) fn name(row: &Row<'_>) -> Result<Name, Fault> {
     let place = "a worker's name";
     let text: String = row.get("name", &place)?;
     text.parse().map_err(|error| senseless(&place, &error))
+}
+
+/// Who was invited.
+pub(super) fn party(row: &Row<'_>) -> Result<Party, Fault> {
+    row.get("party", &"a party").map(Party::from_bytes)
+}
+
+/// A party as databases keep it.
+pub(super) fn bytes(party: Party) -> Value {
+    party.to_bytes().to_vec().into()
 }
 
 /// A number that is not negative.

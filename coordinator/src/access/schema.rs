@@ -10,6 +10,8 @@ const TABLES: &str = "
 CREATE TABLE invitation (
     -- What people call it by; never used again
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- 128 random bits that identify whoever was invited, in each copy of this database and in that of the jobs
+    party BLOB NOT NULL UNIQUE CHECK (length(party) = 16),
     -- viewer, operator or worker
     role TEXT NOT NULL,
     -- What people call whoever was invited by, if they do
@@ -32,9 +34,9 @@ CREATE INDEX invitation_of_key ON invitation (key) WHERE key IS NOT NULL;
 CREATE TABLE name (
     -- Of workers; nobody may use it that comes with another invitation
     name TEXT PRIMARY KEY,
-    invitation INTEGER NOT NULL REFERENCES invitation
+    party BLOB NOT NULL REFERENCES invitation (party)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX name_of_invitation ON name (invitation);
+CREATE INDEX name_of_party ON name (party);
 CREATE TABLE place (
     -- Where the coordinator is reached, and what its key is known by, as it was when it was started last
     only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -49,6 +51,8 @@ CREATE TABLE audit (
     at_ms INTEGER NOT NULL,
     -- Invitation and label of who it was, or 'a stranger'
     who TEXT NOT NULL,
+    -- The party of that invitation, whose number may be another's in a copy of this database; NULL of a stranger
+    party BLOB,
     role TEXT NOT NULL,
     -- The address it came from
     peer TEXT NOT NULL,

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use queens_access::Secret;
+use queens_messages::Party;
 use tokio::time::Instant;
 
 /// How long somebody stays logged in, and how long without asking for anything.
@@ -22,7 +23,8 @@ pub(super) struct Sessions(Mutex<HashMap<[u8; 32], Session>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Session {
-    invitation: u64,
+    /// Whose it is: another may have got the number of the invitation since.
+    party: Party,
     began: Instant,
     used: Instant,
 }
@@ -38,7 +40,7 @@ impl Sessions {
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub(super) fn begin(&self, invitation: u64) -> io::Result<Secret> {
+    pub(super) fn begin(&self, party: Party) -> io::Result<Secret> {
         let (secret, now) = (Secret::random()?, Instant::now());
         let mut all = self.all();
         all.retain(|_, session| !session.is_over(now));
@@ -46,9 +48,9 @@ impl Sessions {
             let those = all.iter().filter(|(_, session)| of(session));
             those.min_by_key(|(_, session)| session.used).map(|(hash, _)| *hash)
         };
-        let n_own = all.values().filter(|session| session.invitation == invitation).count();
+        let n_own = all.values().filter(|session| session.party == party).count();
         let goes = if n_own >= MOST_OF_ONE {
-            idlest(&all, &|session| session.invitation == invitation)
+            idlest(&all, &|session| session.party == party)
         } else if all.len() >= MOST {
             idlest(&all, &|_| true)
         } else {
@@ -57,17 +59,17 @@ impl Sessions {
         if let Some(hash) = goes {
             all.remove(&hash);
         }
-        all.insert(secret.hash(), Session { invitation, began: now, used: now });
+        all.insert(secret.hash(), Session { party, began: now, used: now });
         Ok(secret)
     }
 
     /// Whose session this is, if it goes on.
-    pub(super) fn find(&self, secret: &Secret) -> Option<u64> {
+    pub(super) fn find(&self, secret: &Secret) -> Option<Party> {
         let now = Instant::now();
         let mut all = self.all();
         let session = all.get_mut(&secret.hash()).filter(|session| !session.is_over(now))?;
         session.used = now;
-        Some(session.invitation)
+        Some(session.party)
     }
 
     /// Logs somebody out.
@@ -85,20 +87,24 @@ impl Sessions {
 mod tests {
     use super::*;
 
+    fn party(number: u8) -> Party {
+        Party::from_bytes([number; 16])
+    }
+
     #[tokio::test(start_paused = true)]
     async fn nobody_stays_logged_in_for_ever() {
         let sessions = Sessions::default();
-        let idle = sessions.begin(1).expect("random");
-        let busy = sessions.begin(2).expect("random");
+        let idle = sessions.begin(party(1)).expect("random");
+        let busy = sessions.begin(party(2)).expect("random");
         for _ in 0..12 {
-            assert_eq!(sessions.find(&busy), Some(2));
+            assert_eq!(sessions.find(&busy), Some(party(2)));
             tokio::time::advance(IDLE - Duration::from_secs(1)).await;
-            assert_eq!(sessions.find(&busy), Some(2));
+            assert_eq!(sessions.find(&busy), Some(party(2)));
         }
         assert_eq!(sessions.find(&idle), None);
         tokio::time::advance(Duration::from_secs(12)).await;
         assert_eq!(sessions.find(&busy), None, "12 hours have passed");
-        let other = sessions.begin(3).expect("random");
+        let other = sessions.begin(party(3)).expect("random");
         assert_eq!(sessions.all().len(), 1, "what is over is not kept");
         sessions.end(&other);
         assert_eq!(sessions.find(&other), None);
@@ -107,13 +113,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_token_logs_so_many_in_and_no_more() {
         let sessions = Sessions::default();
-        let first = sessions.begin(1).expect("random");
-        let others = sessions.begin(2).expect("random");
+        let first = sessions.begin(party(1)).expect("random");
+        let others = sessions.begin(party(2)).expect("random");
         for _ in 0..MOST_OF_ONE {
             tokio::time::advance(Duration::from_secs(1)).await;
-            _ = sessions.begin(1).expect("random");
+            _ = sessions.begin(party(1)).expect("random");
         }
-        assert_eq!((sessions.find(&first), sessions.find(&others)), (None, Some(2)));
+        assert_eq!((sessions.find(&first), sessions.find(&others)), (None, Some(party(2))));
         assert_eq!(sessions.all().len(), MOST_OF_ONE + 1);
     }
 }

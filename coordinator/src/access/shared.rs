@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 
-use super::book_error::NotDone;
+use super::book_error::{NOBODY_THERE, NotDone};
 use crate::store::postgres::Server;
 use crate::store::postgres::schema::{make_once, version_in};
 use crate::store::postgres::session::Session;
@@ -28,15 +28,24 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Shared {
     server: Server,
     session: Option<Session>,
+    /// Whether tables are made that are not there.
+    makes: bool,
     /// When it could not be reached last, and why.
     failed: Option<(Instant, String)>,
-    /// How many of the changes that the table `book` counts were made here.
-    n_own: i64,
+    /// The mark of the state that was asked about last, with what was changed here since.
+    seen: Option<i64>,
+    /// How often another was found.
+    n_versions: i64,
 }
 
 impl Shared {
     pub(super) const fn of(server: Server) -> Self {
-        Self { server, session: None, failed: None, n_own: 0 }
+        Self { server, session: None, makes: true, failed: None, seen: None, n_versions: 0 }
+    }
+
+    /// One whose tables have to be there.
+    pub(super) fn of_existing(server: Server) -> Self {
+        Self { makes: false, ..Self::of(server) }
     }
 
     /// What people call it.
@@ -57,22 +66,27 @@ impl Shared {
         &mut self,
         work: impl FnOnce(&dyn Database) -> Result<T, NotDone>,
     ) -> Result<T, NotDone> {
-        let (done, n_changes) = self.with_session(|session| {
+        let (done, before, after) = self.with_session(|session| {
             session.change("BEGIN", &[])?;
-            let before = n_changes(session, "FOR UPDATE")?;
+            let before = mark(session, "FOR UPDATE")?;
             let done = work(session)?;
-            let after = n_changes(session, "")?;
+            let after = mark(session, "")?;
             session.carry_out("COMMIT")?;
-            Ok::<_, NotDone>((done, after - before))
+            Ok::<_, NotDone>((done, before, after))
         })?;
-        self.n_own += n_changes;
+        if self.seen == Some(before) {
+            self.seen = Some(after);
+        }
         Ok(done)
     }
 
-    /// A number that changes whenever others have changed invitations or names.
+    /// A number that changes whenever others have changed invitations or names, or have put back the database.
     pub(super) fn version(&mut self) -> Result<i64, Fault> {
-        let n_changes = self.with_session(|session| n_changes(session, ""))?;
-        Ok(n_changes - self.n_own)
+        let mark = self.with_session(|session| mark(session, ""))?;
+        if self.seen.replace(mark) != Some(mark) {
+            self.n_versions += 1;
+        }
+        Ok(self.n_versions)
     }
 
     /// Does something with the connection, which is given up if that fails, and a transaction with it.
@@ -96,7 +110,7 @@ impl Shared {
             return Err(Fault::Lost(reason.clone()));
         }
         let opened = Session::open(&self.server).and_then(|session| {
-            make(&session)?;
+            make(&session, self.makes)?;
             Ok(session)
         });
         let failed = opened.as_ref().err().filter(|fault| fault.may_heal());
@@ -112,9 +126,13 @@ pub(super) fn number_on(database: &dyn Database) -> Result<(), Fault> {
     database.change(sql, &[])
 }
 
-/// Makes the tables if they are not there, and looks whether they are those that this program works on.
-fn make(session: &Session) -> Result<(), Fault> {
+/// Looks whether the tables are those that this program works on. They are made, if `makes` says so and they are not
+/// there.
+fn make(session: &Session, makes: bool) -> Result<(), Fault> {
     if version_in(session, "book")?.is_none() {
+        if !makes {
+            return Err(Fault::Unfit(NOBODY_THERE.to_owned()));
+        }
         make_once(session, "book", |session| session.carry_out(include_str!("shared.sql")))?;
     }
     match version_in(session, "book")? {
@@ -126,9 +144,9 @@ fn make(session: &Session) -> Result<(), Fault> {
     }
 }
 
-/// How often invitations and names were changed.
-fn n_changes(session: &Session, lock: &str) -> Result<i64, Fault> {
-    let sql = format!("SELECT changes FROM book WHERE one = 1 {lock}");
-    let found = first(session, &sql, &[], |row| row.get("changes", &"book"))?;
+/// The number that was drawn when invitations or names were changed last.
+fn mark(session: &Session, lock: &str) -> Result<i64, Fault> {
+    let sql = format!("SELECT mark FROM book WHERE one = 1 {lock}");
+    let found = first(session, &sql, &[], |row| row.get("mark", &"book"))?;
     found.ok_or_else(|| Fault::Damaged("its table 'book' is empty".to_owned()))
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_access::new_private_file;
+use queens_access::{check_regular_file, new_private_file};
 use queens_store::sql::database::Database;
 use queens_store::sql::fault::Fault;
 use rusqlite::{Connection, TransactionBehavior};
@@ -40,7 +40,10 @@ impl Shelf {
         let path = dir.join(FILE);
         let unusable =
             |reason: &dyn Display| BookError::Unusable { place: quoted(&path), reason: reason.to_string() };
-        fs::create_dir_all(dir).and_then(|()| make_file(&path)).map_err(|error| unusable(&error))?;
+        fs::create_dir_all(dir)
+            .and_then(|()| make_file(&path))
+            .and_then(|()| check_regular_file(&path))
+            .map_err(|error| unusable(&error))?;
         match connect(&path) {
             Ok((connection, (schema::APPLICATION_ID, schema::VERSION))) => {
                 Ok(Self::File { connection, path })
@@ -51,6 +54,17 @@ impl Shelf {
             ))),
             Ok(_) => Err(unusable(&"it is another program's")),
             Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// The same without making anything.
+    pub(super) fn open_existing(whereabouts: &Whereabouts) -> Result<Self, BookError> {
+        match whereabouts {
+            Whereabouts::Server(server) => Ok(Self::Shared(Box::new(Shared::of_existing(server.clone())))),
+            Whereabouts::Directory(dir) if !Self::may_be_at(whereabouts) => {
+                Err(BookError::Absent(dir.clone()))
+            }
+            Whereabouts::Directory(_) => Self::open(whereabouts),
         }
     }
 

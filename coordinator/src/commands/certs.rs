@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::{Pin, new_private_file};
+use queens_access::{Pin, new_private_file, open_regular_file};
 use queens_process::print;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -99,7 +99,9 @@ fn authority(dir: &Path) -> anyhow::Result<Issuer<'static, KeyPair>> {
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     if key.exists() {
         let shown = key.display();
-        let pem = fs::read_to_string(&key).with_context(|| format!("failed to read '{shown}'"))?;
+        let pem = open_regular_file(&key)
+            .and_then(io::read_to_string)
+            .with_context(|| format!("failed to read '{shown}'"))?;
         let own_key = KeyPair::from_pem(&pem).with_context(|| format!("'{shown}' holds no key"))?;
         return Ok(Issuer::new(params, own_key));
     }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, new_private_file};
-use queens_coordinator::access::{Book, Place, Wanted};
-use queens_messages::{CoordinatorUrl, Name};
+use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, TlsError, new_private_file};
+use queens_coordinator::access::{Book, BookError, Place, Wanted};
+use queens_messages::{CoordinatorUrl, Name, Party};
 use queens_process::{print, say};
 
 use super::store::StoreArgs;
@@ -26,8 +27,16 @@ pub(crate) struct BookArgs {
 }
 
 impl BookArgs {
+    /// The book that is there.
     pub(crate) fn open(&self) -> anyhow::Result<Book> {
-        Ok(Book::open(&self.store.whereabouts(&self.data_dir)?)?)
+        Ok(Book::open_existing(&self.store.whereabouts(&self.data_dir)?)?)
+    }
+
+    /// The book, which is made if it is not there, and where coordinators are reached, as far as that is known.
+    fn make(&self) -> anyhow::Result<(Book, Vec<Place>)> {
+        let mut book = Book::open(&self.store.whereabouts(&self.data_dir)?)?;
+        let places = book.places()?;
+        Ok((book, places))
     }
 }
 
@@ -44,6 +53,13 @@ pub(crate) struct InviteArgs {
     /// Who it is for; a worker has to call itself so, and nobody else may
     #[arg(long, value_name = "NAME")]
     name: Option<Name>,
+
+    /// Invite before a coordinator is started: make what it will keep invitations in, if that is not there
+    ///
+    /// Without this, a directory or database is refused on which no coordinator has been started: nobody would ever be let
+    /// in. What is printed has neither the coordinator's address nor the pin of its key, which nobody knows yet.
+    #[arg(long)]
+    new: bool,
 
     /// How long the invitation lasts, such as 30d, 12h or 90m [default: until it is revoked]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -69,12 +85,23 @@ pub(crate) struct InviteArgs {
     certificate: Option<PathBuf>,
 }
 
+/// How long to wait for a coordinator that was started a moment ago, and how often to look.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Invites somebody, and prints what they have to run.
-pub(crate) fn invite(args: &InviteArgs, mut book: Book) -> anyhow::Result<()> {
+pub(crate) fn invite(args: &InviteArgs, book: &BookArgs) -> anyhow::Result<()> {
     if args.role != Role::Worker && args.uses != 1 {
         bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
     }
-    let places = book.places()?;
+    let key =
+        args.certificate.as_deref().map(|path| Ok::<_, TlsError>((path, Pin::of_file(path)?))).transpose()?;
+    let (mut book, places) = if args.new { book.make()? } else { wait_for_places(book)? };
+    if args.url.is_none() && places.iter().all(|place| place.url.is_none()) {
+        say(
+            "HOST is where others reach the coordinator: it does not know that itself, unless --url tells it",
+        );
+    }
     let now_ms = now_ms();
     let wanted = Wanted {
         role: args.role,
@@ -82,8 +109,8 @@ pub(crate) fn invite(args: &InviteArgs, mut book: Book) -> anyhow::Result<()> {
         expires_ms: args.expires.map(|lasts| now_ms.saturating_add(milliseconds(lasts))),
         n_names: args.uses,
     };
-    if let Some(path) = &args.certificate {
-        let number = book.invite_key(&wanted, Pin::of_file(path)?, now_ms)?;
+    if let Some((path, pin)) = key {
+        let number = book.invite_key(&wanted, pin, now_ms)?;
         say(&format!(
             "invitation {number} is for {}, who has the key of '{}':",
             describe(args),
@@ -114,6 +141,33 @@ pub(crate) fn invite(args: &InviteArgs, mut book: Book) -> anyhow::Result<()> {
         describe(args)
     ));
     print(&line).context("failed to print the token")
+}
+
+/// The book, and where coordinators are reached, one of which at least is started, or has been. A directory that is there
+/// may be that of a coordinator that begins.
+fn wait_for_places(args: &BookArgs) -> anyhow::Result<(Book, Vec<Place>)> {
+    let whereabouts = args.store.whereabouts(&args.data_dir)?;
+    let began = Instant::now();
+    let mut is_waiting = false;
+    loop {
+        let is_over = began.elapsed() >= PATIENCE;
+        match Book::open_existing(&whereabouts).and_then(|mut book| Ok((book.places()?, book))) {
+            Ok((places, book)) if !places.is_empty() => return Ok((book, places)),
+            Ok(_) if is_over => bail!(
+                "nobody is invited: in {} s no coordinator has noted where it is reached. Start one that lets in only who \
+                 is invited, by --tls-cert and --tls-key or --require-tokens; --new invites before that",
+                PATIENCE.as_secs()
+            ),
+            Err(BookError::Absent(dir)) if dir.is_dir() && !is_over => {}
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if !is_waiting {
+            is_waiting = true;
+            say("waiting for a coordinator to note where it is reached");
+        }
+        thread::sleep(PAUSE);
+    }
 }
 
 fn describe(args: &InviteArgs) -> String {
@@ -160,12 +214,12 @@ pub(crate) fn invitations(mut book: Book) -> anyhow::Result<()> {
     if all.is_empty() {
         return print("nobody is invited").context("failed to write the answer");
     }
-    let mut names: HashMap<u64, BTreeSet<Name>> = HashMap::new();
-    for (name, invitation) in book.names()? {
-        names.entry(invitation).or_default().insert(name);
+    let mut names: HashMap<Party, BTreeSet<Name>> = HashMap::new();
+    for (name, party) in book.names()? {
+        names.entry(party).or_default().insert(name);
     }
     let now_ms = now_ms();
-    let line = |one: &Invitation| line_of(one, &names.remove(&one.number).unwrap_or_default(), now_ms);
+    let line = |one: &Invitation| line_of(one, &names.remove(&one.party).unwrap_or_default(), now_ms);
     all.iter().map(line).try_for_each(|line| print(&line)).context("failed to write the answer")
 }
 
@@ -193,11 +247,26 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     format!("{number}  {role}{label}  {state}{key}{names}")
 }
 
-/// Ends an invitation.
-pub(crate) fn revoke(number: u64, mut book: Book) -> anyhow::Result<()> {
+/// Ends an invitation, or all of them.
+pub(crate) fn revoke(number: Option<u64>, mut book: Book) -> anyhow::Result<()> {
+    let Some(number) = number else { return revoke_all(&mut book) };
     book.revoke(number)?;
     print(&format!("invitation {number} is revoked: whoever came with it is put out within seconds"))
         .context("failed to write the answer")
+}
+
+/// Ends all invitations, and says which. Those that were made after a copy of the database are not in it.
+pub(crate) fn revoke_all(book: &mut Book) -> anyhow::Result<()> {
+    let ended = book.revoke_all(now_ms())?;
+    let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
+    ended.iter().try_for_each(line).context("failed to write the answer")?;
+    let n = ended.len();
+    let invitations = if n == 1 { "invitation is" } else { "invitations are" };
+    say(&format!(
+        "{n} {invitations} revoked, which is all of them: whoever came with one is put out within seconds. If this is a \
+         copy, invitations that were made after it are not in it, and their tokens are refused"
+    ));
+    Ok(())
 }
 
 fn now_ms() -> u64 {

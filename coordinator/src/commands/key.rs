@@ -1,10 +1,11 @@
 //! The key of a directory: shown, and signing releases.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use queens_access::open_regular_file;
 use queens_certificate::Key;
 use queens_process::{NewFile, print};
 use queens_store::sqlite::check_database;
@@ -25,7 +26,7 @@ pub(crate) fn show_key(dir: &Path, pem: bool, new: bool, from: Option<&Path>) ->
 /// Signs a list of sums.
 pub(crate) fn sign(dir: &Path, file: &Path) -> anyhow::Result<()> {
     let mut sums = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut sums));
+    let read = open_regular_file(file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut sums));
     read.with_context(|| format!("failed to read '{}'", file.display()))?;
     let signature = key(dir)?.sign_sums(&sums).filter(|_| sums.len() as u64 <= LONGEST);
     let Some(signature) = signature else {

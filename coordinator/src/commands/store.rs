@@ -70,7 +70,7 @@ impl StoreArgs {
     /// Proves what the store says of its jobs; or what a path does, if one is given.
     pub(crate) fn audit(&self, data_dir: &Path, path: Option<&Path>) -> anyhow::Result<Vec<JobAudit>> {
         Ok(match path {
-            Some(file) if file.is_file() => audit_file(file)?,
+            Some(file) if file.exists() && !file.is_dir() => audit_file(file)?,
             Some(dir) => audit(dir)?,
             None => match self.server()? {
                 Some(server) => postgres::audit(&server)?,

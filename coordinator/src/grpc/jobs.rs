@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use queens_access::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot};
-use queens_ledger::{JobChange, JobRefusal, UnknownJob, UnknownWorker, Verification, WorkerChange};
+use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 use queens_messages::{JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
@@ -73,8 +73,7 @@ impl Jobs for JobsService {
         request: Request<pb::CancelRequest>,
     ) -> Result<Response<pb::CancelResponse>, Status> {
         let job = JobId(request.into_inner().job);
-        let cancelled = self.handle.cancel(job).await.map_err(stopped)?;
-        cancelled.map_err(|UnknownJob(job)| unknown_job(job))?;
+        self.handle.cancel(job).await.map_err(stopped)?.map_err(not_changed)?;
         Ok(Response::new(pb::CancelResponse {}))
     }
 
@@ -226,11 +225,7 @@ impl JobsService {
 
     async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {
         let changed = self.handle.change_job(JobId(job), change).await.map_err(stopped)?;
-        changed.map_err(|refusal| match refusal {
-            JobRefusal::Unknown(job) => unknown_job(job),
-            JobRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
-            _ => Status::failed_precondition(refusal.to_string()),
-        })
+        changed.map_err(not_changed)
     }
 
     async fn change_workers(
@@ -242,6 +237,14 @@ impl JobsService {
         let changed = self.handle.change_workers(name, change).await.map_err(stopped)?;
         let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
         Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))
+    }
+}
+
+fn not_changed(refusal: JobRefusal) -> Status {
+    match refusal {
+        JobRefusal::Unknown(job) => unknown_job(job),
+        JobRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
+        _ => Status::failed_precondition(refusal.to_string()),
     }
 }
 

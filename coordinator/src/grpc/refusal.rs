@@ -38,6 +38,9 @@ pub(super) fn not_exported(error: &NoExport) -> Status {
 pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
     match refusal {
         SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
+        SubmissionRefusal::Expensive { .. } => {
+            Status::failed_precondition(format!("{refusal}; if you mean it, set 'confirmed'"))
+        }
         SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
             Status::invalid_argument(refusal.to_string())
         }

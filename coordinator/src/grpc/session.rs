@@ -104,7 +104,8 @@ async fn run_session(
     outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
 ) -> Option<Status> {
     let (worker_end, coordinator_end) = link();
-    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end).await });
+    let party = heard.pass.as_ref().and_then(Pass::party);
+    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
     let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
     let mut served = None;
     let pass = heard.pass.clone();

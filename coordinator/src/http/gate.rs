@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::missing;
-use super::refusal::RequestRefusal;
+use super::refusal::{Reason, RequestRefusal};
 use crate::access::{Admission, NotLetIn};
 use crate::connections::Caller;
 
@@ -25,15 +25,22 @@ pub(super) async fn let_in(State(admission): State<Admission>, mut request: Requ
             let Some(noting) = noting else { return pass.bound(next.run(request).await) };
             let deed = noting.deed().clone();
             let response = deed.noted(next.run(request)).await;
-            match response.status() {
-                status if status.is_success() => noting.done("done").await,
-                status => noting.done(&format!("refused: {status}")).await,
-            }
+            noting.answered(answer(&response)).await;
             response
         }
         Err(refusal) if is_of_a_person(&request, &refusal) => Redirect::to("/login").into_response(),
         Err(refusal) => refused(refusal),
     }
+}
+
+/// What a response tells whoever has asked, or the reason of a refusal.
+fn answer(response: &Response) -> Result<(), String> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    let reason = response.extensions().get::<Reason>().map(|Reason(reason)| reason.clone());
+    Err(reason.unwrap_or_else(|| status.to_string()))
 }
 
 /// Whether somebody is looking at a page who can log in.
@@ -49,7 +56,11 @@ fn is_of_a_person(request: &Request, refusal: &NotLetIn) -> bool {
 pub(super) fn refused(refusal: NotLetIn) -> Response {
     let reason = refusal.to_string();
     match refusal {
-        NotLetIn::NoToken | NotLetIn::NoSuchThing | NotLetIn::LoggedOut | NotLetIn::NotAdmitted(_) => {
+        NotLetIn::NoToken
+        | NotLetIn::NoSuchThing
+        | NotLetIn::LoggedOut
+        | NotLetIn::Gone(_)
+        | NotLetIn::NotAdmitted(_) => {
             let mut response = RequestRefusal::new(StatusCode::UNAUTHORIZED, reason).into_response();
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             response

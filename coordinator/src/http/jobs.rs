@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::{Contribution, Verdict};
 use queens_ledger::{JobChange, Verification};
-use queens_messages::{InvalidCrosses, InvalidShare, Priority, Share, Submission};
+use queens_messages::{InvalidCrosses, InvalidShare, Priority, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::app::{App, find, job_id};
 use super::object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::{IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
+use super::refusal::described::{IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
 use super::view::Job;
 
 /// A job.
@@ -47,11 +47,15 @@ pub(super) struct SubmissionBody {
     priority: i32,
     /// The only crosses of the plan that are to be counted, such as 0..100, the end left out; all if not given.
     crosses: Option<String>,
-    /// The share of its work to count again, in per cent with at most four decimals; nothing if not given.
+    /// The share of its work to count again, in per cent with at most four decimals; if not given, 1 from n = 20 on,
+    /// unless all workers that are there came with one invitation, and nothing otherwise.
     recount: Option<String>,
     /// The method by which all of it is counted a second time; it is not if not given.
     #[cfg_attr(test, schema(schema_with = second_method))]
     second_pass: Option<String>,
+    /// Whether it is meant, whatever it takes; without this, what takes a year of core time or more is refused.
+    #[serde(default)]
+    confirm: bool,
 }
 
 /// Submits a job; it is durable when it is answered.
@@ -59,23 +63,23 @@ pub(super) struct SubmissionBody {
     post,
     path = "/api/v1/jobs",
     request_body = SubmissionBody,
-    responses((status = 201, description = "The answer.", body = Job), NotDecided),
+    responses((status = 201, description = "The answer.", body = Job), NotDecided, IsExpensive),
 ))]
 pub(super) async fn submit(
     State(app): State<App>,
     body: Body<SubmissionBody>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(SubmissionBody { n, method, priority, crosses, recount, second_pass })) = body?;
+    let Json(Object(SubmissionBody { n, method, priority, crosses, recount, second_pass, confirm })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
     let method = some_method(method)?.unwrap_or(Method::Search);
     let priority = self::priority(priority)?;
     let bad = |error: &dyn std::fmt::Display| RequestRefusal::bad_request(error.to_string());
     let crosses = crosses.map(|crosses| crosses.parse()).transpose();
     let crosses = crosses.map_err(|error: InvalidCrosses| bad(&error))?;
-    let recount = recount.map_or(Ok(Share::NOTHING), |share| share.parse());
+    let recount = recount.map(|share| share.parse()).transpose();
     let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
     let second_pass = some_method(second_pass)?;
-    let asked = Submission { n, method, priority, crosses, recount, second_pass };
+    let asked = Submission { n, method, priority, crosses, recount, second_pass, confirmed: confirm };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
@@ -121,13 +125,13 @@ pub(super) async fn resume(
     change(&app, &id, JobChange::Resume).await
 }
 
-/// Gives a job up. One that is over stays what it is.
+/// Gives a job up. One that was given up stays so; one that is done is refused.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/cancel",
     params(("job" = String, Path, description = "The job's number.")),
     request_body = EmptyBody,
-    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob),
+    responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
 ))]
 pub(super) async fn cancel(
     State(app): State<App>,

@@ -1,11 +1,11 @@
 //! Why a request is not answered as it wished.
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use queens_event_loop::Stopped;
-use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownJob, UnknownWorker};
+use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownWorker};
 use serde_json::json;
 
 use crate::connections::REQUEST;
@@ -13,16 +13,22 @@ use crate::connections::REQUEST;
 /// The largest body of a request: all that is ever sent is a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
 
-/// A status and a reason, which is sent as `{"error": reason}`.
+/// A status and a reason, which is sent as `{"error": reason}`, with what has to be confirmed, if that is why.
 #[derive(Debug)]
 pub(super) struct RequestRefusal {
     status: StatusCode,
     reason: String,
+    /// What has to be confirmed, for people.
+    confirm: Option<String>,
 }
+
+/// The reason of a refusal, which its response carries along for the records.
+#[derive(Clone, Debug)]
+pub(super) struct Reason(pub(super) String);
 
 impl RequestRefusal {
     pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Self {
-        Self { status, reason: reason.into() }
+        Self { status, reason: reason.into(), confirm: None }
     }
 
     pub(super) fn not_found(reason: impl Into<String>) -> Self {
@@ -52,7 +58,11 @@ impl RequestRefusal {
 
 impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({ "error": self.reason }))).into_response()
+        let body = Json(match self.confirm {
+            None => json!({ "error": self.reason }),
+            Some(price) => json!({ "error": self.reason, "confirm": price }),
+        });
+        (self.status, Extension(Reason(self.reason)), body).into_response()
     }
 }
 
@@ -90,16 +100,15 @@ impl From<SubmissionRefusal> for RequestRefusal {
     fn from(refusal: SubmissionRefusal) -> Self {
         match refusal {
             SubmissionRefusal::TooMany(_) => Self::unavailable(refusal.to_string()),
+            SubmissionRefusal::Expensive { .. } => {
+                let price = refusal.to_string();
+                let reason = format!("{price}; if you mean it, add \"confirm\": true");
+                Self { confirm: Some(price), ..Self::new(StatusCode::CONFLICT, reason) }
+            }
             SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
                 Self::bad_request(refusal.to_string())
             }
         }
-    }
-}
-
-impl From<UnknownJob> for RequestRefusal {
-    fn from(unknown: UnknownJob) -> Self {
-        Self::not_found(unknown.to_string())
     }
 }
 
@@ -182,6 +191,22 @@ pub(super) mod described {
         /// or the coordinator is stopping.
         #[response(status = 503)]
         Unavailable(Error),
+    }
+
+    /// What has to be confirmed.
+    #[derive(ToSchema)]
+    pub(crate) struct Unconfirmed {
+        /// The reason, for people.
+        error: String,
+        /// What the job takes, in words.
+        confirm: String,
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum IsExpensive {
+        /// The job takes a year of core time or more, and nobody has said that it is meant.
+        #[response(status = 409)]
+        Expensive(Unconfirmed),
     }
 
     #[derive(IntoResponses)]

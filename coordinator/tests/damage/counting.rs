@@ -10,8 +10,8 @@ use std::time::Duration;
 use queens_ledger::store::{Store, StoreError};
 use queens_ledger::{Ledger, WantedPlan};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Report, Speed, Submission, ToWorker,
-    WorkerId,
+    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Party, Report, Speed, Submission,
+    ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Plan, Span};
 use queens_store::sqlite::SqliteStore;
@@ -150,7 +150,8 @@ impl Board {
             machine: 1,
             held: Vec::new(),
         };
-        ledger.connect(Duration::ZERO, hello).expect("in order");
+        let party = Party::of_name(&hello.name);
+        ledger.connect(Duration::ZERO, hello, party).expect("in order");
         worker
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
-use queens_messages::{HalvesSkill, Hello, Name, Share, Speed, WorkerId};
+use queens_messages::{HalvesSkill, Hello, Name, Party, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
 use queens_store::{Archive, Truth};
@@ -151,7 +151,8 @@ fn serve(mut ledger: Ledger) {
         held: Vec::new(),
     };
     assert!(ledger.jobs().iter().all(|job| (0.0..=1.0).contains(&job.fraction())));
-    ledger.connect(Duration::ZERO, hello).expect("it is let in");
+    let party = Party::of_name(&hello.name);
+    ledger.connect(Duration::ZERO, hello, party).expect("it is let in");
     for second in 0..3 {
         ledger.tick(Duration::from_secs(second));
         _ = (ledger.take_effects(), ledger.jobs(), ledger.workers());

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use queens_messages::JobId;
 use queens_solver::Plan;
-use thiserror::Error;
 
 use crate::book::Book;
 use crate::effects::{Comparison, WantedPlan};
+use crate::events::operators::JobRefusal;
 use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
 use crate::jobs::job::Job;
@@ -17,11 +17,6 @@ use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Phase, StoredJob};
-
-/// A job that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("there is no job {0}")]
-pub struct UnknownJob(pub JobId);
 
 /// A job goes on where it was left.
 pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreError> {
@@ -66,9 +61,12 @@ pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>
     preempt(book);
 }
 
-pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), UnknownJob> {
+pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
     book.advance(now);
-    let job = book.jobs().get(id).ok_or(UnknownJob(id))?;
+    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+    if job.phase() == Phase::Done {
+        return Err(JobRefusal::Over { job: id, phase: Phase::Done });
+    }
     let first = job.first_pass();
     if job.is_open() {
         // Without the first pass nobody needs the second; without the second the first is what it is.

@@ -36,7 +36,7 @@ pub enum WorkerRefusal {
         found: u32,
     },
     /// Another worker has its number.
-    #[error("worker {0} is known here by another name: start again, to be another")]
+    #[error("worker {0} is known here by another name or invitation: start again, to be another")]
     Another(WorkerId),
     /// It began with something else.
     #[error("the first message of a session has to be a hello")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{Held, Hello, MOST_THREADS, ToWorker, WorkerId};
+use queens_messages::{Held, Hello, MOST_THREADS, Party, ToWorker, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 
 use crate::book::Book;
@@ -15,13 +15,18 @@ use crate::schedule::reporting::tell_interval;
 use crate::spans::SpanSet;
 use crate::workers::worker::Worker;
 
-pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<(), WorkerRefusal> {
-    check(book, &hello)?;
+pub(crate) fn connect(
+    book: &mut Book,
+    now: Duration,
+    hello: Hello,
+    party: Party,
+) -> Result<(), WorkerRefusal> {
+    check(book, &hello, party)?;
     book.advance(now);
     let id = hello.worker;
     // What it held and does not name any more becomes free. What it names and may not keep, it is told to give up.
     let known = book.take_out(id);
-    let worker = Worker::new(&hello, known.as_ref(), book.now());
+    let worker = Worker::new(&hello, party, known.as_ref(), book.now());
     let is_draining = worker.is_draining();
     book.add_worker(id, worker);
     for held in hello.held {
@@ -40,7 +45,7 @@ pub(crate) fn connect(book: &mut Book, now: Duration, hello: Hello) -> Result<()
     Ok(())
 }
 
-fn check(book: &Book, hello: &Hello) -> Result<(), WorkerRefusal> {
+fn check(book: &Book, hello: &Hello, party: Party) -> Result<(), WorkerRefusal> {
     if hello.decomposition != DECOMPOSITION_VERSION {
         return Err(WorkerRefusal::Decomposition { found: hello.decomposition });
     }
@@ -52,7 +57,7 @@ fn check(book: &Book, hello: &Hello) -> Result<(), WorkerRefusal> {
         return Err(WorkerRefusal::TooManyThreads { found });
     }
     let known = book.workers().get(hello.worker);
-    if known.is_some_and(|known| *known.name() != hello.name) {
+    if known.is_some_and(|known| *known.name() != hello.name || known.party() != party) {
         return Err(WorkerRefusal::Another(hello.worker));
     }
     let before = known.map_or(0, |known| u64::from(known.n_threads()));

@@ -1,6 +1,8 @@
 //! Jobs are asked for.
 
-use queens_messages::{Crosses, JobId, Submission, Terms};
+use std::collections::BTreeSet;
+
+use queens_messages::{Crosses, JobId, Submission, Terms, default_recount, price_of_job};
 use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
 
@@ -27,6 +29,14 @@ pub enum SubmissionRefusal {
     /// It can't be counted a second time like this.
     #[error(transparent)]
     Second(#[from] NoSecondPass),
+    /// Nobody has said that it is meant.
+    #[error("{}", price_of_job(*n, *method).unwrap_or_default())]
+    Expensive {
+        /// The size of the board.
+        n: BoardSize,
+        /// How it was to be counted.
+        method: Method,
+    },
     /// Its plan has no such parts.
     #[error("the plan of n = {n} by {method} has {n_parts} crosses, numbered from 0: there are no {crosses}")]
     Crosses {
@@ -83,13 +93,20 @@ pub(crate) fn submit(
 ) -> Result<JobId, SubmissionRefusal> {
     check(book, asked)?;
     let id = next_id(book);
-    let &Submission { n, method, priority, crosses, recount, second_pass } = asked;
+    let &Submission { n, method, priority, crosses, recount, second_pass, confirmed: _ } = asked;
+    let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(book)));
     let terms = Terms { crosses, recount, seed, ..Terms::default() };
     add(book, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
     if let Some(method) = second_pass {
         add_second(book, id, method, created_ms);
     }
     Ok(id)
+}
+
+/// How many parties have workers that may be given work.
+fn n_parties(book: &Book) -> usize {
+    let workers = book.workers().iter().filter(|(_, worker)| !worker.is_blocked());
+    workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 
 /// A job that counts what another counts a second time, by this method.
@@ -119,6 +136,9 @@ fn check(book: &Book, asked: &Submission) -> Result<(), SubmissionRefusal> {
         return Err(TooManyJobs.into());
     }
     let &Submission { n, method, .. } = asked;
+    if !asked.confirmed && price_of_job(n, method).is_some() {
+        return Err(SubmissionRefusal::Expensive { n, method });
+    }
     if let Some(second) = asked.second_pass {
         check_second(method, second, asked.crosses)?;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Hello, MethodSpeeds, Name, ReportInterval, Speed};
+use queens_messages::{Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
@@ -23,6 +23,7 @@ const COUNTED_SECONDS: f64 = 300.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     source: Arc<Source>,
+    party: Party,
     n_threads: u32,
     connected: bool,
     /// When its last message came, or when its connection was lost.
@@ -64,6 +65,11 @@ impl Worker {
     /// The name people call it by.
     pub(crate) fn name(&self) -> &Name {
         &self.source.name
+    }
+
+    /// Who runs it.
+    pub(crate) fn party(&self) -> Party {
+        self.party
     }
 
     pub(crate) fn n_threads(&self) -> u32 {
@@ -205,8 +211,8 @@ impl Worker {
 
 /// Changing.
 impl Worker {
-    /// A worker that says hello, of which `known` is remembered, and which holds nothing yet.
-    pub(crate) fn new(hello: &Hello, known: Option<&Self>, now: Duration) -> Self {
+    /// A worker of a party that says hello, of which `known` is remembered, and which holds nothing yet.
+    pub(crate) fn new(hello: &Hello, party: Party, known: Option<&Self>, now: Duration) -> Self {
         let source =
             Source { name: hello.name.clone(), build: hello.build.clone(), kernel: hello.kernel.clone() };
         let skill = |speed: Speed| {
@@ -224,6 +230,7 @@ impl Worker {
         });
         Self {
             source: Arc::new(source),
+            party,
             n_threads: hello.n_threads,
             connected: true,
             heard: now,

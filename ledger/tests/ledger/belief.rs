@@ -5,7 +5,8 @@ use std::time::Duration;
 use queens_ledger::store::Stored;
 use queens_ledger::{Core, Note, REMEMBERED, SpanOutcome, WorkerRefusal};
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, LeaseId, Report, Speed, WorkerId, WorkerState,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, LeaseId, Party, Report, Speed, WorkerId,
+    WorkerState,
 };
 use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
@@ -283,8 +284,17 @@ fn nobody_takes_the_place_of_a_worker_with_another_name() {
     let job = world.submit(7);
     let worker = world.connect(1, "anna");
     let held = world.begin(worker).expect("something to count");
-    let refused = world.ledger.connect(world.now, hello_of_mallory(worker));
-    assert_eq!(refused, Err(WorkerRefusal::Another(worker)));
+    let (of_anna, of_mallory) = (Party::of_name(&named("anna")), Party::of_name(&named("mallory")));
+    let named_anna = Hello { name: named("anna"), ..hello_of_mallory(worker) };
+    for (hello, party) in [
+        (hello_of_mallory(worker), of_mallory),
+        (hello_of_mallory(worker), of_anna),
+        // The invitation of one whose name somebody else has taken over.
+        (named_anna, of_mallory),
+    ] {
+        let refused = world.ledger.connect(world.now, hello, party);
+        assert_eq!(refused, Err(WorkerRefusal::Another(worker)));
+    }
     assert_eq!(world.report(worker, Some(held)), [SpanOutcome::Recorded]);
     world.finish();
     world.check_done(job);
@@ -293,7 +303,8 @@ fn nobody_takes_the_place_of_a_worker_with_another_name() {
 #[test]
 fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
     let mut core = Core::restore(Stored::default()).expect("nothing");
-    let session = core.connect(hello_of_mallory(WorkerId(1))).expect("in order");
+    let session =
+        core.connect(hello_of_mallory(WorkerId(1)), Party::of_name(&named("mallory"))).expect("in order");
     core.take_notes();
     let span = Span::new(u32::MAX, 0, u64::MAX).expect("not empty");
     for (job, lease) in [(JobId(u64::MAX), LeaseId(1)), (JobId(1), LeaseId(u64::MAX))] {

@@ -9,6 +9,7 @@ mod recounts;
 mod reporting;
 mod second;
 mod speed;
+mod submissions;
 mod world;
 
 use std::time::Duration;
@@ -97,6 +98,8 @@ fn a_job_that_is_over_or_unknown_can_not_be_changed() {
     let now = world.now;
     for (job, phase) in [(done, Phase::Done), (cancelled, Phase::Cancelled)] {
         let over = Err(JobRefusal::Over { job, phase });
+        let cancelled = if phase == Phase::Done { over } else { Ok(()) };
+        assert_eq!(world.ledger.cancel(now, job), cancelled);
         assert_eq!(world.ledger.pause(now, job), over);
         assert_eq!(world.ledger.resume(now, job), over);
         assert_eq!(world.ledger.set_priority(now, job, priority(1)), over);

@@ -9,8 +9,8 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Stored};
 use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
-    Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Party,
+    Priority, Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
     BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Pass, Plan, Span, parts_in_counting_order,
@@ -92,7 +92,7 @@ impl World {
     /// A job of which so many per cent are to be counted again.
     pub(crate) fn submit_verified(&mut self, n: u8, percent: u32) -> JobId {
         let recount = Share::of_ppm(percent * 10_000).expect("a share");
-        let asked = Submission { recount, ..Submission::new(size(n), Method::Search) };
+        let asked = Submission { recount: Some(recount), ..Submission::new(size(n), Method::Search) };
         self.submit_on(&asked).expect("it is taken")
     }
 
@@ -142,7 +142,8 @@ impl World {
             machine: id,
             held,
         };
-        self.ledger.connect(self.now, hello).expect("in order");
+        let party = Party::of_name(&hello.name);
+        self.ledger.connect(self.now, hello, party).expect("in order");
         self.carry_out();
         worker
     }

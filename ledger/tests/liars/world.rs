@@ -8,8 +8,8 @@ use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Report, Share, Speed, Submission,
-    ToWorker, WorkerId,
+    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
+    Submission, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -92,7 +92,11 @@ impl World {
 
     fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
-        let asked = Submission { recount, second_pass, ..Submission::new(self.plan.n(), Method::Search) };
+        let asked = Submission {
+            recount: Some(recount),
+            second_pass,
+            ..Submission::new(self.plan.n(), Method::Search)
+        };
         let seed = u128::from(self.random.next()) << 64;
         let job = self.ledger.submit(&asked, seed, 0).expect("it is taken");
         self.jobs.push(job);
@@ -129,7 +133,8 @@ impl World {
             machine: worker.0,
             held: Vec::new(),
         };
-        self.ledger.connect(self.now, hello).expect("in order");
+        let party = Party::of_name(&hello.name);
+        self.ledger.connect(self.now, hello, party).expect("in order");
         worker
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_ledger::store::Write;
 use queens_ledger::{Batch, Core, Due, Note, Sealed, Session, SubmissionRefusal, WorkerRefusal};
-use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
+use queens_messages::{JobId, JobState, Name, Party, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
 use super::puzzle::puzzle;
@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_secs(1);
 enum Answer {
     Submitted(Sealed<Result<JobId, SubmissionRefusal>>),
     /// Given up, unless it was over already.
-    Cancelled(JobId, Sealed<Result<(), queens_ledger::UnknownJob>>),
+    Cancelled(JobId, Sealed<Result<(), queens_ledger::JobRefusal>>),
 }
 
 /// A batch that is not known to be written.
@@ -165,8 +165,8 @@ impl Coordinator {
                     around.sights.see(Sight::LeaseTakenAlong);
                 }
                 around.witness.connect(self.now, around.puzzles, &hello, |job| ledger.is_open(job));
-                let worker = hello.worker;
-                let session = self.core.connect(hello).expect("its hello is in order");
+                let (worker, party) = (hello.worker, Party::of_name(&hello.name));
+                let session = self.core.connect(hello, party).expect("its hello is in order");
                 self.sessions.insert(link, session);
                 self.open.insert(worker, link);
                 self.expect_report(worker, Some(ReportInterval::USUAL.get()));

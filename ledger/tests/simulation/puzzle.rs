@@ -97,7 +97,7 @@ fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
 impl Puzzle {
     /// What somebody asks for who wants it counted.
     pub(crate) fn submission(&self) -> Submission {
-        Submission { recount: self.recount, ..Submission::new(self.plan.n(), self.plan.method()) }
+        Submission { recount: Some(self.recount), ..Submission::new(self.plan.n(), self.plan.method()) }
     }
 
     /// What a span of the plan counts to.

@@ -28,8 +28,9 @@ impl From<Submission> for pb::SubmitRequest {
             priority: asked.priority.get(),
             method: pb::Method::from(asked.method).into(),
             crosses: asked.crosses.map(pb::CrossRange::from),
-            recount: asked.recount.ppm(),
+            recount: asked.recount.map(Share::ppm),
             second_pass: asked.second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
+            confirmed: asked.confirmed,
         }
     }
 }
@@ -43,8 +44,9 @@ impl TryFrom<pb::SubmitRequest> for Submission {
             method: method(asked.method)?,
             priority: Priority::try_from(asked.priority)?,
             crosses: asked.crosses.map(Crosses::try_from).transpose()?,
-            recount: Share::of_ppm(asked.recount)?,
+            recount: asked.recount.map(Share::of_ppm).transpose()?,
             second_pass: some_method(asked.second_pass)?,
+            confirmed: asked.confirmed,
         })
     }
 }

@@ -264,12 +264,16 @@ pub struct SubmitRequest {
     /// The only parts of the plan to count; absent for all.
     #[prost(message, optional, tag = "4")]
     pub crosses: ::core::option::Option<CrossRange>,
-    /// The share of its work to count again, in parts per million, 0 to 1000000.
-    #[prost(uint32, tag = "5")]
-    pub recount: u32,
+    /// The share of its work to count again, in parts per million, 0 to 1000000; absent for what is usual: 10000 from n = 20
+    /// on, unless all workers that are there came with one invitation.
+    #[prost(uint32, optional, tag = "5")]
+    pub recount: ::core::option::Option<u32>,
     /// How to count it a second time; METHOD_UNSPECIFIED if it is not to be.
     #[prost(enumeration = "Method", tag = "6")]
     pub second_pass: i32,
+    /// Whether it is meant, whatever it takes: without this, FAILED_PRECONDITION for what takes a year of core time or more.
+    #[prost(bool, tag = "8")]
+    pub confirmed: bool,
 }
 /// Parts of a plan that follow each other; at least one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -783,6 +787,9 @@ pub struct Decision {
     /// What became of it.
     #[prost(string, tag = "7")]
     pub outcome: ::prost::alloc::string::String,
+    /// The random identity of that invitation, 32 hexadecimal digits; empty of a stranger and where nobody is asked.
+    #[prost(string, tag = "8")]
+    pub party: ::prost::alloc::string::String,
 }
 /// Asks for the coordinator itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -11,6 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::StoreError;
+use queens_process::check_regular_file;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -147,6 +148,13 @@ impl Drop for Directory {
 /// from this process, also those of a connection (<https://www.sqlite.org/howtocorrupt.html>, 2.2). No test shows
 /// it: the SQLite built in makes up for it, the older ones an onlooker may have do not.
 fn look_before_locking(dir: &Path) -> Result<bool, StoreError> {
+    for name in [LOCK, DATABASE] {
+        match check_regular_file(&dir.join(name)) {
+            // Then `dir` itself is meant.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+            found => found.map_err(|error| unusable(dir, &named(name, &error)))?,
+        }
+    }
     if dir.join(LOCK).exists() { Ok(dir.join(DATABASE).exists()) } else { look_at_database(dir) }
 }
 
@@ -216,6 +224,7 @@ pub fn check_database(dir: &Path) -> Result<(), StoreError> {
 /// Opens a database without making or changing anything.
 pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    check_regular_file(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     let connection = Connection::open_with_flags(file, flags)?;
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -237,6 +246,7 @@ pub(super) fn open_file(file: &Path) -> Result<Connection, Fault> {
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // A relative path that begins with "file:" would be taken for a URI.
     let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
+    check_regular_file(&file).map_err(|error| Fault::Unfit(error.to_string()))?;
     Ok(Connection::open_with_flags(file, flags)?)
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{JobEntry, Phase, StoreError, Write};
 use queens_messages::{JobId, Name, Terms};
+use queens_process::open_regular_file;
 use queens_solver::{BoardSize, Choice, Method, Pass};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
@@ -141,8 +142,10 @@ fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
     let named = if damaged.is_dir() { damaged.join(DATABASE) } else { damaged.to_owned() };
     // The log stands beside the file itself, wherever links to it are.
     let path = named.canonicalize().map_err(|error| unusable(format!("'{}': {error}", named.display())))?;
-    let database = File::open(&path).map_err(|error| unusable(error.to_string()))?;
-    for file in [Some(&database), File::open(path.with_file_name(LOCK)).ok().as_ref()].into_iter().flatten() {
+    let database = open_regular_file(&path).map_err(|error| unusable(error.to_string()))?;
+    for file in
+        [Some(&database), open_regular_file(&path.with_file_name(LOCK)).ok().as_ref()].into_iter().flatten()
+    {
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(damaged.into())),
             Err(TryLockError::Error(error)) => return Err(unusable(error.to_string())),
@@ -151,7 +154,7 @@ fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
     }
     let mut log = path.into_os_string();
     log.push("-wal");
-    Ok((database, File::open(log).ok()))
+    Ok((database, open_regular_file(Path::new(&log)).ok()))
 }
 
 /// What is being made of a damaged database: all rows that prove themselves, as yet regardless of each other.

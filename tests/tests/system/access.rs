@@ -269,3 +269,68 @@ fn nobody_else_on_the_machine_reads_what_is_kept() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
 }
+
+/// Runs `queens-coordinator` with these arguments in a directory.
+fn manage_in(dir: &Path, args: &[&str]) -> Running {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args).current_dir(dir);
+    Running::start(&mut command)
+}
+
+#[test]
+fn nobody_is_invited_to_where_no_coordinator_is() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let (dir, typo) = (scratch.path(), scratch.path().join("typo"));
+    let invite = ["invite", "--data-dir", "typo", "--role", "worker"];
+    for args in [&invite[..], &["invitations", "--data-dir", "typo"], &["revoke", "1", "--data-dir", "typo"]]
+    {
+        let refused = manage_in(dir, args).wait();
+        let expected = "cannot use 'typo': no coordinator that keeps invitations has been started on it";
+        assert!(refused.complaint(1).contains(expected), "{refused:?}");
+        assert!(!typo.exists(), "{args:?}");
+    }
+    // One that lets everybody in asks nobody for a token, and notes nothing. The directory of another program is waited
+    // for as well, as a coordinator might be starting there.
+    let everybody = dir.join("everybody");
+    _ = Coordinator::start(&everybody);
+    fs::create_dir(dir.join("empty")).expect("made");
+    let running = ["everybody", "empty"]
+        .map(|place| (place, manage_in(dir, &["invite", "--data-dir", place, "--role", "viewer"])));
+    for (place, running) in running {
+        let refused = running.wait();
+        assert_eq!((refused.status.code(), refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+        let mut said = refused.stderr.lines();
+        assert_eq!(said.next(), Some("waiting for a coordinator to note where it is reached"), "{refused:?}");
+        let expected = match place {
+            "everybody" => "in 10 s no coordinator has noted where it is reached",
+            _ => "no coordinator that keeps invitations has been started on it",
+        };
+        assert!(said.next().is_some_and(|line| line.contains(expected)), "{refused:?}");
+        let listed = manage_in(dir, &["invitations", "--data-dir", place]).wait();
+        assert!(!listed.stdout.contains("viewer"), "{listed:?}");
+    }
+    // Before there is a coordinator, if that is meant.
+    let made = manage_in(dir, &["invite", "--new", "--data-dir", "typo", "--role", "worker"]).wait();
+    assert!(made.stdout.ends_with(" queens-worker --coordinator https://HOST:50051\n"), "{made:?}");
+    assert!(made.stderr.contains("HOST is where others reach the coordinator"), "{made:?}");
+}
+
+#[test]
+fn who_is_invited_while_a_coordinator_starts_is_told_where_it_is() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    fs::create_dir(&data_dir).expect("made");
+    // In the moment in which there is a directory and nothing in it, and in the one in which invitations can be kept.
+    let invite = || manage_in(scratch.path(), &["invite", "--data-dir", "data", "--role", "worker"]);
+    let early = invite();
+    let made =
+        manage_in(scratch.path(), &["invite", "--new", "--data-dir", "data", "--role", "viewer"]).wait();
+    assert!(made.status.success(), "{made:?}");
+    let late = invite();
+    let guarded = Guarded::start(&data_dir);
+    for invited in [early, late] {
+        let invited = invited.wait();
+        let expected = format!(" queens-worker --coordinator {} --pin sha256:", guarded.url());
+        assert!(invited.status.success() && invited.stdout.contains(&expected), "{invited:?}");
+    }
+}

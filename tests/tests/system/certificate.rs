@@ -85,7 +85,7 @@ fn what_can_t_be_exported_or_checked_is_told() {
     assert!(nowhere.complaint(1).contains("there is no 'queens.db' in it"), "{nowhere:?}");
     assert!(!file.exists() && fs::read_dir(out.path()).expect("readable").next().is_none());
     assert!(check(&file, &[]).complaint(1).contains("failed to open"));
-    assert!(check(dir.path(), &[]).complaint(1).contains("failed to read"));
+    assert!(check(dir.path(), &[]).complaint(1).contains("it is a directory, and not a regular file"));
     for (args, expected) in [
         (["--seconds", "-1"], "a number of seconds"),
         (["--share", "101"], "from 0 to 100"),

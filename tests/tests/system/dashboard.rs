@@ -90,6 +90,16 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
 
     check_numbers(&browser);
 
+    // What takes core-years is asked about, with the price.
+    browser.keys("#submit input[name=n]", "28");
+    browser.click("#submit button");
+    browser.wait_for("dialog", "n = 28 takes some 340 core-years");
+    keep(&browser, "confirm");
+    browser.click("dialog button[value=no]");
+    browser.wait_for("#said", "Not done: you went back");
+    assert_eq!(http::get(&site, "/api/v1/jobs").json()["total"], 1);
+    _ = browser.eval("document.querySelector('#submit').reset()");
+
     // Paused, and gone on with.
     let second = coordinator.worker("second");
     submit(&browser, LONG, 2);

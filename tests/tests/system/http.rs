@@ -321,3 +321,28 @@ fn a_port_that_is_taken_is_said_in_one_line() {
     );
     assert!(!other.exists(), "nothing is begun");
 }
+
+/// What takes core-years is refused until somebody says that it is meant; what is not said is as with 'queens submit'.
+#[test]
+fn a_submission_is_what_it_is_by_the_command_line() {
+    let site = Site::start();
+    let refused = site.post("/api/v1/jobs", "{\"n\":28}");
+    let price = "n = 28 takes some 340 core-years even if all workers have the fastest kernel, avx512";
+    assert_eq!((refused.status, &refused.json()["confirm"]), (409, &json!(price)), "{refused:?}");
+    let expected = format!("{price}; if you mean it, add \"confirm\": true");
+    assert_eq!(refused.json()["error"], expected.as_str());
+    assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
+    let confirmed = site.post("/api/v1/jobs", "{\"n\":28,\"confirm\":true}");
+    assert_eq!((confirmed.status, &confirmed.json()["recount"]), (201, &json!(0.01)), "{confirmed:?}");
+    _ = site.post("/api/v1/jobs/1/cancel", "{}");
+    for (n, recount) in [(19, 0.0), (20, 0.01)] {
+        let by_http = site.post("/api/v1/jobs", &format!("{{\"n\":{n}}}")).json();
+        let by_command = site.coordinator.queens(["submit", &n.to_string(), "--method", "search"]).stdout;
+        let by_command = site.coordinator.status(by_command.trim());
+        for job in [by_http, by_command] {
+            assert_eq!((&job["n"], &job["recount"]), (&json!(n), &json!(recount)), "{job}");
+        }
+    }
+    let said = site.post("/api/v1/jobs", "{\"n\":20,\"recount\":\"0\"}").json();
+    assert_eq!(said["recount"], json!(0.0), "{said}");
+}

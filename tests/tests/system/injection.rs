@@ -183,7 +183,8 @@ impl Jobs for Liar {
     ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
         let odd = || ODD.to_owned();
         let (who, role, peer, what, outcome) = (odd(), odd(), odd(), odd(), odd());
-        let decision = pb::Decision { number: 1, at_ms: 1, who, role, peer, what, outcome };
+        let decision =
+            pb::Decision { number: 1, at_ms: 1, who, role, peer, what, outcome, party: String::new() };
         let decisions = if request.into_inner().before == 0 { vec![decision] } else { Vec::new() };
         self.answer(pb::ListDecisionsResponse { decisions })
     }

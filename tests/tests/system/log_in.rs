@@ -198,7 +198,7 @@ fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
         ("pause job 99", "refused: there is no job 99"),
         ("block workers named 'someone'", "done"),
         ("/api/v1/decisions", "refused: this takes an operator"),
-        ("cancel job 77", "refused: 404"),
+        ("cancel job 77", "refused: there is no job 77"),
         ("/api/v1/jobs/{job}/cancel", "refused: this takes an operator"),
         ("submit n = 8 by search, priority 0", "done"),
     ];

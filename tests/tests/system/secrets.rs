@@ -161,3 +161,23 @@ fn no_secret_is_shown_anywhere() {
     }
     assert!(shown.iter().any(|(_, text)| text.contains("invitation 1")), "it was looked at the right places");
 }
+
+/// Everybody on a machine can read the arguments of a program.
+#[test]
+fn no_document_has_a_token_in_an_argument() {
+    let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let mut all: Vec<_> =
+        ["docs", "examples", "deploy"].iter().flat_map(|dir| files(&repository.join(dir))).collect();
+    let readme = repository.join("README.md");
+    all.push(("README.md".to_owned(), fs::read_to_string(readme).expect("a text")));
+    let is_shown = |line: &str| {
+        ["--header \"Authorization", "--header 'Authorization", "-H \"Authorization", "-H 'Authorization"]
+            .iter()
+            .any(|argument| line.contains(argument))
+    };
+    for (path, text) in &all {
+        let shown = text.lines().find(|line| is_shown(line));
+        assert_eq!(shown, None, "{path}: have curl read it from a file, by --header @FILE");
+    }
+    assert!(all.iter().any(|(path, _)| path.ends_with("invite.md")), "it was looked at the right places");
+}

@@ -9,7 +9,7 @@ use queens_access::{Pin, Proof, Role};
 use queens_coordinator::access::{Book, Place, Wanted};
 use queens_coordinator::store::Whereabouts;
 use queens_coordinator::store::postgres::{Candidate, Contact, Server};
-use queens_messages::{Decision, Name};
+use queens_messages::{Decision, Name, Party};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
 use queens_tests::postgres::Postgres;
@@ -55,12 +55,19 @@ fn the_same_holds_of_a_directory_and_of_a_database() {
     }
 }
 
+/// The party of an invitation.
+fn party(book: &mut Book, number: u64) -> Party {
+    let all = book.invitations().expect("readable");
+    all.iter().find(|invitation| invitation.number == number).expect("it is there").party
+}
+
 /// Whoever has read invitations and names learns that others have changed them, and is not told of what it did itself.
 fn check_versions(place: &Whereabouts) {
     let [mut one, mut other] = [(); 2].map(|()| open(place));
     let number = one.invite(&workers(2), 0).expect("invited").invitation();
     let known = [&mut one, &mut other].map(|book| book.version().expect("readable"));
-    assert!(one.bind(&[(number, name(1)), (number, name(2))]).expect("writable").iter().all(Result::is_ok));
+    let party = party(&mut one, number);
+    assert!(one.bind(&[(party, name(1)), (party, name(2))]).expect("writable").iter().all(Result::is_ok));
     assert_eq!(one.version().expect("readable"), known[0]);
     let later = other.version().expect("readable");
     assert_ne!(later, known[1]);
@@ -75,25 +82,29 @@ fn check_versions(place: &Whereabouts) {
 /// A name is bound to one invitation, and an invitation has so many.
 fn check_names(place: &Whereabouts) {
     let book = &mut open(place);
-    let [one, other] = [(); 2].map(|()| book.invite(&workers(12), 0).expect("invited").invitation());
+    let invite = |book: &mut Book, n| {
+        let number = book.invite(&workers(n), 0).expect("invited").invitation();
+        party(book, number)
+    };
+    let [one, other] = [(); 2].map(|()| invite(book, 12));
     // The last but one is its own already, and the last is one too many.
     let wanted: Vec<_> = (0..12).chain([3, 12]).map(|number| (one, name(number))).collect();
     let bound = book.bind(&wanted).expect("writable");
     let refused: Vec<usize> = (0..wanted.len()).filter(|&at| bound[at].is_err()).collect();
     assert_eq!(refused, [13]);
-    let refused = |book: &mut Book, invitation, number| {
-        let bound = book.bind(&[(invitation, name(number))]).expect("writable");
+    let refused = |book: &mut Book, party, number| {
+        let bound = book.bind(&[(party, name(number))]).expect("writable");
         bound.into_iter().map(|one| one.expect_err("refused").to_string()).collect::<String>()
     };
     let full = refused(book, one, 12);
     assert!(full.contains("not for a worker named 'w12'") && full.contains("'w0', "), "{full}");
     assert!(full.ends_with(" and 2 more"), "{full}");
     assert!(refused(book, other, 3).contains("belongs to invitation 1"));
-    assert!(refused(book, 77, 50).contains("there is no invitation 77"));
+    assert!(refused(book, Party::from_bytes([77; 16]), 50).contains("the invitation is gone"));
     let names = book.names().expect("readable");
-    assert!(names.len() == 12 && names.values().all(|&invitation| invitation == one), "{names:?}");
+    assert!(names.len() == 12 && names.values().all(|&party| party == one), "{names:?}");
     // More than are asked about at a time, of several invitations, one of which has too few.
-    let [few, many] = [50, 500].map(|n| book.invite(&workers(n), 0).expect("invited").invitation());
+    let [few, many] = [50, 500].map(|n| invite(book, n));
     let wanted: Vec<_> = (100..700).map(|n| (if n % 2 == 0 { few } else { many }, name(n))).collect();
     let bound = book.bind(&wanted).expect("writable");
     let n_bound = |invitation| {
@@ -134,7 +145,7 @@ fn check_given(place: &Whereabouts) {
     assert!(taken.contains("'ann' belongs to invitation 1"), "{taken}");
     let later = Wanted { expires_ms: None, ..wanted };
     let number = book.invite(&later, 1000).expect("it has expired").invitation();
-    assert_eq!(book.names().expect("readable").into_values().collect::<Vec<_>>(), [number]);
+    assert_eq!(book.names().expect("readable").into_values().collect::<Vec<_>>(), [party(book, number)]);
     assert_eq!(book.invitations().expect("readable").len(), 2);
 }
 
@@ -147,6 +158,7 @@ fn check_decisions(place: &Whereabouts) {
                 number: 0,
                 at_ms: i,
                 who: "invitation 1".to_owned(),
+                party: Some(Party::from_bytes([7; 16])),
                 role: "operator".to_owned(),
                 peer: "10.0.0.1".to_owned(),
                 what: format!("{what} {i}"),
@@ -203,8 +215,9 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
         at_once(&|book, _| vec![book.invite(&workers(1000), 0).expect("invited").invitation().to_string()]);
     assert_eq!(invited.iter().collect::<BTreeSet<_>>().len(), 4, "{invited:?}");
     let numbers: Vec<u64> = invited.iter().map(|number| number.parse().expect("a number")).collect();
+    let parties: Vec<Party> = numbers.iter().map(|&number| party(&mut open(&place), number)).collect();
     let bound = at_once(&|book, i| {
-        let wanted: Vec<_> = (0..500).map(|n| (numbers[i], name((n * 7 + i * 100) % 500))).collect();
+        let wanted: Vec<_> = (0..500).map(|n| (parties[i], name((n * 7 + i * 100) % 500))).collect();
         let mut bound = vec![];
         for portion in wanted.chunks(50) {
             let done = book.bind(portion).expect("writable");
@@ -261,7 +274,12 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     let scratch = TempDir::new().expect("a temporary directory");
     let start = |dir: &str| Guarded::start_with(&scratch.path().join(dir), &["--store", &address]);
     // Before there is a coordinator, and then beside one.
-    let token = token_in(&manage(&address, &["invite", "--role", "worker"]));
+    let refused = queens_coordinator(&["invite", "--role", "worker", "--store", &address]);
+    assert!(
+        refused.complaint(1).contains("no coordinator that keeps invitations has been started"),
+        "{refused:?}"
+    );
+    let token = token_in(&manage(&address, &["invite", "--new", "--role", "worker"]));
     let first = start("first");
     let line = manage(&address, &["invite", "--role", "viewer"]);
     let of_first = format!(" queens jobs --coordinator {} --pin sha256:", first.url());
@@ -372,11 +390,13 @@ fn who_was_invited_is_moved_with_the_jobs() {
     let label = Some("ann".parse().expect("a name"));
     let wanted = Wanted { role: Role::Viewer, label, expires_ms: Some(u64::MAX >> 1), n_names: 1 };
     book.invite_key(&wanted, key, 6).expect("invited");
-    assert!(book.bind(&[(1, name(1))]).expect("writable")[0].is_ok());
+    let of_first = party(&mut book, 1);
+    assert!(book.bind(&[(of_first, name(1))]).expect("writable")[0].is_ok());
     let decision = Decision {
         number: 0,
         at_ms: 7,
         who: "invitation 2 (ann)".to_owned(),
+        party: Some(Party::from_bytes([9; 16])),
         role: "operator".to_owned(),
         peer: "10.0.0.1".to_owned(),
         what: "cancel job 1".to_owned(),
@@ -400,7 +420,13 @@ fn who_was_invited_is_moved_with_the_jobs() {
     assert_eq!(open(&there).places().expect("readable"), [], "each coordinator notes its own");
     // Who came with it comes with it, and numbers go on.
     assert!(contents(&there).0[0].admit(&token, 5).is_ok());
-    assert!(open(&there).bind(&[(1, name(1)), (1, name(2))]).expect("writable").iter().all(Result::is_ok));
+    assert!(
+        open(&there)
+            .bind(&[(of_first, name(1)), (of_first, name(2))])
+            .expect("writable")
+            .iter()
+            .all(Result::is_ok)
+    );
     assert_eq!(open(&there).invite(&workers(1), 0).expect("invited").invitation(), 3);
     let again = moved(&old, &address);
     let occupied = format!("there are invitations in the database 'moved' on {}", address_of(&address));

@@ -1,7 +1,6 @@
 //! Which PostgreSQL server, and how it is reached.
 
 use std::fmt::{self, Debug, Formatter};
-use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use queens_access::open_regular_file;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -106,8 +106,8 @@ impl Server {
         if let Some(path) = password {
             let wrong = |reason: String| ServerError::File { path: path.to_owned(), reason };
             let mut text = String::new();
-            let read =
-                File::open(path).and_then(|file| file.take(LONGEST_PASSWORD).read_to_string(&mut text));
+            let read = open_regular_file(path)
+                .and_then(|file| file.take(LONGEST_PASSWORD).read_to_string(&mut text));
             read.map_err(|error| wrong(error.to_string()))?;
             let mut lines = text.lines();
             match (lines.next(), lines.next()) {

@@ -1,0 +1,113 @@
+//! What holds for whoever submits a job, by whichever way: what it takes unless they say otherwise, and what has to be
+//! confirmed.
+
+use queens_solver::{BoardSize, Kernel, Method};
+
+use crate::rounded::{TimeUnit, YEAR};
+use crate::terms::Share;
+
+/// From here on a per cent of the work is counted again unless somebody says otherwise.
+const RECOUNTED_FROM: u8 = 20;
+
+/// The nodes of the boards from n = [`SMALLEST`] on, as `queens estimate` finds them, to some per cent.
+const NODES: [f64; 9] = [8.5e14, 8.4e15, 8.9e16, 9.6e17, 1.07e19, 1.25e20, 1.5e21, 1.8e22, 2.4e23];
+
+/// No smaller board takes a year with any kernel.
+const SMALLEST: u8 = 24;
+
+/// What halves take of the time of the search on these boards, roughly.
+const SHARE_OF_HALVES: f64 = 0.3;
+
+/// The fastest kernel: of workers elsewhere, nobody knows what they count with.
+const FASTEST: Kernel = Kernel::Avx512;
+
+/// The share of a job's work that is counted again if nobody has said how much, where workers of so many parties are
+/// there. One party alone can't do it, and the job would never be done; if none is there yet, more than one may come.
+#[must_use]
+pub const fn default_recount(n: BoardSize, n_parties: usize) -> Share {
+    if n.get() >= RECOUNTED_FROM && n_parties != 1 { Share::PERCENT } else { Share::NOTHING }
+}
+
+/// What a board takes of one core with a kernel, in seconds, roughly; 0 of one that does not take long.
+#[must_use]
+pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
+    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).copied();
+    let share = match method {
+        Method::Search => 1.0,
+        Method::Halves => SHARE_OF_HALVES,
+    };
+    share * nodes.unwrap_or(0.0) / f64::from(kernel.typical_speed())
+}
+
+/// "5.1 core-years", if so many core-seconds are so much that somebody has to confirm them; `None` otherwise.
+#[must_use]
+pub fn price(core_seconds: f64) -> Option<String> {
+    let unit = TimeUnit::of(core_seconds);
+    (core_seconds >= YEAR).then(|| format!("{} core-{}", unit.rounded(core_seconds), unit.name))
+}
+
+/// What jobs of these boards take together, in words, if somebody has to confirm that; `boards` is what people call them.
+#[must_use]
+pub fn price_of_jobs(
+    all: impl IntoIterator<Item = BoardSize>,
+    boards: &str,
+    method: Method,
+) -> Option<String> {
+    let (mut n_boards, mut seconds) = (0, 0.0);
+    for n in all {
+        n_boards += 1;
+        seconds += core_seconds(n, method, FASTEST);
+    }
+    let verb = if n_boards == 1 { "takes" } else { "take" };
+    let takes = |time| {
+        format!("n = {boards} {verb} some {time} even if all workers have the fastest kernel, {FASTEST}")
+    };
+    price(seconds).map(takes)
+}
+
+/// The same of one board.
+#[must_use]
+pub fn price_of_job(n: BoardSize, method: Method) -> Option<String> {
+    price_of_jobs([n], &n.to_string(), method)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(n: u8) -> BoardSize {
+        BoardSize::new(n).expect("a board size")
+    }
+
+    #[test]
+    fn a_per_cent_is_counted_again_where_somebody_else_can_do_it() {
+        for (n, n_parties, expected) in [
+            (19, 0, Share::NOTHING),
+            (19, 5, Share::NOTHING),
+            (20, 0, Share::PERCENT),
+            (20, 1, Share::NOTHING),
+            (20, 2, Share::PERCENT),
+            (32, 1000, Share::PERCENT),
+        ] {
+            assert_eq!(default_recount(size(n), n_parties), expected, "n = {n}, {n_parties} parties");
+        }
+    }
+
+    #[test]
+    fn what_takes_a_year_of_core_time_has_a_price() {
+        for (n, method, expected) in [
+            (0, Method::Search, None),
+            (26, Method::Search, Some("n = 26 takes some 2.8 core-years even if")),
+            (26, Method::Halves, None),
+            (28, Method::Search, Some("n = 28 takes some 340 core-years even if")),
+            (32, Method::Halves, Some("n = 32 takes some 2,300,000 core-years even if")),
+        ] {
+            let price = price_of_job(size(n), method);
+            let is_so =
+                price.as_deref().map(|price| expected.is_some_and(|expected| price.starts_with(expected)));
+            assert_eq!(is_so, expected.map(|_| true), "n = {n} by {method}: {price:?}");
+        }
+        let both = price_of_jobs([size(26), size(27)], "26..27", Method::Search);
+        assert!(both.is_some_and(|both| both.starts_with("n = 26..27 take some 33 core-years")));
+    }
+}

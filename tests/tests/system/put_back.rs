@@ -1,0 +1,154 @@
+//! Invitations that are put back to an earlier state: nobody gets somebody else's rights by that.
+
+use std::path::Path;
+use std::process::Command;
+
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::http::{self, Answer};
+use queens_tests::postgres::Postgres;
+use queens_tests::process::{Ended, clean, run, wait_until};
+use queens_tests::{TempDir, binary};
+use serde_json::Value;
+
+/// A coordinator that lets in who is invited.
+struct Site {
+    // Dropped, and with it killed, before its directory.
+    coordinator: Coordinator,
+    /// Where invitations are, as options.
+    place: Vec<String>,
+}
+
+impl Site {
+    fn start(data_dir: &Path, store: Option<&str>) -> Self {
+        let mut command = coordinator_command("127.0.0.1:0", data_dir);
+        command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
+        let place = match store {
+            Some(address) => vec!["--store".to_owned(), address.to_owned()],
+            None => vec!["--data-dir".to_owned(), data_dir.display().to_string()],
+        };
+        command.args(store.into_iter().flat_map(|address| ["--store", address]));
+        Self { coordinator: Coordinator::start_command(command, data_dir), place }
+    }
+
+    fn manage(&self, args: &[&str]) -> Ended {
+        manage(&self.place, args)
+    }
+
+    fn invite(&self, role: &str) -> String {
+        let line = self.manage(&["invite", "--role", role]).stdout;
+        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+        token.expect("a token").to_owned()
+    }
+
+    fn get(&self, path: &str, header: (&str, &str)) -> Answer {
+        http::request(&self.coordinator.http(), "GET", path, &[header], "")
+    }
+
+    /// Who somebody is who shows a token.
+    fn me(&self, token: &str) -> Answer {
+        self.get("/api/v1/me", ("Authorization", &format!("Bearer {token}")))
+    }
+
+    fn audit(&self, operator: &str) -> Vec<Value> {
+        let told = self.get("/api/v1/decisions", ("Authorization", &format!("Bearer {operator}"))).json();
+        told["decisions"].as_array().expect("a list").clone()
+    }
+}
+
+fn manage(place: &[String], args: &[&str]) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args).args(place);
+    let ended = run(command);
+    assert!(ended.status.success(), "{ended:?}");
+    ended
+}
+
+/// Runs a program of PostgreSQL on a database.
+fn postgres_program(program: &str, address: &str, args: &[&str]) {
+    let mut command = clean(Command::new(program));
+    command.args(args).args(["--dbname", address]);
+    let ended = run(command);
+    assert!(ended.status.success(), "{ended:?}");
+}
+
+/// The tables of invitations are put back under a running coordinator, and a number is given again.
+#[test]
+fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
+    let Some(postgres) = Postgres::start("") else { return };
+    let address = postgres.database("back");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let site = Site::start(&scratch.path().join("data"), Some(&address));
+    let first = site.invite("operator");
+    assert_eq!(site.me(&first).json()["role"], "operator");
+    let copy = scratch.path().join("copy.sql");
+    let copy = copy.to_str().expect("UTF-8");
+    let tables = ["invitation", "name", "book"].map(|table| format!("--table=queens.{table}"));
+    let dump: Vec<&str> = tables.iter().map(String::as_str).chain(["--clean", "--file", copy]).collect();
+    postgres_program("pg_dump", &address, &dump);
+
+    let viewer = site.invite("viewer");
+    let body = format!("{{\"token\":\"{viewer}\"}}");
+    let json = ("Content-Type", "application/json");
+    let logged_in = http::request(&site.coordinator.http(), "POST", "/api/v1/login", &[json], &body);
+    let cookie =
+        logged_in.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    assert_eq!(site.get("/api/v1/me", ("Cookie", cookie)).json()["role"], "viewer");
+    postgres_program("psql", &address, &["--quiet", "--set", "ON_ERROR_STOP=1", "--file", copy]);
+    let second = site.invite("operator");
+    assert!(viewer.starts_with("queens_2_") && second.starts_with("queens_2_"), "the number is given again");
+    assert_eq!(site.me(&second).json()["role"], "operator");
+
+    let refused = site.get("/api/v1/me", ("Cookie", cookie));
+    assert_eq!(refused.status, 401, "{refused:?}");
+    assert!(refused.body.contains("the invitation that you came with is gone"), "{refused:?}");
+    assert_eq!(site.me(&viewer).status, 401);
+    let unknown = viewer.replace("queens_2_", "queens_77_");
+    assert_eq!(site.me(&unknown).status, 401);
+    // It is told who it was, as far as that is known.
+    let audit = wait_until("what was refused", || {
+        Some(site.audit(&first))
+            .filter(|audit| audit.iter().filter(|it| it["what"] == "/api/v1/me").count() == 3)
+    });
+    let whos: Vec<&str> = audit.iter().filter_map(|it| it["who"].as_str()).collect();
+    assert_eq!(whos[0], "a stranger with a token of invitation 77, which is not here");
+    assert_eq!(whos[1], "a stranger with another token than that of invitation 2");
+    let party = audit[2]["party"].as_str().expect("whose cookie it was");
+    assert_eq!(whos[2], format!("a stranger, logged in by invitation {party}, which is not here any more"));
+    let gone = audit.iter().find(|it| it["who"] == "the coordinator").expect("it is noticed");
+    assert_eq!(gone["what"], "invitation 2: gone, removed by hand or put back to an earlier state");
+    assert!(site.coordinator.log().contains("invitations are gone"), "{}", site.coordinator.log());
+}
+
+/// A copy of a directory has invitations as they were: what was revoked since is good again until all are revoked.
+#[test]
+fn all_invitations_of_a_copy_are_ended_by_one_command() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let (data_dir, copy) = (scratch.path().join("data"), scratch.path().join("copy"));
+    let site = Site::start(&data_dir, None);
+    let [operator, viewer] = ["operator", "viewer"].map(|role| site.invite(role));
+    site.coordinator.stop();
+    let mut copying = Command::new("cp");
+    copying.arg("-a").arg(&data_dir).arg(&copy);
+    assert!(run(copying).status.success());
+    let site = Site::start(&data_dir, None);
+    site.manage(&["revoke", "1"]);
+    let later = site.invite("operator");
+    wait_until("the end of the operator", || (site.me(&operator).status == 401).then_some(()));
+    drop(site);
+
+    let site = Site::start(&copy, None);
+    assert_eq!(site.me(&operator).json()["role"], "operator", "as it was when the copy was made");
+    let ended = site.manage(&["revoke", "--all"]);
+    let expected = "invitation 1 of an operator is revoked\ninvitation 2 of a viewer is revoked\n";
+    assert_eq!(ended.stdout, expected, "{ended:?}");
+    assert!(ended.stderr.contains("invitations that were made after it are not in it"), "{ended:?}");
+    wait_until("the end of all", || (site.me(&operator).status == 401).then_some(()));
+    for token in [&operator, &viewer, &later] {
+        assert_eq!(site.me(token).status, 401);
+    }
+    let again = site.manage(&["revoke", "--all"]);
+    assert!(again.stdout.is_empty() && again.stderr.contains("0 invitations are revoked"), "{again:?}");
+    // Whoever is invited now is somebody else, whatever number that is.
+    assert_eq!(site.me(&site.invite("viewer")).json()["role"], "viewer");
+    assert_eq!(site.me(&later).status, 401);
+}
