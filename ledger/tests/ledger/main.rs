@@ -4,6 +4,7 @@
 mod belief;
 mod methods;
 mod opinions;
+mod overdue;
 mod parts;
 mod recounts;
 mod reporting;
