@@ -447,6 +447,7 @@ impl Member {
             ToWorker::Drain
             | ToWorker::Notice(_)
             | ToWorker::Acknowledge { .. }
+            | ToWorker::Farewell
             | ToWorker::ReportEvery(_) => {}
         }
     }
