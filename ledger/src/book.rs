@@ -14,6 +14,7 @@ use queens_solver::{Method, Span};
 use crate::changes::Changes;
 use crate::effects::{Effects, Loss};
 use crate::jobs::counting::Counting;
+use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::register::Jobs;
 use crate::leases::live::{LiveLease, Purpose};
@@ -264,10 +265,10 @@ impl Book {
         self.changes.lose(Loss { name: worker.name().clone(), is_there, n_leases });
     }
 
-    /// Those of the workers that are there and not blocked: only their failures count.
-    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> BTreeSet<WorkerId> {
-        let counts = |id: &WorkerId| self.workers.get(*id).is_some_and(|worker| !worker.is_blocked());
-        tried.iter().copied().filter(counts).collect()
+    /// Those of the workers that are there and not blocked, with their parties: only their failures count.
+    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
+        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.is_blocked());
+        tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use queens_messages::{
-    InHand, JobId, JobState, JobStatus, Name, Recounting, Share, TimeLeft, WorkerId, WorkerState,
+    InHand, JobId, JobState, JobStatus, Name, Party, Recounting, Share, TimeLeft, WorkerId, WorkerState,
     WorkerStatus,
 };
 use queens_solver::{Method, Plan};
 
 use crate::book::Book;
 use crate::jobs::counting::Counting;
+use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
 use crate::pace::Paces;
 use crate::store::{Coverage, Phase};
@@ -128,7 +129,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         finished_ms: entry.finished_ms,
         priority: entry.priority,
         n_failed: failed.map_or(0, |failed| failed.len() as u64),
-        n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
+        n_given_up: failed.map_or(0, |failed| n_given_up(book, job.method(), failed)),
         failure: failed.and_then(|failed| failed.reason()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
@@ -289,9 +290,23 @@ fn has_failed(book: &Book, counting: &Counting) -> bool {
         // Those that fail again and again have had their chance.
         return readiness.useful().is_empty() && !readiness.able().is_empty();
     }
-    // A span that may be tried has failed on two workers at most, so that this looks at three.
-    let can = readiness.useful().iter().any(|&worker| failed.to_try(worker).is_some());
-    !failed.are_there_to_try() || (!can && !readiness.able().is_empty())
+    let can = readiness.useful_names().values().take(MOST_GROUPS).any(|members| {
+        // What a party may still try has failed on two of its workers at most.
+        let mut few = members.iter().take(3);
+        few.any(|&id| {
+            book.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
+        })
+    });
+    !can && !readiness.able().is_empty()
+}
+
+/// How many failed spans nobody who is here may try any more.
+fn n_given_up(book: &Book, method: Method, failed: &FailedSpans) -> u64 {
+    let useful = book.workers().readiness(method).useful_names();
+    let party = |id: &WorkerId| book.workers().get(*id).map(Worker::party);
+    let parties: BTreeSet<Party> =
+        useful.values().take(MOST_GROUPS).filter_map(|members| party(members.first()?)).collect();
+    failed.n_given_up(|closed| parties.is_subset(closed)) as u64
 }
 
 #[cfg(test)]

@@ -364,7 +364,9 @@ mod tests {
         ];
         let line = of_jobs(&held_up).line();
         assert!(
-            line.starts_with("warn  jobs         job 2 waits for 'slow', and 1 more wait: what a worker holds"),
+            line.starts_with(
+                "warn  jobs         job 2 waits for 'slow', and 1 more wait: what a worker holds"
+            ),
             "{line}"
         );
     }

@@ -458,7 +458,7 @@ pub struct Job {
     /// Spans that workers failed to count and that are still to be counted.
     #[prost(uint64, tag = "17")]
     pub failed_spans: u64,
-    /// Those of them that are set aside because they failed on three workers.
+    /// Those of them that are set aside, because nobody who is connected may still try them.
     #[prost(uint64, tag = "18")]
     pub given_up_spans: u64,
     /// What the worker that failed last had to say; empty if none has.
@@ -890,7 +890,8 @@ pub enum JobState {
     Done = 5,
     /// An operator has given it up.
     Cancelled = 6,
-    /// All else is recorded, but some spans have failed on every worker that could try them, or on three.
+    /// All else is recorded, but some spans have failed on all that may try them: three parties and each other one that is
+    /// there.
     Failed = 7,
     /// Every subproblem is recorded, but not all that is to be counted again: its solutions are provisional.
     Verifying = 8,

@@ -64,7 +64,10 @@ fn whoever_gets_no_answer_to_its_goodbye_says_so() {
 }
 
 /// A session of somebody who says that he is this worker, for as long as the sender is kept.
-async fn pretend(url: String, worker: u64) -> (mpsc::Sender<pb::WorkerMessage>, tonic::Streaming<pb::CoordinatorMessage>) {
+async fn pretend(
+    url: String,
+    worker: u64,
+) -> (mpsc::Sender<pb::WorkerMessage>, tonic::Streaming<pb::CoordinatorMessage>) {
     let (sender, receiver) = mpsc::channel(4);
     let hello = pb::Hello {
         protocol: 1,
@@ -95,7 +98,9 @@ fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
     let known = workers(&coordinator);
     let number = known[0]["worker"].as_str().expect("a number").to_owned();
     proxy.swallow(true);
-    wait_at_most(Duration::from_secs(60), "its being given up", || workers(&coordinator).is_empty().then_some(()));
+    wait_at_most(Duration::from_secs(60), "its being given up", || {
+        workers(&coordinator).is_empty().then_some(())
+    });
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let taken = u64::from_str_radix(&number, 16).expect("a number");
     let thief = runtime.block_on(pretend(coordinator.url(), taken));
