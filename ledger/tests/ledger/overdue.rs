@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use queens_messages::{HalvesSkill, Hello, JobState, MOST_THREADS, Party, Speed, WorkerId, WorkerState};
+use queens_messages::{
+    Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Party, Speed, WorkerId, WorkerState,
+};
 use queens_solver::DECOMPOSITION_VERSION;
 
 use crate::world::{Worker, World, named};
@@ -72,6 +74,30 @@ fn a_worker_that_says_that_it_is_slow_holds_up_nobody() {
         check_held_up(64, 1e3, honest_first);
         check_held_up(64, 1e13, honest_first);
     }
+}
+
+#[test]
+fn a_duration_that_can_not_be_measures_nothing() {
+    let mut world = World::new();
+    let slow = world.connect_claiming(2, "slow", 64, 1e3);
+    let job = world.submit(11);
+    let n_lies = (0..32).filter(|_| {
+        let delta =
+            world.begin(slow).map(|delta| Delta { duration: Duration::from_secs(1_000_000), ..delta });
+        delta.is_some_and(|delta| !world.report(slow, Some(delta)).is_empty())
+    });
+    assert_eq!(n_lies.count(), 32, "it shows that it counts, and says that it takes long");
+    let honest = world.connect(1, "anna");
+    while world.job(job).state == JobState::Running && world.now < Duration::from_secs(3600) {
+        if !world.step(honest) {
+            world.pass(Duration::from_secs(1));
+            world.report(slow, None);
+            world.report(honest, None);
+        }
+    }
+    world.check_done(job);
+    let took = world.now.as_secs_f64();
+    assert!(took < 120.0, "done after {took} s");
 }
 
 #[test]

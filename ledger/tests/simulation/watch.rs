@@ -29,6 +29,8 @@ pub(crate) struct Watch {
     is_sent_home: bool,
     /// The number of its last report.
     last_sequence: u64,
+    /// Whether whoever runs it has stopped it.
+    is_stopped: bool,
     /// When it said goodbye in this session, if it has, and whether it heard the answer.
     said_goodbye: Option<Duration>,
     pub(crate) is_answered: bool,
@@ -60,6 +62,7 @@ impl Watch {
             leases: BTreeMap::new(),
             is_sent_home: false,
             last_sequence: 0,
+            is_stopped: false,
             said_goodbye: None,
             is_answered: false,
             unacknowledged: Vec::new(),
@@ -109,7 +112,7 @@ impl Watch {
             ToWorker::Acknowledge { sequence } => {
                 self.unacknowledged.retain(|report| report.sequence > *sequence);
             }
-            ToWorker::Drain => self.leaves(),
+            ToWorker::Drain => self.begins_no_more(),
             ToWorker::Notice(_) => {}
             ToWorker::Farewell => {
                 let has_left =
@@ -120,8 +123,13 @@ impl Watch {
         }
     }
 
-    /// It begins nothing more.
+    /// It is told to leave by whoever runs it.
     pub(crate) fn leaves(&mut self) {
+        self.is_stopped = true;
+        self.begins_no_more();
+    }
+
+    fn begins_no_more(&mut self) {
         self.is_sent_home = true;
         self.leases.values_mut().for_each(|watched| watched.left.clear());
     }
@@ -227,6 +235,12 @@ impl Watch {
 
     /// It is gone: it has waited for the answer to its goodbye, unless it has something that nobody has acknowledged.
     pub(crate) fn has_left(&self, now: Duration) {
+        let has_nothing = self.unacknowledged.is_empty() && self.held().is_empty();
+        assert!(
+            has_nothing || self.is_stopped,
+            "{} is sent home and loses what it holds",
+            self.identity.worker
+        );
         let Some(said) = self.said_goodbye else { return };
         assert!(self.is_answered || now >= said + GOODBYE_PATIENCE, "it does not wait for an answer");
     }
