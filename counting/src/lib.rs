@@ -13,5 +13,5 @@ mod worker;
 
 pub use config::{Config, Duty};
 pub use metrics::Metrics;
-pub use session::End;
+pub use session::{Departure, End};
 pub use worker::Worker;

@@ -12,10 +12,21 @@ use crate::shared_desk::SharedDesk;
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The worker was told to leave and has left: all it counted is acknowledged, if the coordinator still answered.
-    Drained,
+    /// The worker was told to leave and has left.
+    Left(Departure),
     /// The link broke; another session can go on.
     LinkLost,
+}
+
+/// How a worker has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// The coordinator has answered its goodbye: all that it has counted is recorded.
+    Recorded,
+    /// All that it has counted is recorded, and nobody has answered its goodbye.
+    Unanswered,
+    /// Not all that it has counted is known to be recorded.
+    Unreported,
 }
 
 /// Holds a session until the link breaks or the worker has left.
@@ -26,7 +37,15 @@ pub(crate) async fn run(
     drain: &CancellationToken,
 ) -> End {
     let is_linked = converse(session, desk, &mut link, drain).await.is_some();
-    if is_linked || session.is_leaving() { End::Drained } else { End::LinkLost }
+    if session.is_answered() {
+        End::Left(Departure::Recorded)
+    } else if !is_linked && !session.is_leaving() {
+        End::LinkLost
+    } else if desk.at(|desk| session.has_something(desk)) {
+        End::Left(Departure::Unreported)
+    } else {
+        End::Left(Departure::Unanswered)
+    }
 }
 
 /// Listens and speaks until the worker has left; `None` if the link breaks first, or is stuck.

@@ -48,7 +48,7 @@ impl Worker {
         }
         let speed = config.kernel.typical_speed().into();
         let identity = Identity {
-            worker: WorkerId(RandomState::new().build_hasher().finish()),
+            worker: any_number(),
             name: config.name,
             build: Name::of_any(VERSION),
             kernel: Name::of_any(config.kernel.name()),
@@ -73,6 +73,17 @@ impl Worker {
         session::run(&mut self.session, &self.desk, link, drain).await
     }
 
+    /// Another worker has its number: draws one for the next session. What it holds and has counted is kept.
+    pub fn renumber(&mut self) {
+        self.session.renumber(any_number());
+    }
+
+    /// Whether it has counted something that no coordinator has acknowledged.
+    #[must_use]
+    pub fn has_counted(&self) -> bool {
+        self.desk.at(|desk| self.session.has_counted(desk))
+    }
+
     /// Whether something would be lost if it ended now.
     #[must_use]
     pub fn has_something(&self) -> bool {
@@ -88,4 +99,9 @@ impl Worker {
             }
         }
     }
+}
+
+/// A number that no other worker has, by all chances.
+fn any_number() -> WorkerId {
+    WorkerId(RandomState::new().build_hasher().finish())
 }

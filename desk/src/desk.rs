@@ -166,6 +166,11 @@ impl Desk {
         self.held.is_empty()
     }
 
+    /// Whether something is counted and not reported.
+    pub(crate) fn has_counted(&self) -> bool {
+        self.held.values().any(HeldLease::has_counted)
+    }
+
     /// How many leases are held.
     #[must_use]
     pub fn n_held(&self) -> usize {

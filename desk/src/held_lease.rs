@@ -120,6 +120,11 @@ impl HeldLease {
         self.left.clear();
     }
 
+    /// Whether something is counted and not reported.
+    pub(crate) fn has_counted(&self) -> bool {
+        !self.counted.is_empty()
+    }
+
     /// Takes what is counted and not reported.
     pub(crate) fn take_counted(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.counted)

@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::Duration;
 
-use queens_messages::{Delta, LeaseId, ToCoordinator, ToWorker};
+use queens_messages::{Delta, LeaseId, ToCoordinator, ToWorker, WorkerId};
 
 use crate::desk::{Collected, Desk};
 use crate::identity::Identity;
@@ -31,6 +31,10 @@ const USUAL_FAREWELL: Duration = Duration::from_secs(1);
 /// How long it then goes on waiting.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// How long a worker waits for the answer to its goodbye. A coordinator answers when all is durable, which takes as long
+/// as the acknowledgement of a report does.
+const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A worker's side of its sessions. It outlives each of them: what is not acknowledged is said again in the next one.
 ///
 /// Whoever runs it calls [`connect`](Self::connect) when there is a link, then [`step`](Self::step) again and again:
@@ -42,8 +46,8 @@ pub struct WorkerSession {
     unacknowledged: Unacknowledged,
     /// Whether it is on its way out, and begins nothing more.
     is_sent_home: bool,
-    /// Whether it only waits for its last acknowledgements.
-    farewell: Option<Farewell>,
+    /// What it waits for before it leaves, if it does nothing else any more.
+    leaving: Option<Leaving>,
     /// When it reports what is counted. That leases have ended is said at once.
     times: ReportTimes,
     /// When the last message went out.
@@ -52,11 +56,15 @@ pub struct WorkerSession {
     answered: Duration,
 }
 
-/// Until when a leaving worker waits.
+/// What a leaving worker waits for.
 #[derive(Clone, Copy, Debug)]
-struct Farewell {
-    until: Duration,
-    is_usual: bool,
+enum Leaving {
+    /// Its threads and its last acknowledgements, until then. Before that it has said nothing of it, if it is usual.
+    Reports { until: Duration, is_usual: bool },
+    /// The answer to its goodbye, until then.
+    Answer { until: Duration },
+    /// Nothing: its goodbye is answered.
+    Nothing,
 }
 
 /// What is to be done.
@@ -114,17 +122,24 @@ impl WorkerSession {
             identity,
             unacknowledged: Unacknowledged::default(),
             is_sent_home: false,
-            farewell: None,
+            leaving: None,
             sent: Duration::ZERO,
             answered: Duration::ZERO,
         }
+    }
+
+    /// Another worker has its number: from the next session on it has this one. It goes on with what it holds, and says
+    /// again what is not acknowledged.
+    pub fn renumber(&mut self, worker: WorkerId) {
+        self.identity.worker = worker;
+        self.times = ReportTimes::of(worker);
     }
 
     /// There is a link: says who the worker is and what it holds, and repeats what was not acknowledged.
     pub fn connect(&mut self, now: Duration, desk: &Desk) -> Vec<ToCoordinator> {
         self.times.begin(now);
         (self.sent, self.answered) = (now, now);
-        self.farewell = None;
+        self.leaving = None;
         let hello = self.identity.hello(self.unacknowledged.with_held(desk.held()));
         let repeated = self.unacknowledged.reports().iter().cloned().map(ToCoordinator::Report);
         [ToCoordinator::Hello(Box::new(hello))].into_iter().chain(repeated).collect()
@@ -147,6 +162,12 @@ impl WorkerSession {
             }
             ToWorker::Notice(text) => return Some(Remark::Notice(text)),
             ToWorker::ReportEvery(interval) => self.times.change(now, interval),
+            ToWorker::Farewell => {
+                // Said to a worker that has not said goodbye, it means nothing.
+                if matches!(self.leaving, Some(Leaving::Answer { .. })) {
+                    self.leaving = Some(Leaving::Nothing);
+                }
+            }
         }
         None
     }
@@ -155,13 +176,25 @@ impl WorkerSession {
     pub fn leave(&mut self, now: Duration, desk: &mut Desk) {
         self.is_sent_home = true;
         desk.cancel_all();
-        self.farewell.get_or_insert(Farewell { until: now + USUAL_FAREWELL, is_usual: true });
+        self.leaving.get_or_insert(Leaving::Reports { until: now + USUAL_FAREWELL, is_usual: true });
     }
 
-    /// Whether it only waits for its last acknowledgements.
+    /// Whether it only waits for its last acknowledgements, or for the answer to its goodbye.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
-        self.farewell.is_some()
+        self.leaving.is_some()
+    }
+
+    /// Whether it has said goodbye and heard the answer: the coordinator knows that it is gone, and all is recorded.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        matches!(self.leaving, Some(Leaving::Nothing))
+    }
+
+    /// Whether something is counted that no coordinator has acknowledged.
+    #[must_use]
+    pub fn has_counted(&self, desk: &Desk) -> bool {
+        desk.has_counted() || self.unacknowledged.reports().iter().any(|report| !report.deltas.is_empty())
     }
 
     /// Whether something would be lost if the worker ended now: it holds a lease, or a report that is not acknowledged.
@@ -173,7 +206,7 @@ impl WorkerSession {
     /// Says what there is to say now.
     pub fn step(&mut self, now: Duration, desk: &mut Desk) -> SessionStep {
         let mut messages = Vec::new();
-        if self.farewell.is_some() {
+        if self.leaving.is_some() {
             messages = self.report(now, desk, Desk::collect);
         } else if self.gives_up().is_some_and(|gives_up| now >= gives_up) {
             return SessionStep { messages, remark: Some(Remark::Stuck), next: AfterStep::Reconnect };
@@ -183,37 +216,46 @@ impl WorkerSession {
         } else if desk.has_ended_leases() {
             messages = self.report(now, desk, Desk::collect_ended);
         }
-        if self.is_sent_home && desk.is_empty() {
+        let is_done = !self.has_something(desk);
+        // Whoever is sent home by a coordinator stays until all that it has counted is recorded: it is no coordinator's
+        // business to have it lost.
+        if self.is_sent_home && is_done {
             self.leave(now, desk);
         }
-        let is_done = desk.is_empty() && self.unacknowledged.reports().is_empty();
-        let (remark, next) = match self.farewell {
+        let (remark, next) = match self.leaving {
             None => {
                 let next = self.times.next();
                 (None, AfterStep::Wait { until: self.gives_up().map_or(next, |gives_up| next.min(gives_up)) })
             }
-            Some(Farewell { until, .. }) if is_done => {
+            Some(Leaving::Reports { .. }) if is_done => {
                 messages.push(ToCoordinator::Goodbye);
-                (None, AfterStep::Left { until })
+                let until = now + GOODBYE_PATIENCE;
+                self.leaving = Some(Leaving::Answer { until });
+                (None, AfterStep::Wait { until })
             }
-            Some(farewell) => self.wait_to_leave(now, farewell),
+            Some(leaving) => self.wait_to_leave(now, leaving),
         };
         SessionStep { messages, remark, next }
     }
 
-    /// Waits for the last acknowledgements, but not for ever.
-    fn wait_to_leave(&mut self, now: Duration, farewell: Farewell) -> (Option<Remark>, AfterStep) {
-        let Farewell { until, is_usual } = farewell;
-        if now < until {
-            return (None, AfterStep::Wait { until });
+    /// Waits for the last acknowledgements and for the answer to the goodbye, but not for ever.
+    fn wait_to_leave(&mut self, now: Duration, leaving: Leaving) -> (Option<Remark>, AfterStep) {
+        match leaving {
+            Leaving::Nothing => (None, AfterStep::Left { until: now }),
+            Leaving::Reports { until, .. } | Leaving::Answer { until } if now < until => {
+                (None, AfterStep::Wait { until })
+            }
+            Leaving::Reports { is_usual: true, .. } => {
+                let until = now + FAREWELL;
+                self.leaving = Some(Leaving::Reports { until, is_usual: false });
+                (Some(Remark::WaitsToLeave), AfterStep::Wait { until })
+            }
+            Leaving::Reports { until, is_usual: false } => {
+                let n_reports = self.unacknowledged.reports().len();
+                (Some(Remark::LeavesUnacknowledged { n_reports }), AfterStep::Left { until })
+            }
+            Leaving::Answer { until } => (None, AfterStep::Left { until }),
         }
-        if is_usual {
-            let until = now + FAREWELL;
-            self.farewell = Some(Farewell { until, is_usual: false });
-            return (Some(Remark::WaitsToLeave), AfterStep::Wait { until });
-        }
-        let n_reports = self.unacknowledged.reports().len();
-        (Some(Remark::LeavesUnacknowledged { n_reports }), AfterStep::Left { until })
     }
 
     /// When another connection is tried, if nothing comes before.

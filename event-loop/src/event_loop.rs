@@ -306,9 +306,8 @@ impl EventLoop {
         loop {
             let batch = self.core.take_batch();
             self.take_notes();
-            let Some(Due { durable, messages, plans, comparisons, draws }) = self.write(batch).await? else {
-                return Ok(());
-            };
+            let Some(due) = self.write(batch).await? else { return Ok(()) };
+            let Due { durable, messages, farewells, plans, comparisons, draws } = due;
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
@@ -320,6 +319,10 @@ impl EventLoop {
                 answer(&durable);
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
+            for to_worker in farewells.iter().filter_map(|session| self.to_workers.remove(session)) {
+                // The session ends with it, or without it if nobody reads what was sent before.
+                _ = to_worker.try_send(ToWorker::Farewell);
+            }
             match self.look_up(&comparisons, &draws) {
                 Err(error) if error.may_heal() => error!(%error, "cannot look up what was counted before"),
                 looked_up => looked_up?,

@@ -274,6 +274,7 @@ impl Handle {
                 }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { session, failure, reply },
                 Some(ToCoordinator::Goodbye) => {
+                    // The answer comes by the link, which is closed then.
                     self.send(Command::Goodbye { session }).await.unwrap_or(());
                     return Ok(());
                 }

@@ -146,7 +146,7 @@ pub(crate) fn was_slow(took: Duration, left_out: u64, journal: &mut Journal) {
 /// A worker has lost leases through no decision of anybody.
 fn lost(loss: &Loss, journal: &mut Journal) {
     let Loss { name, is_there, n_leases } = loss;
-    let why = if *is_there { "reported nothing of what it held" } else { "was not heard of any more" };
+    let why = if *is_there { "took too long for what it held" } else { "was not heard of any more" };
     if !is_there {
         journal.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
     }

@@ -67,7 +67,8 @@ pub struct Job {
     bound: Option<String>,
     /// Spans that workers failed to count and that are still to be counted.
     failed: u64,
-    /// Those of them that failed on three workers.
+    /// Those of them that nobody who is connected may still try: they failed on three parties and on each other that is
+    /// there, or on three workers of the only one.
     given_up: u64,
     /// What the worker that failed last had to say.
     #[cfg_attr(feature = "schema", schema(required))]

@@ -26,6 +26,8 @@ pub(crate) struct Attendance {
     open: HashMap<WorkerId, u64>,
     n_sessions: u64,
     closed: Vec<Session>,
+    /// Those whose workers have said goodbye, which nobody has answered.
+    left: Vec<Session>,
 }
 
 impl Attendance {
@@ -53,6 +55,21 @@ impl Attendance {
             self.close_of(session.worker);
         }
         is_open
+    }
+
+    /// Closes a session whose worker has said goodbye, and is to be told that it was heard; `false` if it was not open.
+    pub(crate) fn leave(&mut self, session: Session) -> bool {
+        let is_open = self.is_open(session);
+        if is_open {
+            self.open.remove(&session.worker);
+            self.left.push(session);
+        }
+        is_open
+    }
+
+    /// The sessions whose workers have said goodbye since the last call.
+    pub(crate) fn take_left(&mut self) -> Vec<Session> {
+        std::mem::take(&mut self.left)
     }
 
     /// Closes the session of a worker, if it has one.

@@ -14,6 +14,7 @@ use queens_solver::{Method, Span};
 use crate::changes::Changes;
 use crate::effects::{Effects, Loss};
 use crate::jobs::counting::Counting;
+use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::register::Jobs;
 use crate::leases::live::{LiveLease, Purpose};
@@ -264,10 +265,10 @@ impl Book {
         self.changes.lose(Loss { name: worker.name().clone(), is_there, n_leases });
     }
 
-    /// Those of the workers that are there and not blocked: only their failures count.
-    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> BTreeSet<WorkerId> {
-        let counts = |id: &WorkerId| self.workers.get(*id).is_some_and(|worker| !worker.is_blocked());
-        tried.iter().copied().filter(counts).collect()
+    /// Those of the workers that are there and not blocked, with their parties: only their failures count.
+    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
+        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.is_blocked());
+        tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
     }
 }
 
@@ -322,7 +323,7 @@ impl Book {
         }
         self.leases.insert(lease);
         self.workers.add_lease(self.now, worker, id, job, load);
-        self.leases.expect_end(id, self.workers.speed_of(worker, id, load.method));
+        self.leases.expect_end(id, self.workers.pace_of(worker, id, load.method));
     }
 
     /// Changes a lease. Its job and its worker stay the same.
@@ -337,7 +338,7 @@ impl Book {
             (change(lease), [before, lease.load()])
         })?;
         self.workers.replace_lease(self.now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.speed_of(worker, id, loads[1].method));
+        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
         Some(changed)
     }
 
@@ -359,7 +360,8 @@ impl Book {
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
-        let ended = self.leases.end(self.now, id)?;
+        let owner = self.workers.get(worker)?.owner();
+        let ended = self.leases.end(self.now, id, owner)?;
         if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
             self.begin_lease(worker, next);
         }
@@ -387,7 +389,7 @@ impl Book {
         });
         let Some((job, loads)) = begun else { return };
         self.workers.begin_lease(now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.speed_of(worker, id, loads[1].method));
+        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
     }
 
     /// Takes all leases from a worker that is there, for others to count.
@@ -402,8 +404,8 @@ impl Book {
     /// Looks again at a lease whose worker's speed may have changed. Returns when it is overdue, if it runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
         let lease = self.leases.get(id)?;
-        let speed = self.workers.speed_of(lease.worker(), id, lease.load().method);
-        self.leases.expect_end(id, speed);
+        let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
+        self.leases.expect_end(id, pace);
         self.leases.deadline(id)
     }
 
@@ -417,12 +419,17 @@ impl Book {
 impl Book {
     /// What this worker may report of a token that nobody holds.
     pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
-        self.leases.remember(self.now, id, worker, job, spans);
+        let Some(owner) = self.workers.get(worker).map(Worker::owner) else { return };
+        self.leases.remember(self.now, id, (worker, owner), job, spans);
     }
 
-    /// Takes out what this worker may still report of a lease of this job that has ended.
+    /// Takes out what this worker may still report of a lease of this job that has ended. One that had to draw another
+    /// number may report what it was granted by its old one, if that is nobody's of its name any more.
     pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
-        self.leases.take_former(id, worker, job)
+        let (holder, owner) = self.leases.former_holder(id)?;
+        let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.owner().is_same(owner));
+        let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
+        if is_its { self.leases.take_former(id, job) } else { None }
     }
 
     /// Takes out a reported span of a lease that has ended; `false`, and nothing is taken, if not all of it may be

@@ -81,6 +81,8 @@ pub struct Due {
     pub durable: Durable,
     /// To be sent, if there is a session to send it in.
     pub messages: Vec<(WorkerId, ToWorker)>,
+    /// The sessions whose workers have said goodbye: they are to be told [`ToWorker::Farewell`], and nothing after that.
+    pub farewells: Vec<Session>,
     /// Plans to be made, and given to [`Core::planned`].
     pub plans: Vec<WantedPlan>,
     /// To be looked up, and the answers given to [`Core::compared`]. There is another batch after that.
@@ -258,9 +260,9 @@ impl Core {
         Ok(())
     }
 
-    /// A worker leaves.
+    /// A worker leaves. It is told that this was heard when all that came before is durable.
     pub fn goodbye(&mut self, session: Session) {
-        if self.attendance.close(session) {
+        if self.attendance.leave(session) {
             let worker = session.worker();
             self.notes.push(Note::Left { worker, name: self.ledger.worker_name(worker).cloned() });
             self.ledger.goodbye(self.now(), worker);
@@ -295,7 +297,8 @@ impl Core {
             self.ledger.take_effects();
         self.notes.extend(losses.into_iter().map(Note::Lost));
         self.notes.extend(findings.into_iter().map(Note::Found));
-        Batch { writes, due: Due { durable: Durable(()), messages, plans, comparisons, draws } }
+        let farewells = self.attendance.take_left();
+        Batch { writes, due: Due { durable: Durable(()), messages, farewells, plans, comparisons, draws } }
     }
 
     /// The answer to a comparison: what the record of exactly this span says, if there is one.
@@ -308,7 +311,8 @@ impl Core {
         self.ledger.drawn(draw, drawn);
     }
 
-    /// The sessions that are closed since the last call: nothing more is to be sent in them.
+    /// The sessions that are closed since the last call: nothing more is to be sent in them. Those that ended with a
+    /// goodbye are not among them.
     pub fn take_closed(&mut self) -> Vec<Session> {
         self.attendance.take_closed()
     }

@@ -18,6 +18,7 @@ mod leases;
 mod ledger;
 mod load;
 mod note;
+mod owner;
 mod pace;
 mod ranges;
 mod records;

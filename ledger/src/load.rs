@@ -18,3 +18,13 @@ pub(crate) struct Load {
     /// Whether its tail may go to somebody else.
     pub(crate) can_be_cut: bool,
 }
+
+/// How fast one lease is counted, in estimated nodes a second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeasePace {
+    /// By what is known of its worker.
+    pub(crate) speed: f64,
+    /// At which its worker may count it without keeping others waiting, if that is known: it follows from what others were
+    /// measured at, never from what its worker says.
+    pub(crate) slowest: Option<f64>,
+}

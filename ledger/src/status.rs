@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use queens_messages::{
-    InHand, JobId, JobState, JobStatus, Name, Recounting, Share, TimeLeft, WorkerId, WorkerState,
+    InHand, JobId, JobState, JobStatus, Name, Party, Recounting, Share, TimeLeft, WorkerId, WorkerState,
     WorkerStatus,
 };
 use queens_solver::{Method, Plan};
 
 use crate::book::Book;
 use crate::jobs::counting::Counting;
+use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
 use crate::pace::Paces;
 use crate::store::{Coverage, Phase};
+use crate::workers::register::Holding;
 use crate::workers::worker::Worker;
 
 /// What is recorded of one cross of a job.
@@ -101,7 +103,10 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     };
     let waits_for = match state {
         JobState::Queued => Some(waits_for(book, job.method())),
-        JobState::Verifying | JobState::Disputed => waits_for_whom(book, job, n_workers == 0),
+        JobState::Verifying | JobState::Disputed => {
+            waits_for_whom(book, job, n_workers == 0).or_else(|| who_holds_back(book, job))
+        }
+        JobState::Running => who_holds_back(book, job),
         _ => None,
     };
     let failed = job.counting().map(Counting::failed);
@@ -124,7 +129,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         finished_ms: entry.finished_ms,
         priority: entry.priority,
         n_failed: failed.map_or(0, |failed| failed.len() as u64),
-        n_given_up: failed.map_or(0, |failed| failed.n_given_up() as u64),
+        n_given_up: failed.map_or(0, |failed| n_given_up(book, job.method(), failed)),
         failure: failed.and_then(|failed| failed.reason()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
@@ -148,6 +153,39 @@ fn waits_for(book: &Book, method: Method) -> String {
     } else {
         "its turn: the workers that can count it are at other jobs".to_owned()
     }
+}
+
+/// Workers that are looked at for the one that holds a job back: if more are at it, nobody waits for one of them.
+const MOST_HOLDERS: usize = 8;
+
+/// After so many seconds without a word of what it holds, a worker is told to hold the end of a job back.
+const HOLDS_BACK_SECONDS: f64 = 5.0;
+
+/// The worker that others wait for, if nothing of a job is left for them and nothing comes from it. Told in tens of
+/// seconds, as what is told is sent to all who look whenever it changes.
+fn who_holds_back(book: &Book, job: &Job) -> Option<String> {
+    let is_all_held = job.counting().is_some_and(|counting| !counting.has_free());
+    let holders = book.workers().holding(job.id()).map(Holding::holders)?;
+    let readiness = book.workers().readiness(job.method());
+    if !is_all_held || holders.len() > MOST_HOLDERS || readiness.first_idle().is_none() {
+        return None;
+    }
+    let silent = |id: &WorkerId| {
+        let worker = book.workers().get(*id)?;
+        let share = worker.hand().share(job.id()).filter(|share| share.n_running() > 0)?;
+        let seconds = share.silent_seconds(book.now()) / f64::from(share.n_running());
+        let usual = HOLDS_BACK_SECONDS + worker.extra_interval().as_secs_f64();
+        (seconds >= usual).then(|| (seconds, worker.name(), share.n_leases()))
+    };
+    let (seconds, name, n_leases) =
+        holders.iter().filter_map(silent).max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let leases = if n_leases == 1 { "a lease".to_owned() } else { format!("{n_leases} leases") };
+    let since = if seconds < 10.0 {
+        "seconds".to_owned()
+    } else {
+        format!("more than {:.0} s", (seconds / 10.0).floor() * 10.0)
+    };
+    Some(format!("'{name}', which holds {leases} of it and has reported nothing of that for {since}"))
 }
 
 /// How far a job is with what is counted again.
@@ -252,9 +290,23 @@ fn has_failed(book: &Book, counting: &Counting) -> bool {
         // Those that fail again and again have had their chance.
         return readiness.useful().is_empty() && !readiness.able().is_empty();
     }
-    // A span that may be tried has failed on two workers at most, so that this looks at three.
-    let can = readiness.useful().iter().any(|&worker| failed.to_try(worker).is_some());
-    !failed.are_there_to_try() || (!can && !readiness.able().is_empty())
+    let can = readiness.useful_names().values().take(MOST_GROUPS).any(|members| {
+        // What a party may still try has failed on two of its workers at most.
+        let mut few = members.iter().take(3);
+        few.any(|&id| {
+            book.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
+        })
+    });
+    !can && !readiness.able().is_empty()
+}
+
+/// How many failed spans nobody who is here may try any more.
+fn n_given_up(book: &Book, method: Method, failed: &FailedSpans) -> u64 {
+    let useful = book.workers().readiness(method).useful_names();
+    let party = |id: &WorkerId| book.workers().get(*id).map(Worker::party);
+    let parties: BTreeSet<Party> =
+        useful.values().take(MOST_GROUPS).filter_map(|members| party(members.first()?)).collect();
+    failed.n_given_up(|closed| parties.is_subset(closed)) as u64
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ pub enum ToCoordinator {
     Report(Report),
     /// It can't count a span. Said before the report that ends the span's lease.
     Failure(Failure),
-    /// It leaves and will count no more: its leases are free. The last message of a session.
+    /// It leaves and will count no more: its leases are free. The last message of a session; it is answered by
+    /// [`ToWorker::Farewell`].
     Goodbye,
 }
 
@@ -142,6 +143,8 @@ pub enum ToWorker {
     },
     /// Report at least this often from now on, in this session.
     ReportEvery(ReportInterval),
+    /// The goodbye was heard, and all that was reported before it is durable. The last message of a session.
+    Farewell,
 }
 
 /// Spans handed to one worker, to be counted in their order by one thread.

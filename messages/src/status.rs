@@ -152,7 +152,7 @@ pub struct JobStatus {
     pub priority: Priority,
     /// Spans that workers failed to count and that are still to be counted.
     pub n_failed: u64,
-    /// Those of them that are set aside because they failed on three workers.
+    /// Those of them that are set aside, because nobody who is connected may still try them.
     pub n_given_up: u64,
     /// What the worker that failed last had to say.
     pub failure: Option<String>,

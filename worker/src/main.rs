@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use queens_counting::{Config, Duty, Worker};
+use queens_counting::{Config, Departure, Duty, Worker};
 use queens_messages::{ListenAddress, Name};
 use queens_process::help::{Examples, Program};
 use queens_process::{
@@ -20,7 +20,7 @@ use queens_worker::{http, remote};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Counts for a coordinator until it is told to leave.
 ///
@@ -122,8 +122,18 @@ fn run(args: Args) -> anyhow::Result<()> {
         Ok(remote::serve(&mut worker, routes, &drain).await?)
     });
     worker.stop();
-    info!("left");
-    served
+    served.map(tell)
+}
+
+/// Says how the worker has left.
+fn tell(departure: Departure) {
+    match departure {
+        Departure::Recorded => info!("left; everything it counted is recorded"),
+        Departure::Unanswered => warn!(
+            "left without an answer to its goodbye; everything it reported is recorded, but the coordinator may take it for lost"
+        ),
+        Departure::Unreported => warn!("left; what it counted since the last acknowledged report is lost"),
+    }
 }
 
 /// Reads a share of time in percent, with or without its sign.

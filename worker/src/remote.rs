@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
-use queens_counting::{End, Worker};
+use queens_counting::{Departure, End, Worker};
 
 pub use crate::patience::Pauses;
 
@@ -30,13 +30,17 @@ const GOOD_SESSION_OF_SEVERAL: Duration = Duration::from_secs(5);
 /// How long the coordinator may take to end a session after the worker has.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// How long a worker whose version a coordinator can't use offers what it has counted, before it ends.
+const VERSION_PATIENCE: Duration = Duration::from_secs(60);
+
 /// How many coordinators' refusals are remembered.
 const MOST_REFUSALS: usize = 32;
 
 /// The largest message accepted.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
-/// The coordinator can't use this worker, now or later.
+/// A coordinator can't use this worker, now or later, and nothing that it has counted is lost by its end, unless no
+/// coordinator of this version is there to take it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the coordinator at {coordinator} refused this worker: {reason}")]
 pub struct Refused {
@@ -46,11 +50,16 @@ pub struct Refused {
 
 /// Holds sessions of a worker with whichever of these coordinators leads until `drain` is cancelled or it sends the
 /// worker away.
-/// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile.
+/// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile. So it does when it is
+/// refused and has counted something that is not acknowledged.
 ///
 /// # Errors
 /// If a coordinator can't use this worker.
-pub async fn serve(worker: &mut Worker, routes: Routes, drain: &CancellationToken) -> Result<(), Refused> {
+pub async fn serve(
+    worker: &mut Worker,
+    routes: Routes,
+    drain: &CancellationToken,
+) -> Result<Departure, Refused> {
     serve_by(worker, routes, async |route| route.open().await, drain).await
 }
 
@@ -63,7 +72,7 @@ pub async fn serve_through(
     routes: Routes,
     connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
     drain: &CancellationToken,
-) -> Result<(), Refused> {
+) -> Result<Departure, Refused> {
     serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), drain).await
 }
 
@@ -72,7 +81,7 @@ async fn serve_by(
     routes: Routes,
     connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
     drain: &CancellationToken,
-) -> Result<(), Refused> {
+) -> Result<Departure, Refused> {
     let are_several = routes.are_several();
     let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
     let mut search = Search::new(routes);
@@ -94,18 +103,27 @@ async fn serve_by(
             search.leads(&attempt.route);
             was_open = true;
         };
-        let Err(lost) = session(worker, &attempt, &connect, &mut open, drain).await else { return Ok(()) };
+        let lost = match session(worker, &attempt, &connect, &mut open, drain).await {
+            Ok(departure) => return Ok(departure),
+            Err(lost) => lost,
+        };
         let route = attempt.route;
+        if matches!(lost, Lost::Problem(Problem::NumberTaken(_))) {
+            warn!(reason = %lost, "another worker has this one's number there; drawing another and going on");
+            worker.renumber();
+        }
         if let Some(reason) = refusals.second(&route, lost.refusal()) {
-            return Err(Refused { coordinator: route.uri().to_string(), reason });
+            if !worker.has_counted() || refusals.is_of_no_use(&lost) {
+                return Err(Refused { coordinator: route.uri().to_string(), reason });
+            }
+            warn!(
+                coordinator = %route.uri(), %reason,
+                "refused; what is counted and not acknowledged is kept and offered again until this worker is stopped"
+            );
         }
         if drain.is_cancelled() {
-            if worker.has_something() {
-                warn!("leaving without a connection: what was counted since the last report is lost");
-            } else {
-                info!("leaving without a connection; there was nothing to report");
-            }
-            return Ok(());
+            info!("leaving without a connection");
+            return Ok(if worker.has_something() { Departure::Unreported } else { Departure::Unanswered });
         }
         if are_several && was_open {
             warn!(coordinator = %route.uri(), reason = %lost, "lost the coordinator; looking for the one that leads");
@@ -153,23 +171,37 @@ fn tell(in_vain: &[(Route, Lost)], pause: Duration) {
 
 /// What each coordinator had against this worker when it was tried last, if that is why it did not work.
 #[derive(Debug, Default)]
-struct Refusals(Vec<(Route, Problem)>);
+struct Refusals {
+    last: Vec<(Route, Problem)>,
+    /// Since when coordinators refuse its version, if they do.
+    unfit_since: Option<Instant>,
+}
 
 impl Refusals {
     /// Remembers what has come of an attempt; the reason, if that is the second refusal for it from this coordinator.
     /// What was garbled on its way may be refused once.
     fn second(&mut self, route: &Route, refusal: Option<&Problem>) -> Option<Problem> {
-        let before = self.0.iter().position(|(other, _)| other.uri() == route.uri());
-        let before = before.map(|place| self.0.remove(place).1);
+        let before = self.last.iter().position(|(other, _)| other.uri() == route.uri());
+        let before = before.map(|place| self.last.remove(place).1);
         let refusal = refusal?;
         if before.as_ref() == Some(refusal) {
             return before;
         }
-        if self.0.len() == MOST_REFUSALS {
-            self.0.remove(0);
+        if self.last.len() == MOST_REFUSALS {
+            self.last.remove(0);
         }
-        self.0.push((route.clone(), refusal.clone()));
+        self.last.push((route.clone(), refusal.clone()));
         None
+    }
+
+    /// Whether its version is refused and has been for long: what it has counted can be told to nobody here, and another
+    /// version of its program waits to be started in its place.
+    fn is_of_no_use(&mut self, lost: &Lost) -> bool {
+        if !matches!(lost, Lost::Unfit(_)) {
+            self.unfit_since = None;
+            return false;
+        }
+        self.unfit_since.get_or_insert_with(Instant::now).elapsed() >= VERSION_PATIENCE
     }
 }
 
@@ -185,16 +217,30 @@ enum Lost {
     /// The worker was told to leave before there was a session.
     #[error("told to leave")]
     ToldToLeave,
+    /// The coordinator can't work with this version of the worker.
+    #[error("{0}")]
+    Unfit(Problem),
     /// Something went wrong.
     #[error(transparent)]
     Problem(#[from] Problem),
+}
+
+impl From<Status> for Lost {
+    fn from(status: Status) -> Self {
+        // What the coordinator itself has said has no source.
+        let is_unfit =
+            status.code() == Code::FailedPrecondition && std::error::Error::source(&status).is_none();
+        let problem = Problem::from(status);
+        if is_unfit { Self::Unfit(problem) } else { Self::Problem(problem) }
+    }
 }
 
 impl Lost {
     /// What the coordinator has against this worker, if that is why.
     fn refusal(&self) -> Option<&Problem> {
         match self {
-            Self::Problem(problem @ (Problem::Refused(_) | Problem::Unimplemented)) => Some(problem),
+            Self::Unfit(problem)
+            | Self::Problem(problem @ (Problem::Refused(_) | Problem::Unimplemented)) => Some(problem),
             _ => None,
         }
     }
@@ -202,7 +248,7 @@ impl Lost {
     /// The same as anybody meets it.
     fn problem(&self) -> Problem {
         match self {
-            Self::Problem(problem) => problem.clone(),
+            Self::Unfit(problem) | Self::Problem(problem) => problem.clone(),
             // Or the worker was stuck, and no answers came.
             Self::NoFarewell => Problem::Silent,
             Self::Closed | Self::ToldToLeave => Problem::Connection(self.to_string()),
@@ -218,14 +264,14 @@ impl Lost {
     }
 }
 
-/// Connects and holds one session, and says when it is open; `Ok` when the worker has left.
+/// Connects and holds one session, and says when it is open; how the worker has left, if it has.
 async fn session(
     worker: &mut Worker,
     attempt: &Attempt,
     connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
     opened: &mut impl FnMut(),
     drain: &CancellationToken,
-) -> Result<(), Lost> {
+) -> Result<Departure, Lost> {
     let mut too_late = pin!(too_late(attempt.patience));
     let connection = tokio::select! {
         connection = connect(&attempt.route) => connection?,
@@ -243,8 +289,8 @@ async fn session(
     let mut ended = None;
     let answer = loop {
         tokio::select! {
-            answer = &mut opening => break answer.map_err(Problem::from),
-            () = &mut too_late => break Err(Problem::Silent),
+            answer = &mut opening => break answer.map_err(Lost::from),
+            () = &mut too_late => break Err(Problem::Silent.into()),
             end = &mut serving, if ended.is_none() => ended = Some(end),
             () = tokio::time::sleep(FAREWELL), if ended.is_some() => return Err(Lost::NoFarewell),
         }
@@ -257,7 +303,7 @@ async fn session(
                 // It may wait for room on a link that nobody reads.
                 _ = tokio::time::timeout(FAREWELL, serving).await;
             }
-            return Err(problem.into());
+            return Err(problem);
         }
     };
     info!(coordinator = %attempt.route.uri(), "connected");
@@ -275,14 +321,12 @@ async fn session(
         }
     };
     metrics.set_connected(false);
-    // The goodbye is on its way: the coordinator ends the session when it has it.
-    let received = match received {
-        Some(lost) => lost,
-        None => tokio::time::timeout(FAREWELL, receiving).await.unwrap_or(Lost::NoFarewell),
-    };
     match end {
-        End::Drained => Ok(()),
-        End::LinkLost => Err(received),
+        End::Left(departure) => Ok(departure),
+        End::LinkLost => Err(match received {
+            Some(lost) => lost,
+            None => tokio::time::timeout(FAREWELL, receiving).await.unwrap_or(Lost::NoFarewell),
+        }),
     }
 }
 
@@ -300,7 +344,7 @@ async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mps
         let message = match incoming.message().await {
             Ok(Some(message)) => ToWorker::try_from(message),
             Ok(None) => return Lost::Closed,
-            Err(status) => return Problem::from(status).into(),
+            Err(status) => return status.into(),
         };
         match message {
             Ok(message) => _ = to_worker.send(message).await,

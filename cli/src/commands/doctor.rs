@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use queens_messages::JobStatus;
 use queens_process::{VERSION, default_threads};
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
@@ -29,7 +30,7 @@ const SOON: Duration = Duration::from_secs(30 * 86_400);
 
 /// Say whether all is well with this machine and a coordinator
 ///
-/// It looks at kernels, processors, memory, connection, versions, role, clocks and TLS certificate: a line for each, and
+/// It looks at kernels, processors, memory, connection, versions, role, clocks, TLS certificate and jobs: a line for each, and
 /// what to do where something is wrong. Of several coordinators it asks each, and says which of them leads. Exit status 1 if something is bad.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
@@ -87,6 +88,7 @@ impl Finding {
 pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut findings = vec![kernels(), processors(), memory()];
     findings.extend(coordinators(args).await);
+    findings.extend(jobs(args).await);
     print(&match args.remote.output() {
         Output::Json => json_of(&findings)?,
         Output::Text => findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n"),
@@ -202,6 +204,28 @@ async fn coordinators(args: &DoctorArgs) -> Vec<Finding> {
     findings
 }
 
+/// Whether the jobs of the coordinator that leads are held up; nothing if it can't be asked, which is said elsewhere.
+async fn jobs(args: &DoctorArgs) -> Option<Finding> {
+    let jobs = args.remote.connect().await.ok()?.jobs().await.ok()?;
+    Some(of_jobs(&jobs))
+}
+
+fn of_jobs(jobs: &[JobStatus]) -> Finding {
+    let waits = |job: &JobStatus| Some((job.id, job.waits_for.clone()?));
+    let mut waiting = jobs.iter().filter(|job| !job.state.is_over()).filter_map(waits);
+    let Some((job, whom)) = waiting.next() else { return Finding::ok("jobs", "none is held up") };
+    let more = match waiting.count() {
+        0 => String::new(),
+        n_more => format!(", and {n_more} more wait"),
+    };
+    Finding::warn(
+        "jobs",
+        format!("job {job} waits for {whom}{more}"),
+        "what a worker holds for too long goes to others by itself; 'queens workers' shows who is there, and \
+         'queens workers block NAME' keeps one from getting more",
+    )
+}
+
 /// Which of several coordinators leads.
 fn leader(leaders: &[String]) -> Finding {
     match leaders {
@@ -307,6 +331,8 @@ fn ending(whose: &str, end: SystemTime, now: SystemTime) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use queens_messages::{JobId, JobState};
+
     use super::*;
 
     #[test]
@@ -321,6 +347,28 @@ mod tests {
         );
         let behind = told(now + Duration::from_secs(5));
         assert!(behind.starts_with("warn  clock        5 s behind the coordinator's: set both"), "{behind}");
+    }
+
+    #[test]
+    fn a_job_that_waits_for_somebody_is_named() {
+        let job = |id, waits_for: Option<&str>, state| JobStatus {
+            waits_for: waits_for.map(str::to_owned),
+            ..JobStatus::new(JobId(id), BoardSize::new(8).expect("a board size"), Method::Search, state)
+        };
+        let counted = [job(1, None, JobState::Running), job(2, None, JobState::Done)];
+        assert_eq!(of_jobs(&counted).line(), "ok    jobs         none is held up");
+        let held_up = [
+            job(1, None, JobState::Running),
+            job(2, Some("'slow'"), JobState::Running),
+            job(3, Some("a worker"), JobState::Queued),
+        ];
+        let line = of_jobs(&held_up).line();
+        assert!(
+            line.starts_with(
+                "warn  jobs         job 2 waits for 'slow', and 1 more wait: what a worker holds"
+            ),
+            "{line}"
+        );
     }
 
     #[test]

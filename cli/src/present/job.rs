@@ -61,7 +61,7 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
     let spans = if *n_failed == 1 { "span" } else { "spans" };
     let given_up = match n_given_up {
         0 => String::new(),
-        _ => format!(", {n_given_up} of them on three workers"),
+        _ => format!(", {n_given_up} of them on all that are here to try"),
     };
     let reason = failure.as_deref().map(|reason| format!("; last, {reason}")).unwrap_or_default();
     format!("{n_failed} {spans} failed{given_up}{reason}")

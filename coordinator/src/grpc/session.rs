@@ -123,7 +123,12 @@ async fn run_session(
         () = outgoing.closed() => None,
         end = &mut serving => {
             served = Some(());
-            refusal(end)
+            let refusal = refusal(end);
+            if refusal.is_none() {
+                // The worker has said goodbye: what is still to be sent to it ends with the answer to that.
+                _ = tokio::time::timeout(FAREWELL, &mut forwarding).await;
+            }
+            refusal
         }
         // The event loop has closed the session, if it has not refused the worker, which is about to be known.
         _ = &mut forwarding => {
@@ -204,7 +209,8 @@ async fn forward(
     }
 }
 
-/// A refusal that trying again does not change is a failed precondition, for workers to give up on.
+/// A refusal that trying again does not change is a failed precondition, for workers to give up on. One that another
+/// number would change is known by its code.
 fn refused(refusal: &WorkerRefusal) -> Status {
     let message = refusal.to_string();
     match refusal {
@@ -213,8 +219,8 @@ fn refused(refusal: &WorkerRefusal) -> Status {
         | WorkerRefusal::TooManyThreads { .. } => Status::failed_precondition(message),
         WorkerRefusal::Full { .. } => Status::resource_exhausted(message),
         WorkerRefusal::Unknown(_) => Status::aborted(message),
-        WorkerRefusal::Another(_)
-        | WorkerRefusal::NoHello
+        WorkerRefusal::Another(_) => Status::already_exists(message),
+        WorkerRefusal::NoHello
         | WorkerRefusal::SecondHello
         | WorkerRefusal::UnknownJob(_)
         | WorkerRefusal::UnknownSpan { .. }

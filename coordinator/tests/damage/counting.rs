@@ -114,7 +114,7 @@ impl Board {
             for (_, message) in effects.messages {
                 match message {
                     ToWorker::Lease(lease) => leases.push(lease),
-                    ToWorker::Acknowledge { .. } => {}
+                    ToWorker::Acknowledge { .. } | ToWorker::Farewell => {}
                     message => panic!("{message:?}"),
                 }
             }

@@ -156,13 +156,77 @@ fn a_worker_that_is_sent_home_counts_what_is_in_hand_and_leaves_when_that_is_ack
     assert!(!session.is_leaving());
     let step = session.step(SECOND / 2, &mut desk);
     assert_eq!(report(&step.messages[0]).finished, [LEASE]);
-    assert_eq!((step.messages.len(), step.next), (1, AfterStep::Wait { until: SECOND * 3 / 2 }));
+    assert_eq!((step.messages.len(), step.next), (1, AfterStep::Wait { until: SECOND }));
     session.hear(SECOND, ToWorker::Acknowledge { sequence: 1 }, &mut desk);
     let step = session.step(SECOND, &mut desk);
     assert_eq!(
         (step.messages, step.next),
-        (vec![ToCoordinator::Goodbye], AfterStep::Left { until: SECOND * 3 / 2 })
+        (vec![ToCoordinator::Goodbye], AfterStep::Wait { until: SECOND * 11 })
     );
+    assert!(!session.is_answered());
+    session.hear(SECOND * 2, ToWorker::Farewell, &mut desk);
+    let step = session.step(SECOND * 2, &mut desk);
+    assert_eq!((step.messages, step.next), (vec![], AfterStep::Left { until: SECOND * 2 }));
+    assert!(session.is_answered());
+}
+
+#[test]
+fn a_worker_whose_goodbye_nobody_answers_leaves_and_knows_it() {
+    let (mut session, mut desk) = (session(), Desk::default());
+    session.connect(Duration::ZERO, &desk);
+    // It means nothing to a worker that stays.
+    session.hear(Duration::ZERO, ToWorker::Farewell, &mut desk);
+    assert!(!session.is_leaving());
+    session.leave(Duration::ZERO, &mut desk);
+    let step = session.step(Duration::ZERO, &mut desk);
+    assert_eq!(
+        (step.messages, step.next),
+        (vec![ToCoordinator::Goodbye], AfterStep::Wait { until: SECOND * 10 })
+    );
+    let step = session.step(SECOND * 9, &mut desk);
+    assert_eq!((step.messages, step.next), (vec![], AfterStep::Wait { until: SECOND * 10 }));
+    let step = session.step(SECOND * 10, &mut desk);
+    assert_eq!((step.messages, step.next), (vec![], AfterStep::Left { until: SECOND * 10 }));
+    assert!(!session.is_answered());
+}
+
+#[test]
+fn whoever_is_sent_home_by_a_coordinator_that_records_nothing_stays_and_says_it_to_the_next() {
+    let (mut session, mut desk) = (session(), Desk::default());
+    session.connect(Duration::ZERO, &desk);
+    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
+    desk.next_lease().expect("was heard");
+    count(&mut desk);
+    session.hear(Duration::ZERO, ToWorker::Drain, &mut desk);
+    assert!(desk.begin(LEASE).is_none());
+    desk.end(LEASE);
+    let said = session.step(SECOND, &mut desk).messages;
+    assert_eq!(report(&said[0]).deltas.len(), 1);
+    for second in 2..61 {
+        let next = session.step(SECOND * second, &mut desk).next;
+        assert!(matches!(next, AfterStep::Wait { .. }), "after {second} s: {next:?}");
+        assert!(session.has_counted(&desk) && !session.is_leaving());
+    }
+    assert_eq!(session.step(SECOND * 61, &mut desk).next, AfterStep::Reconnect);
+    assert_eq!(session.connect(SECOND * 62, &desk)[1..], said);
+    session.hear(SECOND * 62, ToWorker::Acknowledge { sequence: 1 }, &mut desk);
+    assert_eq!(session.step(SECOND * 62, &mut desk).messages, [ToCoordinator::Goodbye]);
+}
+
+#[test]
+fn a_worker_whose_number_is_taken_says_all_again_under_another() {
+    let (mut session, mut desk) = (session(), Desk::default());
+    session.connect(Duration::ZERO, &desk);
+    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut desk);
+    desk.next_lease().expect("was heard");
+    count(&mut desk);
+    let first = session.step(SECOND, &mut desk).messages;
+    count(&mut desk);
+    session.renumber(WorkerId(2));
+    let again = session.connect(SECOND * 2, &desk);
+    let ToCoordinator::Hello(hello) = &again[0] else { panic!("{again:?}") };
+    assert_eq!((hello.worker, hello.name.to_string()), (WorkerId(2), "one".to_owned()));
+    assert_eq!((named(&again), &again[1..]), (vec![span(0, 1), span(1, 2), span(2, 9)], &first[..]));
 }
 
 #[test]

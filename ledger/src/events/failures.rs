@@ -27,8 +27,8 @@ pub(crate) fn fail(
     let Some(lease) = book.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
         return Ok(false);
     };
-    let mut tried = book.still_there(lease.tried());
-    tried.insert(worker);
+    let tried = lease.tried().iter().copied().chain([worker]).collect();
+    let tried = book.still_there(&tried);
     let Some(plan) = book.counting(job).map(|counting| counting.plan().clone()) else {
         return Ok(true);
     };

@@ -72,10 +72,11 @@ pub(crate) fn begin(book: &mut Book, id: JobId) {
     change(book, id, |recounts, _| if is_needed { recounts.search() } else { recounts.end_search() });
 }
 
-/// A worker has counted some of a record again under a lease for that.
-pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) {
+/// A worker has counted some of a record again under a lease for that. `is_timed` says whether it can have taken as long
+/// as it says.
+pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>, is_timed: bool) {
     let work = book.counting(delta.job).map_or(0, |counting| work_of(counting.plan(), delta.span));
-    if let Some(method) = book.method(delta.job) {
+    if let Some(method) = book.method(delta.job).filter(|_| is_timed) {
         let (nodes, duration) = (delta.count.nodes, delta.duration);
         book.change_worker(worker, |worker| worker.note_counted(method, work, nodes, duration));
     }

@@ -35,8 +35,8 @@ pub enum WorkerRefusal {
         /// Its threads.
         found: u32,
     },
-    /// Another worker has its number.
-    #[error("worker {0} is known here by another name or invitation: start again, to be another")]
+    /// Another worker has its number: it can draw another.
+    #[error("worker {0} is known here by another name or invitation: draw another number")]
     Another(WorkerId),
     /// It began with something else.
     #[error("the first message of a session has to be a hello")]

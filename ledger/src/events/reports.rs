@@ -19,6 +19,7 @@ use crate::schedule::feed::feed;
 use crate::schedule::reporting::tell_interval;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
+use crate::workers::worker::Worker;
 
 /// What became of a reported span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,9 +105,13 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let method = job.method();
     let is_again = book.leases().get(lease).is_some_and(LiveLease::counts_again);
+    let (is_timed, is_first) = (could_take(book, worker, delta), proves_thread(book, delta));
     let is_granted = report_on(book, worker, delta, work);
     if is_again && is_granted.is_some() {
-        recounts::count(book, worker, delta, source);
+        if is_first {
+            book.change_worker(worker, Worker::prove_thread);
+        }
+        recounts::count(book, worker, delta, source, is_timed);
         return SpanOutcome::CountedAgain;
     }
     if phase == Phase::Cancelled {
@@ -141,13 +146,34 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
             });
             let (nodes, duration) = (delta.count.nodes, delta.duration);
             book.change_worker(worker, |worker| {
-                worker.note_counted(method, work, nodes, duration);
+                if is_timed {
+                    worker.note_counted(method, work, nodes, duration);
+                }
+                if is_first {
+                    worker.prove_thread();
+                }
                 worker.note_recorded();
             });
             write_record(book, worker, delta, source);
             SpanOutcome::Recorded
         }
     }
+}
+
+/// How much longer than the time since its lease was last heard of a span may have taken.
+const LEEWAY: Duration = Duration::from_secs(1);
+
+/// Whether a worker can have taken as long for a span as it says. A speed is not measured by what can't be: nobody is to
+/// be waited for because he says that he is slow. Of leases that have ended nobody knows when they were heard of.
+fn could_take(book: &Book, worker: WorkerId, delta: &Delta) -> bool {
+    let Some(lease) = book.leases().get(delta.lease) else { return true };
+    let interval = book.workers().get(worker).map(|worker| worker.interval().get()).unwrap_or_default();
+    delta.duration <= book.now().saturating_sub(lease.heard()) + interval + LEEWAY
+}
+
+/// Whether this is the first that is heard of what a lease counts, so that one more thread is known to count.
+fn proves_thread(book: &Book, delta: &Delta) -> bool {
+    book.leases().get(delta.lease).is_some_and(|lease| !lease.has_reported())
 }
 
 /// Notes that a span is reported. Returns what the lease still held of it, or `None` if this worker may not report it:

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use queens_messages::{Crosses, Name, Progress, WorkerId};
+use queens_messages::{Crosses, Name, Party, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
-use crate::jobs::failed::FailedSpans;
+use crate::jobs::failed::{FailedSpans, Tried};
 use crate::spans::SpanSet;
 use crate::store::{Coverage, CoverageChange};
 use crate::work::{n_subproblems_of, share_of_work, work_of};
@@ -213,8 +213,8 @@ impl Counting {
     }
 
     /// Takes a span that others have failed on and this worker has not, with those who have.
-    pub(crate) fn take_failed(&mut self, worker: WorkerId) -> Option<(Span, BTreeSet<WorkerId>)> {
-        let span = self.failed.to_try(worker)?;
+    pub(crate) fn take_failed(&mut self, worker: WorkerId, party: Party) -> Option<(Span, Tried)> {
+        let span = self.failed.to_try(worker, party)?;
         Some((span, self.failed.begin(span)))
     }
 
@@ -233,7 +233,7 @@ impl Counting {
     }
 
     /// Sets aside what of `span` is not recorded, for other workers than `tried`. Nobody else may hold any of it.
-    pub(crate) fn fail(&mut self, span: Span, tried: &BTreeSet<WorkerId>) {
+    pub(crate) fn fail(&mut self, span: Span, tried: &Tried) {
         for part in unrecorded(&self.coverage[span.cross() as usize], span) {
             self.free.take(part);
             self.failed.insert(part, tried.clone());
@@ -246,7 +246,7 @@ impl Counting {
         &mut self,
         worker: WorkerId,
         spans: Vec<Span>,
-        tried: &BTreeSet<WorkerId>,
+        tried: &Tried,
         reason: String,
     ) -> bool {
         let too_many = self.failed.would_be_too_many(worker, spans.len());

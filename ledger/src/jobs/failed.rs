@@ -1,15 +1,25 @@
-//! Spans that workers can't count: they are tried by other workers, and set aside when three have failed.
+//! Spans that workers can't count: other workers try them, and they are set aside when nobody is left who should.
+//!
+//! Workers of one party may be one person, or run one broken program on many machines. So three parties have to fail on a
+//! span, and each other party that could count it is asked once, before it is set aside; and of one party no more than
+//! three workers are asked.
 //!
 //! A failure is a hint like a lease: it is not stored, so that all is tried again after a restart. It counts as long as
 //! the worker that failed is there and not blocked: nobody can keep a span from the others by failing and leaving.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::WorkerId;
+use queens_messages::{Party, WorkerId};
 use queens_solver::Span;
 
-/// Workers that try a span before it is set aside.
-const MOST_TRIES: usize = 3;
+/// Parties that fail on a span before each of the others is asked only once.
+const FEW_PARTIES: usize = 3;
+
+/// Workers of one party that try a span.
+const MOST_OF_A_PARTY: usize = 3;
+
+/// Groups of spans that are looked at for one that a worker may try. There is one for each set of parties that may not.
+const MOST_GROUPS: usize = 256;
 
 /// Spans of one job that a worker has failed on and nobody has counted since, after which it gets no more leases: one
 /// that reports something now and then must not fail on all the rest.
@@ -19,13 +29,16 @@ const MOST_OF_A_WORKER: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailedSpans {
     spans: BTreeMap<Key, FailedSpan>,
-    /// Those that some worker may still try.
-    to_try: BTreeSet<Key>,
+    /// The same spans by the parties that may not try them any more.
+    by_closed: BTreeMap<BTreeSet<Party>, BTreeSet<Key>>,
     /// Those that each worker has tried.
     by_worker: BTreeMap<WorkerId, BTreeSet<Key>>,
     /// What the worker that failed last had to say.
     reason: Option<String>,
 }
+
+/// Workers that have failed on a span, and their parties.
+pub(crate) type Tried = BTreeMap<WorkerId, Party>;
 
 /// A span's cross and its first subproblem.
 type Key = (u32, u64);
@@ -33,7 +46,22 @@ type Key = (u32, u64);
 #[derive(Clone, Debug)]
 struct FailedSpan {
     to: u64,
-    tried: BTreeSet<WorkerId>,
+    tried: Tried,
+}
+
+impl FailedSpan {
+    /// The parties that may not try it any more: those with three workers that have failed, and all that have failed if
+    /// they are three.
+    fn closed(&self) -> BTreeSet<Party> {
+        let mut n_tried: BTreeMap<Party, usize> = BTreeMap::new();
+        self.tried.values().for_each(|party| *n_tried.entry(*party).or_default() += 1);
+        let are_few = n_tried.len() < FEW_PARTIES;
+        n_tried
+            .into_iter()
+            .filter(|(_, n)| !are_few || *n >= MOST_OF_A_PARTY)
+            .map(|(party, _)| party)
+            .collect()
+    }
 }
 
 impl FailedSpans {
@@ -45,9 +73,11 @@ impl FailedSpans {
         self.spans.len()
     }
 
-    /// How many are set aside.
-    pub(crate) fn n_given_up(&self) -> usize {
-        self.spans.len() - self.to_try.len()
+    /// How many none of these parties may try any more, which are those that are here.
+    pub(crate) fn n_given_up(&self, is_closed_to_all: impl Fn(&BTreeSet<Party>) -> bool) -> usize {
+        let given_up =
+            self.by_closed.iter().filter(|(closed, _)| !closed.is_empty() && is_closed_to_all(closed));
+        given_up.map(|(_, keys)| keys.len()).sum()
     }
 
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
@@ -55,15 +85,14 @@ impl FailedSpans {
     }
 
     /// Adds a span, none of which may be there already.
-    pub(crate) fn insert(&mut self, span: Span, tried: BTreeSet<WorkerId>) {
+    pub(crate) fn insert(&mut self, span: Span, tried: Tried) {
         let key = (span.cross(), span.from());
-        for &worker in &tried {
+        for &worker in tried.keys() {
             self.by_worker.entry(worker).or_default().insert(key);
         }
-        if tried.len() < MOST_TRIES {
-            self.to_try.insert(key);
-        }
-        self.spans.insert(key, FailedSpan { to: span.to(), tried });
+        let failed = FailedSpan { to: span.to(), tried };
+        self.by_closed.entry(failed.closed()).or_default().insert(key);
+        self.spans.insert(key, failed);
     }
 
     /// Takes out what of `span` is there: it is recorded.
@@ -80,8 +109,14 @@ impl FailedSpans {
 
     fn remove(&mut self, key: Key) -> Option<FailedSpan> {
         let failed = self.spans.remove(&key)?;
-        self.to_try.remove(&key);
-        for worker in &failed.tried {
+        let closed = failed.closed();
+        if let Some(keys) = self.by_closed.get_mut(&closed) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                self.by_closed.remove(&closed);
+            }
+        }
+        for worker in failed.tried.keys() {
             self.forget_try(*worker, key);
         }
         Some(failed)
@@ -96,21 +131,17 @@ impl FailedSpans {
         }
     }
 
-    /// Whether there are spans that some worker may still try.
-    pub(crate) fn are_there_to_try(&self) -> bool {
-        !self.to_try.is_empty()
-    }
-
-    /// A span that this worker may still try. A worker has few that it may not.
-    pub(crate) fn to_try(&self, worker: WorkerId) -> Option<Span> {
+    /// A span that this worker of this party may still try. A worker has few that it may not, but for its party.
+    pub(crate) fn to_try(&self, worker: WorkerId, party: Party) -> Option<Span> {
         let tried = self.by_worker.get(&worker);
-        let mut may_try = self.to_try.iter().filter(|key| tried.is_none_or(|tried| !tried.contains(key)));
-        let &(cross, from) = may_try.next()?;
+        let may_try = |key: &&Key| tried.is_none_or(|tried| !tried.contains(*key));
+        let groups = self.by_closed.iter().take(MOST_GROUPS).filter(|(closed, _)| !closed.contains(&party));
+        let &(cross, from) = groups.filter_map(|(_, keys)| keys.iter().find(may_try)).next()?;
         Span::new(cross, from, self.spans.get(&(cross, from))?.to).ok()
     }
 
     /// Takes out a whole span to have it tried again, and returns who has tried before.
-    pub(crate) fn begin(&mut self, span: Span) -> BTreeSet<WorkerId> {
+    pub(crate) fn begin(&mut self, span: Span) -> Tried {
         self.remove((span.cross(), span.from())).map(|failed| failed.tried).unwrap_or_default()
     }
 
@@ -149,33 +180,58 @@ mod tests {
         Span::new(3, from, to).expect("not empty")
     }
 
-    #[test]
-    fn a_span_is_tried_by_three_workers_and_no_worker_twice() {
-        let mut failed = FailedSpans::default();
-        let mut tried = BTreeSet::new();
-        for worker in (1..=3).map(WorkerId) {
-            tried.insert(worker);
-            failed.insert(span(10, 20), tried.clone());
-            assert_eq!(failed.to_try(worker), None);
-            let another = failed.to_try(WorkerId(9));
-            assert_eq!(another, (worker.0 < 3).then(|| span(10, 20)), "after {worker}");
-            assert_eq!(failed.are_there_to_try(), worker.0 < 3);
-            if let Some(span) = another {
-                assert_eq!(failed.begin(span), tried);
-                assert!(failed.is_empty());
-            }
+    const fn party(number: u8) -> Party {
+        Party::from_bytes([number; 16])
+    }
+
+    /// These workers of these parties fail one after the other, and each of them might have counted. Then others may try
+    /// it or not.
+    #[track_caller]
+    fn check(tried: &[(u64, u8)], others: &[(u64, u8, bool)]) {
+        let (mut failed, mut so_far) = (FailedSpans::default(), Tried::new());
+        failed.insert(span(10, 20), so_far.clone());
+        for &(worker, of) in tried {
+            assert_eq!(failed.to_try(WorkerId(worker), party(of)), Some(span(10, 20)), "worker {worker}");
+            assert_eq!(failed.begin(span(10, 20)), so_far);
+            assert!(failed.is_empty());
+            so_far.insert(WorkerId(worker), party(of));
+            failed.insert(span(10, 20), so_far.clone());
+            assert_eq!(failed.to_try(WorkerId(worker), party(of)), None, "worker {worker} again");
         }
-        assert_eq!((failed.len(), failed.n_given_up()), (1, 1));
+        for &(worker, of, may) in others {
+            let to_try = failed.to_try(WorkerId(worker), party(of));
+            assert_eq!(to_try.is_some(), may, "worker {worker} of {of} after {tried:?}");
+        }
+        let n_given_up =
+            failed.n_given_up(|closed| others.iter().all(|(_, of, _)| closed.contains(&party(*of))));
+        assert_eq!(n_given_up, usize::from(others.iter().all(|(.., may)| !may)), "after {tried:?}");
+    }
+
+    #[test]
+    fn three_workers_of_a_party_are_asked_and_then_another_party() {
+        check(&[(1, 1)], &[(2, 1, true), (3, 2, true)]);
+        check(&[(1, 1), (2, 1), (3, 1)], &[(4, 1, false), (5, 2, true)]);
+        check(&[(1, 1), (2, 1), (3, 1)], &[(4, 1, false), (5, 1, false)]);
+        check(&[(1, 1), (2, 1), (3, 1), (4, 2)], &[(5, 1, false), (6, 2, true), (7, 3, true)]);
+    }
+
+    #[test]
+    fn when_three_parties_have_failed_each_other_is_asked_once() {
+        check(&[(1, 1), (2, 2), (3, 3)], &[(4, 1, false), (5, 2, false), (6, 4, true)]);
+        check(&[(1, 1), (2, 2), (3, 3), (4, 4)], &[(5, 4, false), (6, 1, false)]);
+        check(&[(1, 1), (2, 2), (3, 3), (4, 4)], &[(5, 4, false), (6, 5, true)]);
     }
 
     #[test]
     fn what_is_recorded_after_all_has_not_failed() {
         let mut failed = FailedSpans::default();
-        failed.insert(span(10, 20), BTreeSet::from([WorkerId(1)]));
-        failed.insert(span(20, 30), BTreeSet::new());
+        failed.insert(span(10, 20), Tried::from([(WorkerId(1), party(1))]));
+        failed.insert(span(20, 30), Tried::new());
         failed.take(span(12, 15));
         failed.take(span(19, 40));
         assert_eq!(failed.spans().collect::<Vec<_>>(), [span(10, 12), span(15, 19)]);
-        assert_eq!(failed.to_try(WorkerId(1)), None);
+        assert_eq!(failed.to_try(WorkerId(1), party(1)), None);
+        assert_eq!(failed.forget_worker(WorkerId(1)), [span(10, 12), span(15, 19)]);
+        assert!(failed.is_empty() && failed.by_closed.is_empty());
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Jobs {
     active: BTreeSet<Rank>,
     /// Those of them of each method with free spans that workers may get.
     free: ByMethod<BTreeSet<Rank>>,
-    /// Those of them with failed spans that some worker may still try.
+    /// Those of them with failed spans, which some worker may still try.
     to_retry: BTreeSet<Rank>,
     /// Those of them with records that are to be counted again and that nobody counts at present.
     to_recount: BTreeSet<Rank>,
@@ -65,7 +65,7 @@ impl Jobs {
         let memberships = [
             (&mut self.active, is_active),
             (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
-            (&mut self.to_retry, servable.is_some_and(|counting| counting.failed().are_there_to_try())),
+            (&mut self.to_retry, servable.is_some_and(|counting| !counting.failed().is_empty())),
             (&mut self.to_recount, servable.is_some() && job.recounts().has_waiting()),
             (&mut self.to_draw, is_active && job.recounts().wanted().is_some()),
         ];
@@ -108,7 +108,7 @@ impl Jobs {
         self.free.of(method).first().copied()
     }
 
-    /// Jobs with failed spans that some worker may still try, in the order they are served.
+    /// Jobs with failed spans, which some worker may still try, in the order they are served.
     pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
         self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }

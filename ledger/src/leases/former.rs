@@ -6,6 +6,7 @@ use std::time::Duration;
 use queens_messages::{JobId, LeaseId, WorkerId};
 use queens_solver::Span;
 
+use crate::owner::Owner;
 use crate::spans::SpanSet;
 
 /// How long a worker may still report what it was granted under a lease that has ended. If it is cut off from its
@@ -28,6 +29,8 @@ pub(crate) struct FormerLeases {
 #[derive(Clone, Debug)]
 struct FormerLease {
     worker: WorkerId,
+    /// Who that is, whatever number it has.
+    owner: Owner,
     job: JobId,
     spans: SpanSet,
     ended: Duration,
@@ -35,12 +38,19 @@ struct FormerLease {
 
 impl FormerLeases {
     /// Remembers a lease that has ended.
-    pub(crate) fn add(&mut self, now: Duration, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
+    pub(crate) fn add(
+        &mut self,
+        now: Duration,
+        id: LeaseId,
+        (worker, owner): (WorkerId, Owner),
+        job: JobId,
+        spans: SpanSet,
+    ) {
         if spans.is_empty() {
             return;
         }
         self.n_spans += spans.len();
-        self.leases.insert(id, FormerLease { worker, job, spans, ended: now });
+        self.leases.insert(id, FormerLease { worker, owner, job, spans, ended: now });
         self.ended.insert((now, id));
         while self.n_spans > MOST_SPANS
             && let Some(&(_, oldest)) = self.ended.first()
@@ -70,10 +80,15 @@ impl FormerLeases {
         self.leases.contains_key(&id)
     }
 
-    /// Takes out a lease, if it is of this worker and this job, and returns what may be reported of it.
-    pub(crate) fn take(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
-        let is_its = self.leases.get(&id).is_some_and(|lease| lease.worker == worker && lease.job == job);
-        if is_its { self.forget(id).map(|lease| lease.spans) } else { None }
+    /// The number of the worker that held a lease, and who that is.
+    pub(crate) fn holder(&self, id: LeaseId) -> Option<(WorkerId, &Owner)> {
+        self.leases.get(&id).map(|lease| (lease.worker, &lease.owner))
+    }
+
+    /// Takes out a lease, if it is of this job, and returns what may be reported of it.
+    pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+        self.leases.get(&id).filter(|lease| lease.job == job)?;
+        self.forget(id).map(|lease| lease.spans)
     }
 
     /// A worker says that it is done with a lease.

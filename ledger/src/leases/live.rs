@@ -36,6 +36,11 @@ pub(crate) struct LiveLease {
     recalled: bool,
     /// When its last report came, or else when it was granted or, if it had to wait, begun.
     heard: Duration,
+    /// When it was granted or, if it had to wait, begun, and its estimated work then.
+    begun: Duration,
+    begun_work: u128,
+    /// Whether something was reported of it.
+    has_reported: bool,
     /// Whether its tail could not be cut since it was last heard of.
     indivisible: bool,
 }
@@ -87,6 +92,9 @@ impl LiveLease {
             again: None,
             recalled: false,
             heard: now,
+            begun: now,
+            begun_work: work,
+            has_reported: false,
             indivisible: false,
         }
     }
@@ -135,6 +143,16 @@ impl LiveLease {
         self.heard
     }
 
+    /// When a thread of its worker began it, as far as is known, and its estimated work then.
+    pub(crate) fn begun(&self) -> (Duration, u128) {
+        (self.begun, self.begun_work)
+    }
+
+    /// Whether something was reported of it.
+    pub(crate) fn has_reported(&self) -> bool {
+        self.has_reported
+    }
+
     /// Workers that have failed on its spans before.
     pub(crate) fn tried(&self) -> &BTreeSet<WorkerId> {
         &self.tried
@@ -180,7 +198,7 @@ impl LiveLease {
 
     /// A thread begins it.
     pub(crate) fn begin(&mut self, now: Duration) {
-        self.heard = now;
+        (self.heard, self.begun, self.begun_work) = (now, now, self.work);
     }
 
     /// A span of this estimated work is reported. Returns what the lease held of it, without what was cut off.
@@ -188,6 +206,7 @@ impl LiveLease {
         self.cut.take(span);
         self.work = self.work.saturating_sub(work);
         self.heard = now;
+        self.has_reported = true;
         self.indivisible = false;
         self.spans.take(span)
     }

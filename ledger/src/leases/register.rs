@@ -13,10 +13,12 @@ use crate::later::later;
 use crate::leases::former::FormerLeases;
 use crate::leases::live::{EndedLease, LiveLease};
 use crate::leases::tokens::Tokens;
+use crate::load::LeasePace;
+use crate::owner::Owner;
 use crate::spans::SpanSet;
 
-/// A running lease is overdue when nothing has come of it for this long and four times what all of it should take. Its
-/// worker counts slower than it was measured, or not at all.
+/// A running lease is overdue this long and four times what it should take after it was last heard of, or after it was
+/// begun: then its worker counts slower than the others need, or not at all.
 const OVERDUE_SECONDS: f64 = 10.0;
 const OVERDUE_FACTOR: f64 = 4.0;
 
@@ -102,15 +104,14 @@ impl Leases {
         self.live.get_mut(&id).map(change)
     }
 
-    /// Says how fast a lease is counted, in estimated nodes for each second; `None` if it waits.
-    pub(crate) fn expect_end(&mut self, id: LeaseId, speed: Option<f64>) {
+    /// Says how fast a lease is counted, and how fast it is to be; `None` if it waits.
+    pub(crate) fn expect_end(&mut self, id: LeaseId, pace: Option<LeasePace>) {
         self.forget_keys(id);
-        let (Some(lease), Some(speed)) = (self.live.get(&id), speed) else { return };
+        let (Some(lease), Some(pace)) = (self.live.get(&id), pace) else { return };
         let load = lease.load();
-        let expected = load.work as f64 / speed;
         let keys = Keys {
-            end: load.can_be_cut.then(|| (load.method, later(load.heard, expected))),
-            deadline: Some(later(load.heard, OVERDUE_SECONDS + OVERDUE_FACTOR * expected)),
+            end: load.can_be_cut.then(|| (load.method, later(load.heard, load.work as f64 / pace.speed))),
+            deadline: Some(deadline(lease, pace)),
         };
         if let Some((method, end)) = keys.end {
             self.ends.of_mut(method).insert((end, id));
@@ -128,13 +129,14 @@ impl Leases {
         }
     }
 
-    /// Ends a lease. What was granted under it and is not reported may be reported for a while yet.
-    pub(crate) fn end(&mut self, now: Duration, id: LeaseId) -> Option<EndedLease> {
+    /// Ends a lease. What was granted under it and is not reported may be reported for a while yet, by its worker, which
+    /// is this one.
+    pub(crate) fn end(&mut self, now: Duration, id: LeaseId, owner: Owner) -> Option<EndedLease> {
         let lease = self.live.remove(&id)?;
         self.forget_keys(id);
         let (worker, job) = (lease.worker(), lease.job());
         let (ended, unreported) = lease.end();
-        self.former.add(now, id, worker, job, unreported);
+        self.former.add(now, id, (worker, owner), job, unreported);
         Some(ended)
     }
 
@@ -145,6 +147,17 @@ impl Leases {
     }
 }
 
+/// When a lease is overdue. A worker that says that it is slow has no more time than others would need: what it holds is
+/// somebody else's then. One that reports a little now and then has to end all of it in this time.
+fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
+    let after =
+        |time, work: u128, speed: f64| later(time, OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed));
+    let (begun, begun_work) = lease.begun();
+    let since_heard = after(lease.heard(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
+    let since_begun = slowest.map(|slowest| after(begun, begun_work, slowest));
+    since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
+}
+
 /// Leases that have ended.
 impl Leases {
     /// What this worker may report of a token that nobody holds.
@@ -152,16 +165,21 @@ impl Leases {
         &mut self,
         now: Duration,
         id: LeaseId,
-        worker: WorkerId,
+        worker: (WorkerId, Owner),
         job: JobId,
         spans: SpanSet,
     ) {
         self.former.add(now, id, worker, job, spans);
     }
 
-    /// Takes out what this worker may still report of a lease of this job.
-    pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
-        self.former.take(id, worker, job)
+    /// The number of the worker that held a lease of which something may still be reported, and who that is.
+    pub(crate) fn former_holder(&self, id: LeaseId) -> Option<(WorkerId, &Owner)> {
+        self.former.holder(id)
+    }
+
+    /// Takes out what may still be reported of a lease of this job.
+    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+        self.former.take(id, job)
     }
 
     /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.

@@ -25,6 +25,9 @@ const MOST_GRANTS: usize = 4096;
 /// Jobs that are looked at for records that somebody here may count again.
 const MOST_JOBS: usize = 256;
 
+/// Groups of workers that are looked at for one that may try what others have failed on.
+const MOST_GROUPS: usize = 64;
+
 /// Workers of a name that are looked at for one on the same machine.
 const MOST_NEAR: usize = 8;
 
@@ -100,22 +103,30 @@ fn next_to_feed(book: &Book) -> Option<(WorkerId, JobId)> {
     let methods: Vec<Method> =
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
     let failed = || {
-        let jobs = book.jobs().to_retry();
+        let jobs = book.jobs().to_retry().take(MOST_JOBS);
         jobs.filter_map(|(rank, job)| Some((rank, job.method(), job.counting()?.failed())))
     };
     if let Some(worker) = book.workers().next_hungry(&methods) {
         let can_count = |method: Method| book.workers().get(worker).is_some_and(|it| it.can_count(method));
+        let party = book.workers().get(worker)?.party();
         let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
         let mut failed = failed().take_while(|(rank, ..)| *rank <= free);
-        let to_try = failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker).is_some());
+        let to_try =
+            failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker, party).is_some());
         return Some((worker, to_try.map_or(free.job, |(rank, ..)| rank.job)));
     }
-    // A span that may be tried has failed on two workers at most: of three workers one may try it.
-    let mut pairs = failed().flat_map(|(rank, method, failed)| {
-        let hungry = book.workers().readiness(method).hungry();
-        hungry.iter().take(3).filter(|&&worker| failed.to_try(worker).is_some()).map(move |&w| (w, rank.job))
-    });
-    pairs.next()
+    // What a party may still try has failed on two of its workers at most: of three workers one may try it.
+    failed().find_map(|(rank, method, failed)| {
+        let mut groups = book.workers().readiness(method).recounters().values().take(MOST_GROUPS);
+        let worker = groups.find_map(|hungry| {
+            let mut few = hungry.iter().copied().take(3);
+            few.find(|&id| {
+                let party = book.workers().get(id).map(Worker::party);
+                party.is_some_and(|party| failed.to_try(id, party).is_some())
+            })
+        });
+        worker.map(|worker| (worker, rank.job))
+    })
 }
 
 /// Gives one lease to a hungry worker.
@@ -123,11 +134,12 @@ fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
     let Some(method) = book.method(job) else { return };
     let Some(speed) = book.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
     let power = book.workers().readiness(method).power();
+    let Some(party) = book.workers().get(worker).map(Worker::party) else { return };
     let avoided = counted_in_first_pass(book, worker, job);
     let taken = book.change_job(job, |job| {
         let counting = job.counting_mut()?;
-        if let Some((failed, tried)) = counting.take_failed(worker) {
-            return Some((vec![failed], tried));
+        if let Some((failed, tried)) = counting.take_failed(worker, party) {
+            return Some((vec![failed], tried.into_keys().collect()));
         }
         let work = work_for(speed, power, counting.work_left());
         Some((counting.take_work(work, MOST_SPANS, avoided.as_deref()), BTreeSet::new()))

@@ -11,8 +11,9 @@ const MOST_LOOKS: usize = 256;
 /// How long what can't be taken back yet is left alone.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// When a lease is overdue and its job has nothing else left for others, takes back all leases of its worker. The
-/// worker gets no other until it has reported something: one whose threads hang must not hold up a job.
+/// When a lease is overdue and its job has nothing else left for others, takes back all leases of its worker, for others
+/// to count. It may still report them: the first count is recorded, and the other compared with it. The worker gets no
+/// other until it has reported something: one whose threads hang, or that says that it is slow, must not hold up a job.
 pub(crate) fn take_back_overdue(book: &mut Book) {
     let now = book.now();
     for _ in 0..MOST_LOOKS {

@@ -11,6 +11,7 @@ use queens_messages::{Name, WorkerId};
 use queens_solver::Method;
 
 use crate::later::later;
+use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
 /// What each worker that can count by one method is ready for, as of its last change.
@@ -40,6 +41,9 @@ pub(crate) struct Power {
     n_threads: u64,
     /// Estimated nodes per second.
     speed: u128,
+    /// Those of the threads that have shown that they count and whose speed was measured, and their speed together.
+    n_measured: u64,
+    measured_speed: u128,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +57,11 @@ impl Power {
     /// How long all together take for some work; `None` if nobody is there.
     pub(crate) fn seconds(self, work: u128) -> Option<f64> {
         (self.speed > 0).then(|| work as f64 / self.speed as f64)
+    }
+
+    /// The mean speed of one thread, of those that have shown that they count; `None` if there is none.
+    pub(crate) fn usual_speed(self) -> Option<f64> {
+        (self.n_measured > 0).then(|| self.measured_speed as f64 / self.n_measured as f64)
     }
 
     /// Whether nobody is there.
@@ -132,7 +141,11 @@ impl Readiness {
             return self.remove(id, worker.name());
         };
         let power = match worker.is_connected() {
-            true => Power { n_threads: worker.n_threads().into(), speed: speed.into() },
+            true => Power {
+                n_threads: worker.n_threads().into(),
+                speed: speed.into(),
+                ..measured_power(worker, self.method)
+            },
             false => Power::default(),
         };
         let queue_end = worker
@@ -140,8 +153,8 @@ impl Readiness {
             .largest_tail(self.method)
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
-        let idle = (is_of_use && !worker.is_busy()).then_some(speed);
         let is_hungry = is_of_use && !worker.is_full();
+        let idle = (is_hungry && !worker.is_busy()).then_some(speed);
         set_named(&mut self.useful_names, id, worker.name(), is_of_use);
         set_named(&mut self.recounters, id, worker.name(), is_hungry);
         let memberships = [
@@ -189,7 +202,18 @@ impl Readiness {
         }
         self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
         self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
+        self.power.n_measured = self.power.n_measured + keys.power.n_measured - before.power.n_measured;
+        self.power.measured_speed =
+            self.power.measured_speed + keys.power.measured_speed - before.power.measured_speed;
     }
+}
+
+/// What is known of a worker's threads by more than its word.
+fn measured_power(worker: &Worker, method: Method) -> Power {
+    let speed = worker.estimated(method).and_then(MeasuredSpeed::measured).map_or(0, whole);
+    let n_measured = if speed == 0 { 0 } else { u64::from(worker.n_proven()) };
+    let measured_speed = u128::from(speed) * u128::from(n_measured);
+    Power { n_measured, measured_speed, ..Power::default() }
 }
 
 fn set_named(names: &mut BTreeMap<Name, BTreeSet<WorkerId>>, id: WorkerId, name: &Name, is_member: bool) {

@@ -9,7 +9,7 @@ use queens_messages::{JobId, LeaseId, Name, ReportInterval, WorkerId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
-use crate::load::Load;
+use crate::load::{LeasePace, Load};
 use crate::reporting::Reporting;
 use crate::workers::readiness::Readiness;
 use crate::workers::worker::Worker;
@@ -20,6 +20,12 @@ const LATE: Duration = Duration::from_secs(14);
 
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
+
+/// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
+const SLOWER_THAN_USUAL: f64 = 4.0;
+
+/// While nobody's speed is known, what a thread is waited for is reckoned at this many nodes a second.
+const UNKNOWN_SPEED: f64 = 1e7;
 
 /// Workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]
@@ -155,10 +161,16 @@ impl Workers {
         self.reporting.interval(self.len(), is_hurried)
     }
 
-    /// The speed of the thread that counts a lease of this worker, in estimated nodes; `None` if the lease waits.
-    pub(crate) fn speed_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<f64> {
+    /// How fast a thread of this worker counts a lease, and has to; `None` if the lease waits.
+    pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
         let worker = self.all.get(&id).filter(|worker| worker.hand().is_running(lease))?;
-        Some(worker.estimated(method)?.nodes_per_second())
+        let speed = worker.estimated(method)?;
+        let usual = self.readiness.of(method).power().usual_speed();
+        let slowest = match usual {
+            Some(usual) => Some(usual / SLOWER_THAN_USUAL),
+            None => speed.is_guess().then_some(UNKNOWN_SPEED),
+        };
+        Some(LeasePace { speed: speed.nodes_per_second(), slowest })
     }
 }
 

@@ -7,6 +7,7 @@ use queens_messages::{Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
+use crate::owner::Owner;
 use crate::store::Source;
 use crate::workers::failures::Failures;
 use crate::workers::hand::Hand;
@@ -14,6 +15,11 @@ use crate::workers::speed::MeasuredSpeed;
 
 /// Leases a worker may hold for each of its threads: one that is counted and one that waits.
 const LEASES_PER_THREAD: usize = 2;
+
+/// How many threads of a worker get leases before anything has come of them, and how many for each that has reported
+/// something: a number of threads that is only claimed is no reason to hold a large part of a job.
+const UNPROVEN_THREADS: u32 = 32;
+const THREADS_FOR_A_PROVEN_ONE: u32 = 4;
 
 /// How much of a thread's past the speed that leases are sized by, and the speed that is told, go by.
 const ESTIMATED_SECONDS: f64 = 30.0;
@@ -25,6 +31,8 @@ pub(crate) struct Worker {
     source: Arc<Source>,
     party: Party,
     n_threads: u32,
+    /// How many of them have shown that they count: of so many leases something was recorded.
+    n_proven: u32,
     connected: bool,
     /// When its last message came, or when its connection was lost.
     heard: Duration,
@@ -70,6 +78,11 @@ impl Worker {
     /// Who runs it.
     pub(crate) fn party(&self) -> Party {
         self.party
+    }
+
+    /// Who it is, whatever its number.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner { party: self.party, source: Arc::clone(&self.source) }
     }
 
     pub(crate) fn n_threads(&self) -> u32 {
@@ -145,9 +158,15 @@ impl Worker {
         &self.failures
     }
 
+    /// How many of its threads have shown that they count.
+    pub(crate) fn n_proven(&self) -> u32 {
+        self.n_proven
+    }
+
     /// Whether it holds all the leases it may.
     pub(crate) fn is_full(&self) -> bool {
-        self.hand.n_leases() >= LEASES_PER_THREAD * self.n_threads as usize
+        let believed = self.n_proven.saturating_mul(THREADS_FOR_A_PROVEN_ONE).max(UNPROVEN_THREADS);
+        self.hand.n_leases() >= LEASES_PER_THREAD * self.n_threads.min(believed) as usize
     }
 
     /// Whether each of its threads has a lease.
@@ -232,6 +251,7 @@ impl Worker {
             source: Arc::new(source),
             party,
             n_threads: hello.n_threads,
+            n_proven: known.map_or(0, |known| known.n_proven.min(hello.n_threads)),
             connected: true,
             heard: now,
             interval: ReportInterval::USUAL,
@@ -282,9 +302,17 @@ impl Worker {
         self.n_recorded += 1;
     }
 
+    /// Something has come of one more of its leases.
+    pub(crate) fn prove_thread(&mut self) {
+        self.n_proven = self.n_threads.min(self.n_proven.saturating_add(1));
+    }
+
     /// Whether it is stuck: a lease of it was overdue, or something has come from it since.
     pub(crate) fn set_stuck(&mut self, stuck: bool) {
         self.stuck = stuck;
+        if stuck {
+            self.n_proven = 0;
+        }
     }
 
     /// An operator sends it home.

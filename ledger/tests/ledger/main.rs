@@ -4,6 +4,7 @@
 mod belief;
 mod methods;
 mod opinions;
+mod overdue;
 mod parts;
 mod recounts;
 mod reporting;
@@ -217,7 +218,7 @@ fn a_blocked_name_gets_no_leases_until_it_is_unblocked_restarts_included() {
 }
 
 #[test]
-fn a_span_that_fails_on_three_workers_is_set_aside_and_the_rest_goes_on() {
+fn a_span_that_fails_on_all_parties_is_set_aside_and_the_rest_goes_on() {
     let mut world = World::new();
     let job = world.submit(8);
     let workers = [1, 2, 3, 4].map(|id| world.connect(id, &format!("worker {id}")));
@@ -233,12 +234,12 @@ fn a_span_that_fails_on_three_workers_is_set_aside_and_the_rest_goes_on() {
             world.step(worker);
         }
     }
-    assert_eq!(tried.len(), 3);
+    assert_eq!(tried.len(), 4, "each party is asked");
     world.finish();
     let status = world.job(job);
     assert_eq!((status.state, status.n_failed, status.n_given_up), (JobState::Failed, 1, 1));
     assert_eq!(status.progress.n_recorded + 1, status.progress.n_subproblems);
-    let reason = format!("worker {} failed on {failed}: division by zero", tried[2].0);
+    let reason = format!("worker {} failed on {failed}: division by zero", tried[3].0);
     assert_eq!(status.failure, Some(reason));
 
     world.ledger.resume(world.now, job).expect("is not over for good");
@@ -246,6 +247,38 @@ fn a_span_that_fails_on_three_workers_is_set_aside_and_the_rest_goes_on() {
     world.finish();
     world.check_done(job);
     assert_eq!(world.job(job).n_failed, 0);
+}
+
+#[test]
+fn one_name_with_many_sessions_fails_no_job() {
+    for n_sessions in [3, 5, 12] {
+        let mut world = World::new();
+        let job = world.submit(8);
+        let liars: Vec<WorkerId> = (1..=n_sessions).map(|id| world.connect(id, "mallory")).collect();
+        let honest = world.connect(99, "anna");
+        let mut n_failures = 0;
+        while liars.iter().filter(|&&liar| world.fail(liar).is_some()).count() > 0 {
+            n_failures += 1;
+            assert!(n_failures < 1000, "they are asked for ever");
+        }
+        while world.step(honest) {}
+        world.finish();
+        world.check_done(job);
+        assert_eq!(world.job(job).n_failed, 0);
+    }
+}
+
+#[test]
+fn what_fails_on_three_parties_is_counted_by_the_last_that_can() {
+    let mut world = World::new();
+    let job = world.submit(8);
+    let broken: Vec<WorkerId> = (1..=6).map(|id| world.connect(id, &format!("broken {id}"))).collect();
+    while broken.iter().filter(|&&worker| world.fail(worker).is_some()).count() > 0 {}
+    assert_eq!(world.job(job).state, JobState::Failed);
+    let healthy = world.connect(99, "anna");
+    assert_eq!((world.job(job).state, world.job(job).n_given_up), (JobState::Running, 0));
+    while world.step(healthy) {}
+    world.check_done(job);
 }
 
 #[test]

@@ -334,7 +334,7 @@ impl Worker {
             ToWorker::Drain => self.sent_home = true,
             ToWorker::Notice(text) => self.notices.push(text),
             ToWorker::ReportEvery(interval) => self.interval = Some(interval.get()),
-            ToWorker::Acknowledge { .. } => {}
+            ToWorker::Acknowledge { .. } | ToWorker::Farewell => {}
         }
     }
 }

@@ -451,6 +451,7 @@ impl Member {
             ToWorker::Drain
             | ToWorker::Notice(_)
             | ToWorker::Acknowledge { .. }
+            | ToWorker::Farewell
             | ToWorker::ReportEvery(_) => {}
         }
     }

@@ -56,6 +56,8 @@ pub(crate) struct Coordinator {
     open: BTreeMap<WorkerId, u64>,
     /// How often each worker reports, and when it should say something again.
     due: BTreeMap<WorkerId, (Duration, Duration)>,
+    /// Workers whose goodbye was heard, and that have not come again.
+    left: BTreeSet<WorkerId>,
     answers: Vec<Answer>,
     unwritten: Option<Unwritten>,
     /// How many more messages it sends before it dies, if it is to die after its next commit.
@@ -80,6 +82,7 @@ impl Coordinator {
             sessions: BTreeMap::new(),
             open: BTreeMap::new(),
             due: BTreeMap::new(),
+            left: BTreeSet::new(),
             answers: Vec::new(),
             unwritten: None,
             dies_after: None,
@@ -164,8 +167,10 @@ impl Coordinator {
                 if hello.held.iter().any(|held| around.witness.is_from_before(held.lease)) {
                     around.sights.see(Sight::LeaseTakenAlong);
                 }
-                around.witness.connect(self.now, around.puzzles, &hello, |job| ledger.is_open(job));
+                let there: BTreeSet<WorkerId> = ledger.workers().iter().map(|worker| worker.id).collect();
+                around.witness.connect(self.now, around.puzzles, &hello, &there, |job| ledger.is_open(job));
                 let (worker, party) = (hello.worker, Party::of_name(&hello.name));
+                self.left.remove(&worker);
                 let session = self.core.connect(hello, party).expect("its hello is in order");
                 self.sessions.insert(link, session);
                 self.open.insert(worker, link);
@@ -194,6 +199,7 @@ impl Coordinator {
                 self.core.goodbye(session);
                 if self.end(link) {
                     around.witness.leave(session.worker());
+                    self.left.insert(session.worker());
                 }
             }
             Command::Disconnect { link } => {
@@ -277,7 +283,7 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, plans, comparisons, draws } = batch.written();
+            let Due { durable, messages, farewells, plans, comparisons, draws } = batch.written();
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
@@ -291,6 +297,13 @@ impl Coordinator {
             }
             if self.dies_after.is_some() && has_writes {
                 return around.requests.push(Request::Die);
+            }
+            for session in farewells {
+                let links = self.sessions.iter().filter(|(_, known)| **known == session);
+                for link in links.map(|(&link, _)| link).collect::<Vec<_>>() {
+                    around.requests.push(Request::Send { link, message: ToWorker::Farewell });
+                    around.requests.push(Request::Close { link });
+                }
             }
             for answer in self.answers.drain(..) {
                 match answer {
@@ -383,6 +396,7 @@ impl Coordinator {
         self.now = self.now.max(self.core.now());
         for note in self.core.take_notes() {
             if let Note::Silent { worker } = note {
+                assert!(!self.left.contains(&worker), "{worker} has left, and is given up");
                 let is_connected = self.open.remove(&worker).is_some();
                 let late = self.now.saturating_sub(self.due[&worker].1);
                 assert!(

@@ -34,10 +34,12 @@ pub(crate) enum Sight {
     OldLeaderAsked,
     /// An operator asked again for a job that another coordinator did not come to accept.
     JobAskedForAgain,
+    /// A worker left and knew that its coordinator knows.
+    GoodbyeAnswered,
 }
 
 impl Sight {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Takeover,
         Self::TakeoverFromTheLiving,
         Self::OldLeaderResumed,
@@ -52,6 +54,7 @@ impl Sight {
         Self::LeaseTakenAlong,
         Self::OldLeaderAsked,
         Self::JobAskedForAgain,
+        Self::GoodbyeAnswered,
     ];
 
     /// In how many histories it happens, whatever the seeds are.

@@ -12,6 +12,9 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
 /// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
 const MOST_UNACKNOWLEDGED: usize = 16;
 
+/// How long a worker waits for the answer to its goodbye.
+const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Whether a worker with this skill gets what is counted by a method.
 pub(crate) fn can_count(method: Method, halves: HalvesSkill) -> bool {
     method == Method::Search || halves.decomposition == method.decomposition()
@@ -26,6 +29,11 @@ pub(crate) struct Watch {
     is_sent_home: bool,
     /// The number of its last report.
     last_sequence: u64,
+    /// Whether whoever runs it has stopped it.
+    is_stopped: bool,
+    /// When it said goodbye in this session, if it has, and whether it heard the answer.
+    said_goodbye: Option<Duration>,
+    pub(crate) is_answered: bool,
     /// What it must say again, oldest first.
     unacknowledged: Vec<Report>,
     /// How often it was told to report, and when what it has counted must be reported, if there is anything.
@@ -54,6 +62,9 @@ impl Watch {
             leases: BTreeMap::new(),
             is_sent_home: false,
             last_sequence: 0,
+            is_stopped: false,
+            said_goodbye: None,
+            is_answered: false,
             unacknowledged: Vec::new(),
             interval: ReportInterval::USUAL,
             due: None,
@@ -101,13 +112,24 @@ impl Watch {
             ToWorker::Acknowledge { sequence } => {
                 self.unacknowledged.retain(|report| report.sequence > *sequence);
             }
-            ToWorker::Drain => self.leaves(),
+            ToWorker::Drain => self.begins_no_more(),
             ToWorker::Notice(_) => {}
+            ToWorker::Farewell => {
+                let has_left =
+                    self.said_goodbye.is_some() && self.unacknowledged.is_empty() && self.held().is_empty();
+                assert!(has_left, "{} is told that it has left", self.identity.worker);
+                self.is_answered = true;
+            }
         }
     }
 
-    /// It begins nothing more.
+    /// It is told to leave by whoever runs it.
     pub(crate) fn leaves(&mut self) {
+        self.is_stopped = true;
+        self.begins_no_more();
+    }
+
+    fn begins_no_more(&mut self) {
         self.is_sent_home = true;
         self.leases.values_mut().for_each(|watched| watched.left.clear());
     }
@@ -182,7 +204,7 @@ impl Watch {
 impl Watch {
     /// It connects: it says who it is and all that it holds and no more, and repeats what is not acknowledged.
     pub(crate) fn greets(&mut self, messages: &[ToCoordinator]) {
-        (self.interval, self.due) = (ReportInterval::USUAL, None);
+        (self.interval, self.due, self.said_goodbye) = (ReportInterval::USUAL, None, None);
         let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
             panic!("{messages:?} begin without a hello");
         };
@@ -199,15 +221,28 @@ impl Watch {
     }
 
     /// It says this later on.
-    pub(crate) fn says(&mut self, message: &ToCoordinator) {
+    pub(crate) fn says(&mut self, now: Duration, message: &ToCoordinator) {
         match message {
             ToCoordinator::Hello(_) => panic!("another {message:?}"),
             ToCoordinator::Report(report) => self.reports(report),
             ToCoordinator::Failure(failure) => self.tells_of(failure),
             ToCoordinator::Goodbye => {
                 assert_eq!((&self.unacknowledged, self.held()), (&Vec::new(), BTreeMap::new()), "goodbye");
+                assert_eq!(self.said_goodbye.replace(now), None, "a second goodbye");
             }
         }
+    }
+
+    /// It is gone: it has waited for the answer to its goodbye, unless it has something that nobody has acknowledged.
+    pub(crate) fn has_left(&self, now: Duration) {
+        let has_nothing = self.unacknowledged.is_empty() && self.held().is_empty();
+        assert!(
+            has_nothing || self.is_stopped,
+            "{} is sent home and loses what it holds",
+            self.identity.worker
+        );
+        let Some(said) = self.said_goodbye else { return };
+        assert!(self.is_answered || now >= said + GOODBYE_PATIENCE, "it does not wait for an answer");
     }
 
     fn reports(&mut self, report: &Report) {

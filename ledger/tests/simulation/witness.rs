@@ -235,6 +235,7 @@ impl Witness {
         now: Duration,
         puzzles: &[Puzzle],
         hello: &Hello,
+        there: &BTreeSet<WorkerId>,
         is_open: impl Fn(JobId) -> bool,
     ) {
         self.leave(hello.worker);
@@ -248,6 +249,11 @@ impl Witness {
             let is_open =
                 is_countable && self.planned.contains(&job) && !self.cancelled.contains(&job) && is_open(job);
             if let Some(granted) = self.granted.get_mut(&lease) {
+                // One that had to draw another number is known by its name.
+                let is_renumbered = name(granted.worker) == hello.name && !there.contains(&granted.worker);
+                if is_open && is_renumbered && granted.job == job {
+                    granted.worker = hello.worker;
+                }
                 if is_open && granted.worker == hello.worker && granted.job == job {
                     let named = |span: &Span| span.without(spans);
                     let unnamed: Vec<Span> = granted.spans.iter().flat_map(named).collect();
@@ -313,7 +319,7 @@ impl Witness {
                     self.leases.remove(lease);
                 }
             }
-            ToWorker::Drain | ToWorker::Notice(_) | ToWorker::ReportEvery(_) => {}
+            ToWorker::Drain | ToWorker::Notice(_) | ToWorker::ReportEvery(_) | ToWorker::Farewell => {}
             ToWorker::Acknowledge { sequence } => {
                 let forgotten = unacknowledged.iter().filter(|report| report.sequence <= *sequence);
                 for delta in forgotten.flat_map(|report| &report.deltas) {

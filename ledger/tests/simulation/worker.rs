@@ -131,8 +131,11 @@ impl Worker {
     /// What its session does now.
     pub(crate) fn step(&mut self, now: Duration) -> SessionStep {
         let step = self.session.step(now, &mut self.desk);
+        if matches!(step.next, AfterStep::Left { .. }) {
+            self.watch.has_left(now);
+        }
         for message in &step.messages {
-            self.watch.says(message);
+            self.watch.says(now, message);
             match message {
                 ToCoordinator::Report(report) if !report.is_empty() => self.sent.push(report.clone()),
                 _ => {}

@@ -307,7 +307,15 @@ impl<'a> World<'a> {
         let can_join = healthy || self.random.percent(75);
         let halves_speed = can_join.then(|| speed * if healthy { 1.0 } else { self.random.factor(4.0) });
         let n_threads = u32::try_from(self.random.between(1, 3)).expect("few");
-        self.workers.insert(id, Worker::new(id, n_threads, speed, halves_speed, guess));
+        let worker = if !healthy && self.random.percent(5) {
+            // It says that it has many slow threads, and counts nothing.
+            let mut idle = Worker::new(id, 64, speed, halves_speed, 1.0 / speed);
+            idle.stuck_until = Duration::from_secs(1 << 30);
+            idle
+        } else {
+            Worker::new(id, n_threads, speed, halves_speed, guess)
+        };
+        self.workers.insert(id, worker);
         self.connect(id);
     }
 
@@ -399,7 +407,6 @@ impl<'a> World<'a> {
     fn follow(&mut self, id: WorkerId, link: u64, step: SessionStep) {
         let SessionStep { messages, remark, next } = step;
         remark.into_iter().for_each(|remark| self.note(format_args!("{id}: {remark:?}")));
-        let says_goodbye = messages.last() == Some(&ToCoordinator::Goodbye);
         messages.into_iter().for_each(|message| self.send_up(link, message));
         match next {
             AfterStep::Wait { until } => {
@@ -413,8 +420,10 @@ impl<'a> World<'a> {
                 self.lose_link(id);
             }
             AfterStep::Left { .. } => {
-                self.workers.remove(&id);
-                if !says_goodbye {
+                let is_answered = self.workers.remove(&id).is_some_and(|worker| worker.watch.is_answered);
+                if is_answered {
+                    self.tally.sights.see(Sight::GoodbyeAnswered);
+                } else {
                     self.break_link(link);
                 }
             }

@@ -53,6 +53,9 @@ pub enum Problem {
     /// The coordinator will not do it, in its own words, and would say the same again.
     #[error("{0}")]
     Refused(String),
+    /// A worker is refused because another has its number, in the coordinator's own words: it can draw another.
+    #[error("{0}")]
+    NumberTaken(String),
     /// The coordinator can't do it now, in its own words: it is stopping, or busy.
     #[error("{0}")]
     Unavailable(String),
@@ -83,6 +86,7 @@ impl Problem {
             | Self::Unconfirmed(_)
             | Self::SpeaksOtherwise(_)
             | Self::Untrusted(_)
+            | Self::NumberTaken(_)
             | Self::Unavailable(_)
             | Self::StandsBy { .. }
             | Self::NoneLeads(_) => false,
@@ -125,6 +129,7 @@ impl Problem {
             Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),
             Self::Unconfirmed(_)
             | Self::Refused(_)
+            | Self::NumberTaken(_)
             | Self::Unavailable(_)
             | Self::StandsBy { .. }
             | Self::NoneLeads(_)
@@ -194,9 +199,9 @@ impl From<Status> for Problem {
             Code::NotFound
             | Code::InvalidArgument
             | Code::FailedPrecondition
-            | Code::AlreadyExists
             | Code::PermissionDenied
             | Code::Unauthenticated => Self::Refused(words()),
+            Code::AlreadyExists => Self::NumberTaken(words()),
             Code::DataLoss => Self::Nonsense(words()),
             Code::Ok
             | Code::Cancelled

@@ -206,6 +206,7 @@ impl From<ToWorker> for pb::CoordinatorMessage {
                 let milliseconds = u32::try_from(interval.get().as_millis()).unwrap_or(u32::MAX);
                 Message::ReportEvery(pb::ReportEvery { milliseconds })
             }
+            ToWorker::Farewell => Message::Farewell(pb::Farewell {}),
         };
         Self { message: Some(message) }
     }
@@ -228,6 +229,7 @@ impl TryFrom<pb::CoordinatorMessage> for ToWorker {
             Message::ReportEvery(pb::ReportEvery { milliseconds }) => {
                 Self::ReportEvery(Duration::from_millis(milliseconds.into()).try_into()?)
             }
+            Message::Farewell(pb::Farewell {}) => Self::Farewell,
         })
     }
 }

@@ -127,7 +127,7 @@ pub struct Delta {
     #[prost(fixed32, tag = "7")]
     pub checksum: u32,
 }
-/// The worker leaves and will count no more. Sent last.
+/// The worker leaves and will count no more. Sent last, and answered by Farewell.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Goodbye {}
 /// The worker can't count a span: its kernel has failed. Sent before the report that ends the lease. Not acknowledged;
@@ -150,7 +150,7 @@ pub struct Failure {
 /// What a coordinator says to a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CoordinatorMessage {
-    #[prost(oneof = "coordinator_message::Message", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "coordinator_message::Message", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     pub message: ::core::option::Option<coordinator_message::Message>,
 }
 /// Nested message and enum types in `CoordinatorMessage`.
@@ -171,6 +171,8 @@ pub mod coordinator_message {
         Notice(super::Notice),
         #[prost(message, tag = "7")]
         ReportEvery(super::ReportEvery),
+        #[prost(message, tag = "8")]
+        Farewell(super::Farewell),
     }
 }
 /// Spans handed to one worker, to be counted in their order by one thread. Never repeated.
@@ -227,6 +229,9 @@ pub struct CancelLease {
 /// Count the chunks in hand to their end, report them, say goodbye and leave. May be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Drain {}
+/// The worker's goodbye was heard, and all that it reported before is durable. Sent last.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Farewell {}
 /// Something that whoever runs the worker should know, for its log: that it is blocked, say. May be repeated.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Notice {
@@ -457,7 +462,7 @@ pub struct Job {
     /// Spans that workers failed to count and that are still to be counted.
     #[prost(uint64, tag = "17")]
     pub failed_spans: u64,
-    /// Those of them that are set aside because they failed on three workers.
+    /// Those of them that are set aside, because nobody who is connected may still try them.
     #[prost(uint64, tag = "18")]
     pub given_up_spans: u64,
     /// What the worker that failed last had to say; empty if none has.
@@ -892,7 +897,8 @@ pub enum JobState {
     Done = 5,
     /// An operator has given it up.
     Cancelled = 6,
-    /// All else is recorded, but some spans have failed on every worker that could try them, or on three.
+    /// All else is recorded, but some spans have failed on all that may try them: three parties and each other one that is
+    /// there.
     Failed = 7,
     /// Every subproblem is recorded, but not all that is to be counted again: its solutions are provisional.
     Verifying = 8,
@@ -1119,7 +1125,8 @@ pub mod workers_client {
         }
         /// One session of a worker, opened by the worker and therefore possible from behind a firewall. The worker's first
         /// message is a Hello, its last a Goodbye unless the connection breaks. A worker that is refused gets
-        /// FAILED_PRECONDITION (it can't work here: wrong versions) or INVALID_ARGUMENT (it said something that makes no sense).
+        /// FAILED_PRECONDITION (it can't work here: wrong versions), ALREADY_EXISTS (another worker has its number: it draws
+        /// another number and says hello again) or INVALID_ARGUMENT (it said something that makes no sense).
         pub async fn session(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::WorkerMessage>,
@@ -1166,7 +1173,8 @@ pub mod workers_server {
             + 'static;
         /// One session of a worker, opened by the worker and therefore possible from behind a firewall. The worker's first
         /// message is a Hello, its last a Goodbye unless the connection breaks. A worker that is refused gets
-        /// FAILED_PRECONDITION (it can't work here: wrong versions) or INVALID_ARGUMENT (it said something that makes no sense).
+        /// FAILED_PRECONDITION (it can't work here: wrong versions), ALREADY_EXISTS (another worker has its number: it draws
+        /// another number and says hello again) or INVALID_ARGUMENT (it said something that makes no sense).
         async fn session(
             &self,
             request: tonic::Request<tonic::Streaming<super::WorkerMessage>>,

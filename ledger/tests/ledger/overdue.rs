@@ -1,0 +1,128 @@
+//! Who says that he is slow, or has many threads, holds nobody up.
+
+use std::time::Duration;
+
+use queens_messages::{
+    Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Party, Speed, WorkerId, WorkerState,
+};
+use queens_solver::DECOMPOSITION_VERSION;
+
+use crate::world::{Worker, World, named};
+
+impl World {
+    /// A worker that claims so many threads of this speed.
+    fn connect_claiming(&mut self, id: u64, name: &str, n_threads: u32, speed: f64) -> WorkerId {
+        let worker = WorkerId(id);
+        self.workers.insert(worker, Worker { name: name.to_owned(), ..Worker::default() });
+        let hello = Hello {
+            worker,
+            name: named(name),
+            build: named("0"),
+            kernel: named("portable"),
+            n_threads,
+            speed: Speed::try_from(speed).expect("a speed"),
+            decomposition: DECOMPOSITION_VERSION,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            machine: id,
+            held: Vec::new(),
+        };
+        let party = Party::of_name(&hello.name);
+        self.ledger.connect(self.now, hello, party).expect("in order");
+        self.carry_out();
+        worker
+    }
+
+    fn n_held(&self, id: WorkerId) -> usize {
+        self.workers[&id].leases.len()
+    }
+}
+
+/// Says each second that it lives, and nothing else, until the job is done by another or this long has passed.
+#[track_caller]
+fn check_held_up(n_threads: u32, claimed: f64, honest_first: bool) {
+    let mut world = World::new();
+    let connect_honest = |world: &mut World| world.connect(1, "anna");
+    let mut honest = honest_first.then(|| connect_honest(&mut world));
+    let slow = world.connect_claiming(2, "slow", n_threads, claimed);
+    let job = world.submit(10);
+    let honest = *honest.get_or_insert_with(|| connect_honest(&mut world));
+    let mut named_after = None;
+    while world.job(job).state == JobState::Running && world.now < Duration::from_secs(3600) {
+        if !world.step(honest) {
+            world.pass(Duration::from_secs(1));
+            world.report(slow, None);
+            world.report(honest, None);
+        }
+        let waits_for = world.job(job).waits_for;
+        if waits_for.is_some_and(|whom| whom.starts_with("'slow', which holds ")) {
+            named_after.get_or_insert(world.now);
+        }
+    }
+    world.check_done(job);
+    let took = world.now.as_secs_f64();
+    assert!(took < 120.0, "{n_threads} threads of {claimed}: done after {took} s");
+    assert!(named_after.is_some(), "{n_threads} threads of {claimed}: nobody is named");
+    assert_eq!(world.worker_state(slow), WorkerState::Stuck);
+}
+
+#[test]
+fn a_worker_that_says_that_it_is_slow_holds_up_nobody() {
+    for honest_first in [true, false] {
+        check_held_up(1, 1.0, honest_first);
+        check_held_up(64, 1.0, honest_first);
+        check_held_up(MOST_THREADS, 1.0, honest_first);
+        check_held_up(64, 1e3, honest_first);
+        check_held_up(64, 1e13, honest_first);
+    }
+}
+
+#[test]
+fn a_duration_that_can_not_be_measures_nothing() {
+    let mut world = World::new();
+    let slow = world.connect_claiming(2, "slow", 64, 1e3);
+    let job = world.submit(11);
+    let n_lies = (0..32).filter(|_| {
+        let delta =
+            world.begin(slow).map(|delta| Delta { duration: Duration::from_secs(1_000_000), ..delta });
+        delta.is_some_and(|delta| !world.report(slow, Some(delta)).is_empty())
+    });
+    assert_eq!(n_lies.count(), 32, "it shows that it counts, and says that it takes long");
+    let honest = world.connect(1, "anna");
+    while world.job(job).state == JobState::Running && world.now < Duration::from_secs(3600) {
+        if !world.step(honest) {
+            world.pass(Duration::from_secs(1));
+            world.report(slow, None);
+            world.report(honest, None);
+        }
+    }
+    world.check_done(job);
+    let took = world.now.as_secs_f64();
+    assert!(took < 120.0, "done after {took} s");
+}
+
+#[test]
+fn threads_that_have_shown_nothing_get_few_leases() {
+    let mut world = World::new();
+    let job = world.submit(14);
+    let n_parts = world.job(job).progress.n_subproblems;
+    assert!(n_parts > 640, "{n_parts}");
+    let claims = world.connect_claiming(2, "many", MOST_THREADS, 1e3);
+    assert_eq!(world.n_held(claims), 64);
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.n_held(claims), 64, "time alone shows nothing");
+    world.workers.remove(&claims);
+    world.ledger.goodbye(world.now, claims);
+    world.carry_out();
+
+    // Each lease of which something comes is one thread that counts, and four are believed for one.
+    let honest = world.connect_claiming(3, "honest", 200, 1e3);
+    let mut most = 0;
+    for n_proven in 1..=40 {
+        let delta = world.begin(honest).expect("has leases");
+        world.report_counted(honest, delta);
+        let n_held = world.n_held(honest);
+        assert!(n_held <= 64.max(8 * n_proven), "{n_held} after {n_proven}");
+        most = most.max(n_held);
+    }
+    assert!(most > 128, "{most}");
+}

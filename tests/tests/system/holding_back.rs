@@ -1,0 +1,81 @@
+//! Who holds what is left of a job, and says that it is slow, holds it back for seconds and is named.
+
+use std::time::Duration;
+
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_proto::pb::{self, worker_message::Message};
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
+use queens_tests::TempDir;
+use queens_tests::cluster::Coordinator;
+use queens_tests::process::wait_at_most;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+const N: u8 = 14;
+
+/// A worker that claims so many threads of one node a second, says each second that it lives, and counts nothing.
+async fn idle(url: String, n_threads: u32) {
+    let (sender, receiver) = mpsc::channel(4);
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: 42,
+        name: "slow".to_owned(),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        threads: n_threads,
+        nodes_per_second: 1.0,
+        ..pb::Hello::default()
+    };
+    let message = |message| pb::WorkerMessage { message: Some(message) };
+    sender.send(message(Message::Hello(hello))).await.expect("there is room");
+    let mut client = WorkersClient::connect(url).await.expect("connected");
+    let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    for sequence in 1.. {
+        tokio::select! {
+            _ = second.tick() => {
+                let report = pb::Report { sequence, ..pb::Report::default() };
+                if sender.send(message(Message::Report(report))).await.is_err() {
+                    return;
+                }
+            }
+            answer = answers.message() => if !matches!(answer, Ok(Some(_))) { return },
+        }
+    }
+}
+
+#[track_caller]
+fn check(n_threads: u32) {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.spawn(idle(coordinator.url(), n_threads));
+    coordinator.wait_for_workers(1);
+    // So that it holds all that it gets before anybody else comes.
+    let job = coordinator.submit(N);
+    let _honest = coordinator.worker("honest");
+    let (mut named, mut found) = (false, false);
+    let status = wait_at_most(Duration::from_secs(180), "the end of the job", || {
+        let status = coordinator.status(&job);
+        named |= status["waits_for"].as_str().is_some_and(|whom| whom.starts_with("'slow', which holds "));
+        if named && !found {
+            let doctor = coordinator.queens(["doctor"]).stdout;
+            found = doctor.contains("waits for 'slow', which holds ");
+        }
+        (status["state"] == "done").then_some(status)
+    });
+    let solutions = published(BoardSize::new(N).expect("a board size")).expect("published").solutions;
+    assert_eq!(status["solutions"], solutions.to_string());
+    assert!(named && found, "named by status: {named}, by doctor: {found}");
+}
+
+#[test]
+fn a_worker_that_says_that_it_is_slow_holds_up_a_job_for_seconds() {
+    check(64);
+}
+
+#[test]
+fn one_that_claims_thousands_of_slow_threads_holds_up_a_job_for_seconds() {
+    check(4096);
+}

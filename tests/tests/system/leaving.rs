@@ -1,0 +1,122 @@
+//! Workers leave, and are cut off from what they are known by: nothing that they have counted is lost, and each side knows
+//! what the other does.
+
+use std::time::Duration;
+
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_proto::pb::{self, worker_message::Message};
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
+use queens_tests::TempDir;
+use queens_tests::cluster::{self, Coordinator};
+use queens_tests::process::{Running, wait_at_most, wait_until};
+use queens_tests::proxy::Proxy;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+/// A board that takes any machine here some hours, and one that takes some seconds.
+const LONG: u8 = 22;
+const SHORT: u8 = 15;
+
+fn workers(coordinator: &Coordinator) -> Vec<Value> {
+    coordinator.queens(["workers", "--output", "json"]).answer().as_array().expect("an array").clone()
+}
+
+fn is_begun(coordinator: &Coordinator, job: &str) {
+    wait_until("a record", || (coordinator.status(job)["recorded"] != "0").then_some(()));
+}
+
+#[test]
+fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let job = coordinator.submit(LONG);
+    for round in 0..3 {
+        let mut running: Vec<Running> =
+            (0..7).map(|number| coordinator.worker(&format!("worker {round}.{number}"))).collect();
+        coordinator.wait_for_workers(7);
+        is_begun(&coordinator, &job);
+        running.iter_mut().for_each(|worker| worker.signal("TERM"));
+        for worker in running {
+            let ended = worker.wait();
+            assert!(ended.status.success(), "{ended:?}");
+            assert!(ended.stderr.contains("left; everything it counted is recorded"), "{ended:?}");
+        }
+        // Nobody is left whom it could miss later.
+        assert_eq!(workers(&coordinator), [Value::Null; 0]);
+    }
+    let log = coordinator.log();
+    assert!(!log.contains("nothing was heard") && !log.contains("connection to worker lost"), "{log}");
+}
+
+#[test]
+fn whoever_gets_no_answer_to_its_goodbye_says_so() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let proxy = Proxy::start(coordinator.address());
+    let mut worker = cluster::worker(&proxy.url(), "anna");
+    coordinator.wait_for_workers(1);
+    proxy.swallow(true);
+    worker.signal("TERM");
+    let ended = worker.wait();
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(ended.stderr.contains("left without an answer to its goodbye"), "{ended:?}");
+}
+
+/// A session of somebody who says that he is this worker, for as long as the sender is kept.
+async fn pretend(
+    url: String,
+    worker: u64,
+) -> (mpsc::Sender<pb::WorkerMessage>, tonic::Streaming<pb::CoordinatorMessage>) {
+    let (sender, receiver) = mpsc::channel(4);
+    let hello = pb::Hello {
+        protocol: 1,
+        decomposition: DECOMPOSITION_VERSION,
+        worker,
+        name: "mallory".to_owned(),
+        build: "0".to_owned(),
+        kernel: "none".to_owned(),
+        threads: 1,
+        nodes_per_second: 1e6,
+        ..pb::Hello::default()
+    };
+    let message = pb::WorkerMessage { message: Some(Message::Hello(hello)) };
+    sender.send(message).await.expect("there is room");
+    let mut client = WorkersClient::connect(url).await.expect("connected");
+    let answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
+    (sender, answers)
+}
+
+#[test]
+fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let proxy = Proxy::start(coordinator.address());
+    let job = coordinator.submit(SHORT);
+    let mut worker = cluster::worker(&proxy.url(), "anna");
+    is_begun(&coordinator, &job);
+    let known = workers(&coordinator);
+    let number = known[0]["worker"].as_str().expect("a number").to_owned();
+    proxy.swallow(true);
+    wait_at_most(Duration::from_secs(60), "its being given up", || {
+        workers(&coordinator).is_empty().then_some(())
+    });
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let taken = u64::from_str_radix(&number, 16).expect("a number");
+    let thief = runtime.block_on(pretend(coordinator.url(), taken));
+    wait_until("the thief", || (workers(&coordinator).len() == 1).then_some(()));
+    proxy.swallow(false);
+    proxy.cut();
+    let is_anna = |worker: &&Value| worker["name"] == "anna" && worker["worker"] != number.as_str();
+    wait_until("its return", || workers(&coordinator).iter().find(is_anna).map(drop));
+    assert!(worker.is_running());
+    drop(thief);
+    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
+        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+    });
+    let solutions = published(BoardSize::new(SHORT).expect("a board size")).expect("published").solutions;
+    assert_eq!(status["solutions"], solutions.to_string());
+    worker.signal("TERM");
+    let ended = worker.wait();
+    assert!(ended.status.success() && ended.stderr.contains("drawing another and going on"), "{ended:?}");
+}
