@@ -51,6 +51,7 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
     let name = |text: String| text.parse::<Name>().expect("a name");
     let pass = Pass { method: Method::Search, decomposition: 2, job: 1, recount_ppm: 0, seed: 1 };
     let header = Header {
+        has_parties: false,
         n: plan.n(),
         crosses: 0..n_crosses,
         n_crosses,
@@ -66,7 +67,7 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
     let mut writer = Writer::begin(BufWriter::new(file), header).expect("written");
     for number in 0..COUNTERS {
         let (worker, build) = (name(format!("worker {number}")), name("0.1.0".to_owned()));
-        let counter = Counter { worker, build, kernel: name("avx512".to_owned()) };
+        let counter = Counter { worker, build, kernel: name("avx512".to_owned()), party: None };
         writer.entry(&Entry::Counter { number, counter }).expect("written");
     }
     let (mut random, mut total) = (SplitMix::new(1), Total::default());

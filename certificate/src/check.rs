@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 
-use crate::header::{FORMAT, Header, MAGIC, Source};
+use crate::header::{Header, MAGIC, Source, read_format};
 use crate::lines::Lines;
 use crate::options::{Options, Stage, time_to_check};
 use crate::part_check::{PartCheck, compare_symmetric};
@@ -72,10 +72,7 @@ pub fn check(
 /// Reads the first line; returns the number of parts.
 pub(crate) fn begin<R: Read>(lines: &mut Lines<R>) -> Result<usize, Refusal> {
     lines.line(MAGIC, |fields| {
-        let format: u32 = fields.number("the version of the format")?;
-        if format != FORMAT {
-            return Err(format!("it has format {format}, this program knows {FORMAT}"));
-        }
+        read_format(fields)?;
         let n_parts = fields.number("the number of parts")?;
         if (1..=MOST_PARTS).contains(&n_parts) {
             Ok(n_parts)

@@ -6,6 +6,7 @@ use queens_messages::Name;
 use queens_solver::{Count, Span};
 
 use crate::fields::{Fields, shown};
+use crate::who::PartyDigest;
 
 /// Counters of a part, at most.
 pub(crate) const MOST_COUNTERS: usize = 1 << 18;
@@ -19,6 +20,8 @@ pub struct Counter {
     pub build: Name,
     /// Its kernel.
     pub kernel: Name,
+    /// Who runs it; `None` in certificates of format 1.
+    pub party: Option<PartyDigest>,
 }
 
 /// A line of the body.
@@ -80,7 +83,7 @@ pub struct Counted {
     pub counter: u32,
 }
 
-/// The count of a span on which two names came to agree, and the one that was given up for it.
+/// The count of a span on which two parties came to agree, and the one that was given up for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The pass, 1 or 2.
@@ -105,8 +108,9 @@ impl Display for Entry {
     /// The line, without its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Counter { number, counter: Counter { worker, build, kernel } } => {
-                write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}")
+            Self::Counter { number, counter: Counter { worker, build, kernel, party } } => {
+                write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}")?;
+                party.map_or(Ok(()), |party| write!(f, "\t{party}"))
             }
             Self::Cross(CrossSum { pass, number, image, n_subproblems, weight, solutions, nodes }) => {
                 write!(f, "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}")
@@ -157,6 +161,11 @@ impl Entry {
                     worker: fields.name("the worker")?,
                     build: fields.name("the build")?,
                     kernel: fields.name("the kernel")?,
+                    party: fields
+                        .more()
+                        .then(|| fields.hex("the party"))
+                        .transpose()?
+                        .map(PartyDigest::from_bytes),
                 },
             },
             "verdict" => Self::Verdict(Verdict {

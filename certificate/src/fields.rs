@@ -50,6 +50,11 @@ impl<'a> Fields<'a> {
         from_hex(text).ok_or_else(|| format!("{what} '{}' is not {} hexadecimal digits", shown(text), 2 * N))
     }
 
+    /// Whether another field follows.
+    pub(crate) fn more(&self) -> bool {
+        self.0.clone().next().is_some()
+    }
+
     /// Nothing follows.
     pub(crate) fn end(&mut self) -> Result<(), String> {
         match self.0.next() {

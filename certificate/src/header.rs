@@ -13,8 +13,19 @@ use crate::tree::Hash;
 /// The first line of a file, without the number of its parts.
 pub(crate) const MAGIC: &str = "queens certificate";
 
-/// The version of the format.
-pub(crate) const FORMAT: u32 = 1;
+/// The version of the format that is written.
+pub(crate) const FORMAT: u32 = 2;
+
+/// The version whose counters have names and no parties.
+pub(crate) const NAMES_ONLY: u32 = 1;
+
+/// Reads the version of a format that is known.
+pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<u32, String> {
+    match fields.number("the version of the format")? {
+        known @ (NAMES_ONLY | FORMAT) => Ok(known),
+        other => Err(format!("it has format {other}, this program knows {NAMES_ONLY} and {FORMAT}")),
+    }
+}
 
 /// What begins the header of a part.
 pub(crate) const PART: &str = "part";
@@ -28,6 +39,8 @@ pub(crate) const MOST_PASSES: usize = 2;
 /// What a job, or the part of one that a site has counted, is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
+    /// Whether its counters have parties. Certificates of format 1 have their names alone.
+    pub has_parties: bool,
     /// The size of the board.
     pub n: BoardSize,
     /// The parts of the plan of the first pass that were counted.
@@ -90,7 +103,7 @@ impl Display for Header {
     /// Its lines, each with its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.crosses;
-        writeln!(f, "{PART}\t{FORMAT}")?;
+        writeln!(f, "{PART}\t{}", if self.has_parties { FORMAT } else { NAMES_ONLY })?;
         writeln!(f, "board\t{}", self.n)?;
         writeln!(f, "crosses\t{start}\t{end}\t{}", self.n_crosses)?;
         writeln!(f, "job\t{}\t{}", self.created_ms, self.finished_ms)?;
@@ -132,10 +145,7 @@ pub(crate) trait Source {
 impl Header {
     /// Reads the lines of a header.
     pub(crate) fn read<S: Source>(lines: &mut S) -> Result<Self, S::Error> {
-        lines.line(PART, |fields| match fields.number("the version of the format")? {
-            FORMAT => Ok(()),
-            other => Err(format!("it has format {other}, this program knows {FORMAT}")),
-        })?;
+        let has_parties = lines.line(PART, read_format)? != NAMES_ONLY;
         let n = lines.line("board", |fields| {
             let n: u8 = fields.number("n")?;
             BoardSize::new(n).map_err(|error| error.to_string())
@@ -166,6 +176,7 @@ impl Header {
             PublicKey::from_bytes(&bytes).map_err(|_| "the signer is no public key".to_owned())
         })?;
         Ok(Self {
+            has_parties,
             n,
             crosses,
             n_crosses,

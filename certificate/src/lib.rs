@@ -21,6 +21,7 @@ mod refusal;
 mod report;
 mod sample;
 mod tree;
+mod who;
 mod writer;
 
 pub use check::check;
@@ -33,4 +34,5 @@ pub use proof::{Proved, Wanted, check_proof, is_proof, prove};
 pub use refusal::Refusal;
 pub use report::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};
 pub use sample::{Extent, Sample, random_seed};
+pub use who::PartyDigest;
 pub use writer::Writer;

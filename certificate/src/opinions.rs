@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::Name;
 use queens_solver::Count;
 
 use crate::entry::{Counted, MOST_COUNTERS, Verdict};
+use crate::who::Who;
 
 /// Verdicts on one span, at most: all who can have counted it but one may have lost.
 const MOST_VERDICTS: usize = MOST_COUNTERS;
@@ -18,35 +18,35 @@ pub(crate) struct Opinions {
     pub(crate) n_again: u64,
     /// Verdicts.
     pub(crate) n_verdicts: u64,
-    /// Records that a second name has confirmed.
+    /// Records that a second party has confirmed.
     pub(crate) n_confirmed: u64,
     /// The nodes of those.
     pub(crate) confirmed_nodes: u128,
-    /// Names that have lost a dispute.
-    pub(crate) losers: BTreeSet<Name>,
-    /// How many records each name has that nobody has confirmed.
-    pub(crate) unconfirmed: BTreeMap<Name, u64>,
+    /// Those that have lost a dispute.
+    pub(crate) losers: BTreeSet<Who>,
+    /// How many records each has that nobody has confirmed.
+    pub(crate) unconfirmed: BTreeMap<Who, u64>,
 }
 
 /// A record of which more may be said.
 #[derive(Debug)]
 struct Record {
     counted: Counted,
-    name: Name,
+    name: Who,
     is_drawn: bool,
-    again: Vec<(Name, Count)>,
+    again: Vec<(Who, Count)>,
     verdicts: Vec<Decided>,
-    /// The same, for looking them up: a span may have as many as there are names.
-    decided: BTreeSet<(Name, Numbers, Numbers)>,
+    /// The same, for looking them up: a span may have as many as there are parties.
+    decided: BTreeSet<(Who, Numbers, Numbers)>,
     /// Those of which the count that lost has not won since: by that count, who had it and what was agreed on.
-    standing: BTreeMap<Numbers, BTreeSet<(Name, Numbers)>>,
+    standing: BTreeMap<Numbers, BTreeSet<(Who, Numbers)>>,
 }
 
 #[derive(Debug)]
 struct Decided {
     agreed: Numbers,
     lost: Numbers,
-    loser: Name,
+    loser: Who,
 }
 
 /// The solutions and nodes of a count.
@@ -57,15 +57,15 @@ fn numbers(Count { solutions, nodes }: Count) -> Numbers {
 }
 
 impl Opinions {
-    /// A record comes, by this name. If it was drawn, another name must have confirmed it.
-    pub(crate) fn open(&mut self, counted: Counted, name: Name, is_drawn: bool) {
+    /// A record comes, by this worker. If it was drawn, another party must have confirmed it.
+    pub(crate) fn open(&mut self, counted: Counted, name: Who, is_drawn: bool) {
         let (again, verdicts) = (Vec::new(), Vec::new());
         let (decided, standing) = (BTreeSet::new(), BTreeMap::new());
         self.open = Some(Record { counted, name, is_drawn, again, verdicts, decided, standing });
     }
 
     /// Another count of it.
-    pub(crate) fn again(&mut self, found: &Counted, name: &Name) -> Result<(), String> {
+    pub(crate) fn again(&mut self, found: &Counted, name: &Who) -> Result<(), String> {
         let Some(record) = self.open.as_mut().filter(|record| record.is_of(found.pass, found.span)) else {
             return Err(format!("another count of {} does not follow its record", found.span));
         };
@@ -73,12 +73,15 @@ impl Opinions {
             return Err(format!("another count of {} stands behind a verdict", found.span));
         }
         if *name == record.name {
-            return Err(format!("{} was counted again by '{name}', who had counted it", found.span));
+            let as_who =
+                if name.name == record.name.name { String::new() } else { format!(" as {}", record.name) };
+            return Err(format!("{} was counted again by {name}, who had counted it{as_who}", found.span));
         }
         if record.again.last().is_some_and(|(last, _)| last >= name) {
             return Err(format!(
-                "{} was counted again by '{name}' twice, or names are not in order",
-                found.span
+                "{} was counted again by {name} twice, or {} are not in order",
+                found.span,
+                if name.party.is_some() { "parties" } else { "names" }
             ));
         }
         record.again.push((name.clone(), found.count));
@@ -87,7 +90,7 @@ impl Opinions {
     }
 
     /// A verdict about it.
-    pub(crate) fn verdict(&mut self, found: &Verdict, winner: &Name, loser: &Name) -> Result<(), String> {
+    pub(crate) fn verdict(&mut self, found: &Verdict, winner: &Who, loser: &Who) -> Result<(), String> {
         let Verdict { span, number, agreed, lost, .. } = *found;
         let Some(record) = self.open.as_mut().filter(|record| record.is_of(found.pass, span)) else {
             return Err(format!("a verdict about {span} does not follow its record"));
@@ -100,7 +103,7 @@ impl Opinions {
             return Err(format!("verdict {number} about {span} stands where verdict {expected} belongs"));
         }
         if winner == loser {
-            return Err(format!("by verdict {number} about {span}, '{winner}' wins against itself"));
+            return Err(format!("by verdict {number} about {span}, {winner} wins against itself"));
         }
         if agreed == lost {
             return Err(format!("by verdict {number} about {span}, a count loses against an equal one"));
@@ -117,14 +120,14 @@ impl Opinions {
         Ok(())
     }
 
-    /// Nothing more is said of the record. Returns the name that counted it if no other has confirmed it.
-    pub(crate) fn close(&mut self) -> Result<Option<Name>, String> {
+    /// Nothing more is said of the record. Returns who counted it if no other has confirmed it.
+    pub(crate) fn close(&mut self) -> Result<Option<Who>, String> {
         let Some(record) = self.open.take() else { return Ok(None) };
         let (span, count) = (record.counted.span, record.counted.count);
         for (name, other) in &record.again {
             if *other != count && !record.has_lost(name, numbers(*other)) {
                 return Err(format!(
-                    "'{name}' counted {} solutions and {} nodes of {span}, the record has {} and {}, and no verdict \
+                    "{name} counted {} solutions and {} nodes of {span}, the record has {} and {}, and no verdict \
                      says who is right",
                     other.solutions, other.nodes, count.solutions, count.nodes
                 ));
@@ -140,7 +143,8 @@ impl Opinions {
                 return Err(format!("verdict {i} about {span} is for another count than that of the record"));
             }
             if !is_confirmed {
-                return Err(format!("verdict {i} about {span} is for a count that one name alone has"));
+                let noun = record.name.noun();
+                return Err(format!("verdict {i} about {span} is for a count that one {noun} alone has"));
             }
             self.losers.insert(verdict.loser);
         }
@@ -150,7 +154,10 @@ impl Opinions {
             return Ok(None);
         }
         if record.is_drawn {
-            return Err(format!("{span} was drawn to be counted again, and no second name has confirmed it"));
+            let noun = record.name.noun();
+            return Err(format!(
+                "{span} was drawn to be counted again, and no second {noun} has confirmed it"
+            ));
         }
         *self.unconfirmed.entry(record.name.clone()).or_default() += 1;
         Ok(Some(record.name))
@@ -162,8 +169,8 @@ impl Record {
         self.counted.pass == pass && self.counted.span == span
     }
 
-    /// Whether a verdict says that this count, by this name, is wrong.
-    fn has_lost(&self, name: &Name, count: Numbers) -> bool {
+    /// Whether a verdict says that this count, by this party, is wrong.
+    fn has_lost(&self, name: &Who, count: Numbers) -> bool {
         let from = (name.clone(), count, (0, 0));
         let mut decided = self.decided.range(from..);
         decided.next().is_some_and(|(loser, lost, _)| loser == name && *lost == count)

@@ -3,10 +3,9 @@
 use std::io::Read;
 use std::sync::atomic::Ordering;
 
-use queens_messages::Name;
 use queens_solver::{Method, parts_in_counting_order, published};
 
-use crate::entry::{Entry, MOST_COUNTERS};
+use crate::entry::{Counter, Entry, MOST_COUNTERS};
 use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
 use crate::lines::Lines;
 use crate::options::{Options, Stage};
@@ -16,6 +15,7 @@ use crate::refusal::Refusal;
 use crate::report::{Agreement, LoserReport, PartReport, PassReport};
 use crate::sample::Draw;
 use crate::tree::{Tree, leaf};
+use crate::who::Who;
 
 /// So many records are read between two times that it is told.
 const TOLD_EVERY: u64 = 1 << 16;
@@ -46,7 +46,7 @@ impl PartCheck<'_> {
             passes.push(PassCheck::of(number, said, plan, crosses));
         }
         let mut tree = Tree::default();
-        self.body(lines, &mut passes, &mut tree, |counted, pass| {
+        self.body(lines, header.has_parties, &mut passes, &mut tree, |counted, pass| {
             draw.as_mut().map_or(Ok(()), |draw| draw.see(counted, kinds[usize::from(pass) - 1]))
         })?;
         let footer = Footer::read(lines, passes.len())?;
@@ -101,6 +101,7 @@ impl PartCheck<'_> {
     fn body<R: Read>(
         &self,
         lines: &mut Lines<R>,
+        has_parties: bool,
         passes: &mut [PassCheck<'_>],
         tree: &mut Tree,
         mut see: impl FnMut(&crate::entry::Counted, u8) -> Result<(), String>,
@@ -124,7 +125,7 @@ impl PartCheck<'_> {
                     return if current > 0 {
                         Err("a counter stands behind the first cross".to_owned())
                     } else {
-                        add_counter(&mut names, number, counter.worker)
+                        add_counter(&mut names, number, counter, has_parties)
                     };
                 }
                 enter(passes, &mut current, pass)?;
@@ -217,14 +218,20 @@ fn enter(passes: &mut [PassCheck<'_>], current: &mut u8, pass: u8) -> Result<(),
     Ok(())
 }
 
-fn add_counter(names: &mut Names, number: u32, worker: Name) -> Result<(), String> {
+fn add_counter(names: &mut Names, number: u32, counter: Counter, has_parties: bool) -> Result<(), String> {
     if usize::try_from(number) != Ok(names.len()) {
         return Err(format!("counter {number} stands where counter {} belongs", names.len()));
     }
     if names.len() >= MOST_COUNTERS {
         return Err(format!("there are more than {MOST_COUNTERS} counters"));
     }
-    names.push(worker);
+    match (has_parties, counter.party) {
+        (true, None) => return Err(format!("counter {number} has no party")),
+        (false, Some(_)) => {
+            return Err(format!("counter {number} has a party, which format 1 does not know"));
+        }
+        _ => names.push(Who { name: counter.worker, party: counter.party }),
+    }
     Ok(())
 }
 
@@ -254,20 +261,20 @@ fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, Str
         return Err("all crosses have the same nodes in both passes: one is a copy of the other".to_owned());
     }
     let both = first.counted_by.iter().zip(&second.counted_by);
-    let by_one_name = both.filter(|(a, b)| a.iter().any(|name| b.binary_search(name).is_ok())).count();
-    Ok(Agreement::EachCross { n_by_one_name: u32::try_from(by_one_name).unwrap_or(u32::MAX) })
+    let by_one = both.filter(|(a, b)| a.iter().any(|name| b.binary_search(name).is_ok())).count();
+    Ok(Agreement::EachCross { n_by_one: u32::try_from(by_one).unwrap_or(u32::MAX) })
 }
 
 fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
     let all = passes.iter().flat_map(|pass| &pass.opinions().losers);
-    let mut names: Vec<&Name> = all.collect();
+    let mut names: Vec<&Who> = all.collect();
     names.sort_unstable();
     names.dedup();
     let n_unconfirmed =
-        |name: &Name| passes.iter().filter_map(|pass| pass.opinions().unconfirmed.get(name)).sum();
+        |name: &Who| passes.iter().filter_map(|pass| pass.opinions().unconfirmed.get(name)).sum();
     names
         .into_iter()
-        .map(|name| LoserReport { name: name.clone(), n_unconfirmed: n_unconfirmed(name) })
+        .map(|name| LoserReport { name: name.name.clone(), n_unconfirmed: n_unconfirmed(name) })
         .collect()
 }
 

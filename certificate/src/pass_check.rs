@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-use queens_messages::Name;
 use queens_solver::{Count, Plan};
 
 use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
 use crate::opinions::Opinions;
+use crate::who::Who;
 
-/// Who counted: for each number of a counter, the name of its worker.
+/// Who counted: for each number of a counter, its worker.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Vec<Name>);
+pub(crate) struct Names(Vec<Who>);
 
 impl Names {
-    pub(crate) fn push(&mut self, name: Name) {
+    pub(crate) fn push(&mut self, name: Who) {
         self.0.push(name);
     }
 
@@ -23,7 +23,7 @@ impl Names {
         self.0.len()
     }
 
-    pub(crate) fn get(&self, counter: u32) -> Result<&Name, String> {
+    pub(crate) fn get(&self, counter: u32) -> Result<&Who, String> {
         let name = usize::try_from(counter).ok().and_then(|counter| self.0.get(counter));
         name.ok_or_else(|| format!("there is no counter {counter}"))
     }
@@ -44,7 +44,7 @@ pub(crate) struct PassCheck<'a> {
     /// The solutions and nodes of each cross, unweighted, from the first of `crosses` on.
     pub(crate) sums: Vec<(u128, u128)>,
     /// Who counted some of each of them that nobody has confirmed, sorted.
-    pub(crate) counted_by: Vec<Vec<Name>>,
+    pub(crate) counted_by: Vec<Vec<Who>>,
 }
 
 /// What the records of a cross come to.
@@ -54,7 +54,7 @@ struct Sum {
     solutions: u128,
     nodes: u128,
     /// Those that counted some of it that nobody has confirmed.
-    names: Vec<Name>,
+    names: Vec<Who>,
 }
 
 impl<'a> PassCheck<'a> {

@@ -7,7 +7,7 @@ use std::str::Lines as TextLines;
 use crate::check::begin;
 use crate::entry::{Counted, Counter, CrossSum, Entry};
 use crate::fields::{Fields, from_hex, shown, to_hex};
-use crate::header::{FORMAT, Footer, Header, Source, TOTAL, message};
+use crate::header::{FORMAT, Footer, Header, Source, TOTAL, message, read_format};
 use crate::key::PublicKey;
 use crate::lines::Lines;
 use crate::refusal::Refusal;
@@ -147,10 +147,7 @@ pub fn check_proof(input: impl Read, keys: &[PublicKey]) -> Result<Proved, Refus
         return Err(Refusal::at("the proof", "it is longer than any proof"));
     }
     let mut lines = ProofLines { lines: text.lines(), ahead: None, number: 0 };
-    lines.line(PROOF, |fields| match fields.number("the version of the format")? {
-        FORMAT => Ok(()),
-        other => Err(format!("it has format {other}, this program knows {FORMAT}")),
-    })?;
+    lines.line(PROOF, |fields| read_format(fields).map(drop))?;
     let header = Header::read(&mut lines)?;
     let footer = Footer::read(&mut lines, header.passes.len())?;
     let signature = lines.line("signature", |fields| fields.hex("the signature"))?;

@@ -62,7 +62,7 @@ pub struct PassReport {
     pub total: Total,
     /// Further counts of its records.
     pub n_again: u64,
-    /// Records that another name has confirmed.
+    /// Records that another party has confirmed; another name in certificates of format 1.
     pub n_confirmed: u64,
     /// The nodes of those.
     pub confirmed_nodes: u128,
@@ -77,9 +77,9 @@ pub enum Agreement {
     OnePass,
     /// The solutions of every cross are equal.
     EachCross {
-        /// Crosses of which the same name counted something in both passes that no other name has confirmed: who is wrong
-        /// in both may be so in the same way.
-        n_by_one_name: u32,
+        /// Crosses of which the same party counted something in both passes that no other has confirmed: who is wrong in
+        /// both may be so in the same way. In certificates of format 1, the same name.
+        n_by_one: u32,
     },
     /// The solutions of the whole board are equal, by two methods that have only the board in common.
     Whole,

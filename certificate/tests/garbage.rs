@@ -109,7 +109,7 @@ proptest! {
     fn lines_do_no_harm(lines in prop::collection::vec(line(), 0..30)) {
         let text = lines.join("\n");
         use_all(&pack(text.as_bytes()));
-        use_all(&pack(format!("queens certificate\t1\t1\n{text}\n").as_bytes()));
+        use_all(&pack(format!("queens certificate\t2\t1\n{text}\n").as_bytes()));
         _ = check_proof(format!("queens proof\t1\n{text}").as_bytes(), &[]);
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use queens_coordinator::store::postgres::{Candidate, Contact, Server};
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
-use queens_messages::{JobId, LeaseId};
+use queens_messages::{JobId, LeaseId, Party};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 use queens_store::sqlite::SqliteStore;
 
@@ -64,6 +64,7 @@ impl Filled {
             name: name(format!("worker-{}", number % 100)),
             build: name("1".to_owned()),
             kernel: name("avx2".to_owned()),
+            party: Party::of_name(&name(format!("worker-{}", number % 100))),
         };
         let record = Record {
             span: Span::new(cross, from, from + 10).expect("not empty"),

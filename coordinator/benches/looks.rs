@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::draw::Draw;
 use queens_ledger::store::{JobEntry, Record, Source, Store, Write};
-use queens_messages::{JobId, LeaseId, Name, Share};
+use queens_messages::{JobId, LeaseId, Name, Party, Share};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry, crosses_in_counting_order};
 use queens_store::sqlite::SqliteStore;
 
@@ -86,7 +86,8 @@ fn measure(n_records: u64, n_crosses: u64, n_names: u64) {
 
 fn source(number: u64) -> Arc<Source> {
     let name = Name::of_any(&format!("worker {number}"));
-    Arc::new(Source { name, build: Name::of_any("0"), kernel: Name::of_any("none") })
+    let party = Party::of_name(&name);
+    Arc::new(Source { name, build: Name::of_any("0"), kernel: Name::of_any("none"), party })
 }
 
 /// The record of this number: each cross has so many, of one subproblem each.

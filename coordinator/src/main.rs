@@ -318,7 +318,7 @@ fn save(damaged: &Path, new_dir: &Path) -> anyhow::Result<()> {
     }
     recovered.jobs.iter().try_for_each(|job| print(&describe_recovered(job)))?;
     if !recovered.blocked.is_empty() {
-        let names: Vec<&str> = recovered.blocked.keys().map(Name::as_str).collect();
+        let names: Vec<&str> = recovered.blocked.keys().map(|block| block.name.as_str()).collect();
         print(&format!("blocked: {}", names.join(", ")))?;
     }
     print(&format!("go on with: queens-coordinator --data-dir '{}'", new_dir.display()))

@@ -12,7 +12,7 @@ use queens_certificate::{Agreement, Extent, Options, Refusal, Report, Sample, ch
 use queens_ledger::store::{
     Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
 };
-use queens_messages::{Crosses, JobId, LeaseId, Name, Share, Terms};
+use queens_messages::{Crosses, JobId, LeaseId, Name, Party, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
 use queens_store::certificate::ExportError;
 use queens_store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};
@@ -37,7 +37,8 @@ fn plan(method: Method, is_second: bool) -> Plan {
 
 fn source(name: &str) -> Arc<Source> {
     let name_of = |text: &str| text.parse().expect("a name");
-    Arc::new(Source { name: name_of(name), build: name_of("0.1.0"), kernel: name_of("portable") })
+    let party = Party::of_name(&name_of(name));
+    Arc::new(Source { name: name_of(name), build: name_of("0.1.0"), kernel: name_of("portable"), party })
 }
 
 fn second_count(record: &Record, count: Count, name: &str) -> SecondCount {
@@ -140,7 +141,7 @@ fn checked(dir: &Path, job: u64) -> Result<Report, Refusal> {
 #[test]
 fn a_second_pass_is_in_the_certificate_of_its_job() {
     for (first, second, agreement) in [
-        (Method::Search, Method::Search, Agreement::EachCross { n_by_one_name: 0 }),
+        (Method::Search, Method::Search, Agreement::EachCross { n_by_one: 0 }),
         (Method::Halves, Method::Search, Agreement::Whole),
         (Method::Search, Method::Halves, Agreement::Whole),
     ] {
@@ -181,8 +182,8 @@ fn one_name_in_both_passes_is_noticed() {
     let jobs = [Job::new(1, Method::Search), Job::new(2, Method::Search).second_of(Method::Search)];
     let dir = dir_of(&jobs.each_ref().map(|job| job.writes("anna")).concat());
     let report = checked(dir.path(), 1).expect("it holds");
-    let n_by_one_name = report.n_crosses;
-    assert_eq!(report.parts[0].agreement, Agreement::EachCross { n_by_one_name });
+    let n_by_one = report.n_crosses;
+    assert_eq!(report.parts[0].agreement, Agreement::EachCross { n_by_one });
 }
 
 #[test]

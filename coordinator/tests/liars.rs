@@ -54,7 +54,9 @@ fn what_liars_leave_on_a_real_disk_proves_itself() {
         world.submit(200_000);
         world.submit_twice(0);
         for liar in 0..2 {
-            world.recruit(&format!("liar {liar}"), Nature::random(&mut random, liar));
+            let nature = Nature::random(&mut random, liar);
+            world.recruit(&format!("liar {liar}"), nature);
+            world.recruit(&format!("liar {liar}, name 1"), nature);
         }
         world.recruit("honest 0", Nature::Honest);
         world.crashes = true;

@@ -86,8 +86,10 @@ CREATE TABLE source (
     worker TEXT NOT NULL,                                          -- the worker's name
     build  TEXT NOT NULL,                                          -- version of its program
     kernel TEXT NOT NULL,                                          -- e.g. "avx512"
+    -- Who runs it, 32 hexadecimal digits: that of the invitation, or of the name where nobody is asked for one.
+    party  TEXT NOT NULL,
     digest INTEGER NOT NULL,
-    UNIQUE (worker, build, kernel)
+    UNIQUE (worker, build, kernel, party)
 ) STRICT;
 
 CREATE TABLE record (
@@ -109,9 +111,11 @@ CREATE TABLE record (
 
 CREATE TABLE blocked_worker (
     -- Workers that get no leases until an operator unblocks them.
-    name   TEXT NOT NULL PRIMARY KEY,                              -- the worker's name
+    name   TEXT NOT NULL,                                          -- that an operator has blocked, or of who lost
+    party  TEXT NOT NULL,                                          -- that has lost a dispute, all of it; empty: none
     reason TEXT NOT NULL,                                          -- why; empty if an operator decided it
-    digest INTEGER NOT NULL
+    digest INTEGER NOT NULL,
+    PRIMARY KEY (name, party)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE second_count (
@@ -119,7 +123,7 @@ CREATE TABLE second_count (
     job         INTEGER NOT NULL,
     cross       INTEGER NOT NULL,
     first       INTEGER NOT NULL CHECK (first >= 0),               -- first subproblem
-    name        TEXT NOT NULL,                                     -- the worker's, as of its source
+    party       TEXT NOT NULL,                                     -- who counted it, as of its source
     until       INTEGER NOT NULL CHECK (until > first),            -- subproblem after the last
     solutions   INTEGER NOT NULL CHECK (solutions >= 0),           -- unweighted
     nodes       INTEGER NOT NULL CHECK (nodes >= 0),               -- work, as of records
@@ -127,19 +131,19 @@ CREATE TABLE second_count (
     source      INTEGER NOT NULL REFERENCES source (id),
     at_ms       INTEGER NOT NULL CHECK (at_ms >= 0),               -- when it was reported, milliseconds since 1970
     digest      INTEGER NOT NULL,
-    PRIMARY KEY (job, cross, first, name),
+    PRIMARY KEY (job, cross, first, party),
     FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE verdict (
-    -- Spans of which there were different counts, and on which two names have agreed.
+    -- Spans of which there were different counts, and on which two parties have agreed.
     job            INTEGER NOT NULL,
     cross          INTEGER NOT NULL,
     first          INTEGER NOT NULL CHECK (first >= 0),            -- first subproblem
     number         INTEGER NOT NULL CHECK (number >= 0),           -- of the verdicts on this span, from 0
     until          INTEGER NOT NULL CHECK (until > first),         -- subproblem after the last
     at_ms          INTEGER NOT NULL CHECK (at_ms >= 0),            -- when it was found, milliseconds since 1970
-    solutions      INTEGER NOT NULL CHECK (solutions >= 0),        -- what two names have counted
+    solutions      INTEGER NOT NULL CHECK (solutions >= 0),        -- what two parties have counted
     nodes          INTEGER NOT NULL CHECK (nodes >= 0),
     source         INTEGER NOT NULL REFERENCES source (id),        -- one of them
     lost_solutions INTEGER NOT NULL CHECK (lost_solutions >= 0),   -- what it was held against
@@ -305,7 +309,7 @@ INSERT INTO coverage_range VALUES(2,16,0,1,-2445394306340646341);
 INSERT INTO coverage_range VALUES(2,17,0,1,-1122951040142604602);
 INSERT INTO coverage_range VALUES(3,0,0,15,7394576210727180846);
 INSERT INTO coverage_range VALUES(3,1,0,20,-8206621845389441285);
-INSERT INTO source VALUES(1,'anna','0.1.0','avx512',4020634496569442772);
+INSERT INTO source VALUES(1,'anna','0.1.0','avx512','c9dfab3e9e3c831c8d9083f5c9657950',-4845502092439638349);
 INSERT INTO record VALUES(1,0,0,1,0,0,772,3156342002354749440,1,3339525357467267523);
 INSERT INTO record VALUES(1,1,0,1,0,0,5,3156342002354749440,1,-245999512165914978);
 INSERT INTO record VALUES(1,2,0,1,0,0,0,3156342002354749440,1,6225787954492381542);
@@ -332,5 +336,5 @@ INSERT INTO record VALUES(2,16,0,1,0,0,0,3156342006649716736,1,-7541875805977527
 INSERT INTO record VALUES(2,17,0,1,0,0,0,3156342006649716736,1,-4097265683894758671);
 INSERT INTO record VALUES(3,0,0,15,26,22,52,3156342006649716737,1,5715466154240547022);
 INSERT INTO record VALUES(3,1,0,20,20,44,57,3156342006649716737,1,8608849956384626559);
-INSERT INTO blocked_worker VALUES('bert','',-1903081679393981583);
+INSERT INTO blocked_worker VALUES('bert','','',1895515568756890675);
 COMMIT;

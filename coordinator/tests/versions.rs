@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use queens_ledger::Ledger;
-use queens_ledger::store::{Phase, Store};
+use queens_ledger::store::{Block, Phase, Store};
 use queens_messages::{Name, Terms};
 use queens_solver::Method;
 use queens_store::sqlite::{SqliteStore, audit};
@@ -63,7 +63,10 @@ fn a_directory_of_version_1_is_gone_on_with() {
     );
     let terms = stored.jobs.iter().map(|job| job.entry.terms);
     assert!(terms.clone().all(|terms| terms == Terms { seed: terms.seed, ..Terms::default() }));
-    assert_eq!(stored.blocked, BTreeMap::from([(Name::of_any("bert"), String::new())]));
+    assert_eq!(
+        stored.blocked,
+        BTreeMap::from([(Block { name: Name::of_any("bert"), party: None }, String::new())])
+    );
     assert_eq!((records_before.len(), records(dir.path())), (26, records_before));
     let totals = audit(dir.path()).expect("nothing contradicts").into_iter().map(|job| job.total);
     assert_eq!(totals.collect::<Vec<_>>(), [4, 40, 92, 0, 0]);

@@ -42,8 +42,10 @@ struct Part {
     passes: Vec<Pass>,
     /// "one pass", "each cross" or "whole": what is equal in both passes.
     agreement: &'static str,
-    /// Crosses of which one name counted something in both passes that no other has confirmed.
-    crosses_by_one_name: Option<u32>,
+    /// Crosses of which one party counted something in both passes that no other has confirmed.
+    crosses_by_one_party: Option<u32>,
+    /// Whether it tells who is one party. If not, as in format 1, two names may be one person's.
+    tells_parties: bool,
     losers: Vec<Loser>,
 }
 
@@ -103,9 +105,9 @@ impl Certificate {
 impl Part {
     fn of(part: &PartReport) -> Self {
         let header = &part.header;
-        let (agreement, crosses_by_one_name) = match part.agreement {
+        let (agreement, crosses_by_one_party) = match part.agreement {
             Agreement::OnePass => ("one pass", None),
-            Agreement::EachCross { n_by_one_name } => ("each cross", Some(n_by_one_name)),
+            Agreement::EachCross { n_by_one } => ("each cross", Some(n_by_one)),
             Agreement::Whole => ("whole", None),
         };
         let pass = |(said, found): (&queens_certificate::Pass, &PassReport)| Pass {
@@ -137,7 +139,8 @@ impl Part {
             made_ms: header.made_ms,
             passes: header.passes.iter().zip(&part.passes).map(pass).collect(),
             agreement,
-            crosses_by_one_name,
+            crosses_by_one_party,
+            tells_parties: header.has_parties,
             losers: part.losers.iter().map(loser).collect(),
         }
     }

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, ReportInterval, ToWorker, WorkerId};
+use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, Party, ReportInterval, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::changes::Changes;
@@ -23,7 +23,7 @@ use crate::leases::tokens::Tokens;
 use crate::reporting::Reporting;
 use crate::spans::SpanSet;
 use crate::store::Phase;
-use crate::workers::register::Workers;
+use crate::workers::register::{Suspicion, Workers};
 use crate::workers::worker::Worker;
 
 /// All jobs, workers and leases of one coordinator, and what has changed about them.
@@ -233,14 +233,24 @@ impl Book {
         self.workers.next_silent(self.now)
     }
 
-    /// Workers of a name get no leases from now on, for this reason. Returns whether they got any before.
-    pub(crate) fn block(&mut self, name: &Name, reason: &str) -> bool {
-        self.workers.block(self.now, name, reason)
+    /// Workers of a name get no leases from now on. Returns whether that is new.
+    pub(crate) fn block(&mut self, name: &Name) -> bool {
+        self.workers.block(self.now, name)
     }
 
-    /// Workers of a name get leases again. Returns whether that is new.
+    /// Workers of a party get no leases from now on, whatever their names. Returns whether that is new.
+    pub(crate) fn suspect(&mut self, party: Party, suspicion: Suspicion) -> bool {
+        self.workers.suspect(self.now, party, suspicion)
+    }
+
+    /// Workers of a name are not blocked by it any more. Returns whether they were.
     pub(crate) fn unblock(&mut self, name: &Name) -> bool {
         self.workers.unblock(self.now, name)
+    }
+
+    /// A party is not suspect any more. Returns why it was.
+    pub(crate) fn clear(&mut self, party: Party) -> Option<Suspicion> {
+        self.workers.clear(self.now, party)
     }
 
     /// A worker is about to be given a lease. Then it is the turn of the worker after it.

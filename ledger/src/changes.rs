@@ -3,25 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, ToWorker, WorkerId};
+use queens_messages::{JobId, Party, ToWorker, WorkerId};
 use queens_solver::Choice;
 
 use crate::effects::{Comparison, Effects, Finding, Loss, WantedPlan};
 use crate::jobs::register::Jobs;
 use crate::store::draw::Draw;
-use crate::store::{Record, SecondCount, Verdict, Write};
+use crate::store::{Block, Record, SecondCount, Verdict, Write};
 
 /// What has changed since the effects were last taken, each thing once, however often it has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     epoch: Option<u32>,
     /// Why each is blocked, if it is.
-    blocked: BTreeMap<Name, Option<String>>,
+    blocked: BTreeMap<Block, Option<String>>,
     entries: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
     records: BTreeMap<(JobId, u32, u64), Record>,
     coverage: BTreeSet<(JobId, u32)>,
-    second_counts: BTreeMap<(JobId, u32, u64, Name), SecondCount>,
+    second_counts: BTreeMap<(JobId, u32, u64, Party), SecondCount>,
     verdicts: Vec<(JobId, Verdict)>,
     /// By their jobs and spans, as cross, first subproblem and end.
     comparisons: BTreeMap<(JobId, u32, u64, u64), Vec<Comparison>>,
@@ -38,9 +38,9 @@ impl Changes {
         self.epoch = Some(epoch);
     }
 
-    /// Workers of a name get no leases any more, if there is a reason, which may be empty, or get them again.
-    pub(crate) fn block(&mut self, name: &Name, reason: Option<String>) {
-        self.blocked.insert(name.clone(), reason);
+    /// Some workers get no leases any more, if there is a reason, which may be empty, or get them again.
+    pub(crate) fn block(&mut self, block: Block, reason: Option<String>) {
+        self.blocked.insert(block, reason);
     }
 
     /// What is said of a job as a whole has changed.
@@ -63,7 +63,7 @@ impl Changes {
 
     /// A record was counted again.
     pub(crate) fn count_again(&mut self, job: JobId, second: SecondCount) {
-        let key = (job, second.span.cross(), second.span.from(), second.source.name.clone());
+        let key = (job, second.span.cross(), second.span.from(), second.source.party);
         self.second_counts.insert(key, second);
     }
 
@@ -77,13 +77,13 @@ impl Changes {
         self.draws.push(draw);
     }
 
-    /// A span was counted again by accident. Of what one name says of it at a time, two different counts show all that
+    /// A span was counted again by accident. Of what one party says of it at a time, two different counts show all that
     /// more could: that it contradicts itself.
     pub(crate) fn compare(&mut self, comparison: Comparison) {
         let Comparison { job, second } = &comparison;
         let span = second.span;
         let of_span = self.comparisons.entry((*job, span.cross(), span.from(), span.to())).or_default();
-        let mut own = of_span.iter().filter(|other| other.second.source.name == second.source.name);
+        let mut own = of_span.iter().filter(|other| other.second.source.party == second.source.party);
         let is_said = |other: &Comparison| other.second.count == second.count;
         if own.clone().count() < 2 && !own.any(is_said) {
             of_span.push(comparison);
@@ -123,8 +123,8 @@ impl Changes {
         }
         let mut writes = Vec::new();
         writes.extend(changes.epoch.map(Write::Epoch));
-        let blocked = |(name, reason): (Name, Option<String>)| Write::Blocked {
-            name,
+        let blocked = |(block, reason): (Block, Option<String>)| Write::Blocked {
+            block,
             blocked: reason.is_some(),
             reason: reason.unwrap_or_default(),
         };

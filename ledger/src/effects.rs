@@ -40,13 +40,13 @@ pub enum Finding {
         /// The record, and what else is known of it.
         recorded: Box<Recorded>,
     },
-    /// Two names agree on a span, against another count of it.
+    /// Two parties agree on a span, against another count of it.
     Decided {
         /// The job.
         job: JobId,
         /// What was decided.
         verdict: Verdict,
-        /// Whether the name that lost is blocked for it, and was not before.
+        /// Whether the party that lost is blocked for it, and was not before.
         is_blocked: bool,
     },
 }

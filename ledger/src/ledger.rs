@@ -33,8 +33,9 @@ use crate::leases::tokens::Tokens;
 use crate::pace::Paces;
 use crate::reporting::Reporting;
 use crate::status::{self, CrossStatus};
-use crate::store::Stored;
 use crate::store::draw::{Draw, Drawn, Recorded};
+use crate::store::{Block, Stored};
+use crate::workers::register::Suspicion;
 use crate::workers::worker::Worker;
 
 /// The state of all jobs, workers and leases of one coordinator.
@@ -52,8 +53,11 @@ impl Ledger {
     /// If a job was made under another decomposition or contradicts its plan.
     pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
         let mut book = Book::new(Tokens::new(stored.first_epoch, stored.epoch));
-        for (name, reason) in &stored.blocked {
-            book.block(name, reason);
+        for (Block { name, party }, reason) in stored.blocked {
+            match party {
+                Some(party) => book.suspect(party, Suspicion { name, reason }),
+                None => book.block(&name),
+            };
         }
         let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
         for job in stored.jobs {
@@ -260,7 +264,8 @@ impl Ledger {
         operators::block(&mut self.book, now, name)
     }
 
-    /// Takes a block back, and returns how many workers of the name there are.
+    /// Takes a block back, and returns how many workers there are that were blocked by it. Parties that have lost a dispute
+    /// by this name, or have a worker of this name, are cleared, and so is a party if it is what the name says.
     ///
     /// # Errors
     /// If there is none, and the name is not blocked.
@@ -268,9 +273,9 @@ impl Ledger {
         operators::unblock(&mut self.book, now, name)
     }
 
-    /// Names of workers that get no leases.
+    /// Names of workers that get no leases: operators have blocked them, or parties have lost a dispute by them.
     pub fn blocked(&self) -> impl Iterator<Item = &Name> {
-        self.book.workers().blocked().keys()
+        self.book.workers().blocked().into_iter()
     }
 
     /// All workers that are connected or may come back.

@@ -10,9 +10,11 @@ use queens_messages::{
 use queens_solver::{Method, Plan};
 
 use crate::book::Book;
+use crate::events::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
+use crate::jobs::recounts::Recount;
 use crate::pace::Paces;
 use crate::store::{Coverage, Phase};
 use crate::workers::register::Holding;
@@ -31,8 +33,7 @@ pub struct CrossStatus {
 
 /// What is told of a worker.
 pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> WorkerStatus {
-    let blocked_for = book.workers().blocked().get(worker.name());
-    let blocked_for = blocked_for.map(String::as_str).filter(|reason| !reason.is_empty());
+    let blocked_for = notices::reason_of_block(book.workers(), worker);
     WorkerStatus {
         id,
         name: worker.name().clone(),
@@ -46,7 +47,7 @@ pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> Worke
         n_leases: u32::try_from(worker.hand().n_leases()).unwrap_or(u32::MAX),
         n_recorded: worker.n_recorded(),
         state: worker_state(worker),
-        failure: worker.failures().reason().or(blocked_for).map(ToOwned::to_owned),
+        failure: worker.failures().reason().map(ToOwned::to_owned).or(blocked_for),
         counting: counted_by(book, worker),
     }
 }
@@ -208,9 +209,9 @@ const MOST_LOOKS: usize = 64;
 
 /// Whether there is a span of which all counts differ, three at least, and nobody here who could count it again.
 fn is_disputed(book: &Book, job: &Job) -> bool {
-    let useful = book.workers().readiness(job.method()).useful_names();
+    let useful = book.workers().readiness(job.method()).useful_parties();
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    cases.any(|case| case.n_different() > 2 && useful.keys().all(|name| case.barred().contains(name)))
+    cases.any(|case| case.n_different() > 2 && useful.keys().all(|party| case.barred().contains(party)))
 }
 
 /// The other pass of a job, if it has one in which something is left to be counted, or counted again.
@@ -225,7 +226,7 @@ fn is_doubted(book: &Book, job: &Job) -> bool {
     !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(book, job).is_none()
 }
 
-/// Groups of names that are looked at for one of which nobody can count what they may not.
+/// Groups of parties that are looked at for one of which nobody can count what they may not.
 const MOST_GROUPS: usize = 64;
 
 /// Whom or what a job waits for that is checked and that nobody works on, or of which some can't go on as things are.
@@ -236,42 +237,58 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     }
     if is_doubted(book, job) {
         return Some(
-            "somebody who finds out why the passes differ, though two names agree on each record of what they differ \
-             in: names that are one and the same can do that, and so can a fault of a program"
+            "somebody who finds out why the passes differ, though two parties agree on each record of what they \
+             differ in: parties that are one and the same can do that, and so can a fault of a program"
                 .to_owned(),
         );
     }
-    let useful = book.workers().readiness(job.method()).useful_names();
-    let can_nobody = |barred: &BTreeSet<Name>| useful.keys().all(|name| barred.contains(name));
+    let useful = book.workers().readiness(job.method()).useful_parties();
+    let can_nobody = |barred: &BTreeSet<Party>| useful.keys().all(|party| barred.contains(party));
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
     if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.barred())) {
+        let (another, who) = another_than(&case.names(), &case.barred());
         return Some(format!(
-            "a worker under another name than {}: their counts of {} all differ, and two names have to agree; look \
-             whether the machines are sound, and start one whose name is another",
-            any_of(&case.barred()),
+            "{another} than {}: their counts of {} all differ, and two {who} have to agree; look whether the machines are \
+             sound, and start a worker of another",
+            any_of(&case.names()),
             case.span()
         ));
     }
-    if let Some(barred) = job.recounts().barred().take(MOST_GROUPS).find(|barred| can_nobody(barred)) {
-        let why = match job.recounts().n_cases() {
-            0 => "nobody's count is confirmed by its own name",
-            _ => "where two counts differ, a third name says which is right",
+    let groups = job.recounts().barred().take(MOST_GROUPS);
+    if let Some((barred, first)) = groups.into_iter().find(|(barred, _)| can_nobody(barred)) {
+        let names = first.map(Recount::names).unwrap_or_default();
+        let (another, who) = another_than(&names, barred);
+        let why = match (job.recounts().n_cases(), barred.len()) {
+            (0, 1) if who == INVITATIONS => {
+                "nobody's count is confirmed by the same person under another name: a second invitation is needed"
+            }
+            (0, _) => "nobody's count is confirmed by its own party",
+            _ => "where two counts differ, a third says which is right",
         };
-        return Some(format!(
-            "a worker under another name than {} that can count by {}: {why}",
-            any_of(barred),
-            job.method()
-        ));
+        return Some(format!("{another} than {} that can count by {}: {why}", any_of(&names), job.method()));
     }
     job.recounts().barred().next().filter(|_| is_idle)?;
     Some("its turn: the workers that can count it again are at other jobs".to_owned())
+}
+
+/// What parties are called where workers come with invitations.
+const INVITATIONS: &str = "invitations";
+
+/// What a job needs that these parties have counted by these names, and what parties are called: where each name is a
+/// party, another name is enough.
+fn another_than(names: &BTreeSet<&Name>, barred: &BTreeSet<Party>) -> (&'static str, &'static str) {
+    if names.iter().all(|name| barred.contains(&Party::of_name(name))) {
+        ("a worker under another name", "names")
+    } else {
+        ("a worker of another invitation", INVITATIONS)
+    }
 }
 
 /// Names that are told of many.
 const MOST_NAMED: usize = 4;
 
 /// Names in a line that somebody can read, however many they are.
-fn any_of(names: &BTreeSet<Name>) -> String {
+fn any_of(names: &BTreeSet<&Name>) -> String {
     let mut told: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("'{name}'")).collect();
     if names.len() > MOST_NAMED {
         told.truncate(MOST_NAMED - 1);
@@ -315,8 +332,9 @@ mod tests {
 
     #[track_caller]
     fn check(n_names: usize, expected: &str) {
-        let names = (0..n_names).map(|number| format!("rack {number:04}").parse().expect("a name"));
-        assert_eq!(any_of(&names.collect()), expected);
+        let names: Vec<Name> =
+            (0..n_names).map(|number| format!("rack {number:04}").parse().expect("a name")).collect();
+        assert_eq!(any_of(&names.iter().collect()), expected);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, Priority, Terms};
+use queens_messages::{JobId, Name, Party, Priority, Terms};
 use queens_solver::{BoardSize, Choice, Method, Span};
 use thiserror::Error;
 
@@ -160,10 +160,19 @@ pub struct Stored {
     /// What the first lease tokens of this store began with. A smaller token was given out by another coordinator,
     /// whose job of the same number may be another one.
     pub first_epoch: u32,
-    /// Names of workers that get no leases, and for what reason; an operator's needs none.
-    pub blocked: BTreeMap<Name, String>,
+    /// Workers that get no leases, and for what reason; an operator's needs none.
+    pub blocked: BTreeMap<Block, String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
+}
+
+/// Whose workers get no leases.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Block {
+    /// The name that an operator has blocked, or by which a party has lost a dispute.
+    pub name: Name,
+    /// The party, all of whose names are blocked; `None` if an operator has blocked the name.
+    pub party: Option<Party>,
 }
 
 /// A job as a store holds it.
@@ -204,7 +213,7 @@ pub struct JobEntry {
     pub finished_ms: Option<u64>,
     /// For how long it has been counted, restarts left out.
     pub active: Duration,
-    /// Recorded spans on one of whose counts two names agree.
+    /// Recorded spans on one of whose counts two parties agree.
     pub n_verified: u64,
     /// Recorded spans that a second count has contradicted.
     pub n_disputed: u64,
@@ -316,11 +325,11 @@ pub struct CoverageChange {
 pub enum Write {
     /// The next coordinator that loads this store begins its lease tokens with this.
     Epoch(u32),
-    /// Whether workers of this name get no leases.
+    /// Whether some workers get no leases.
     Blocked {
-        /// The workers' name.
-        name: Name,
-        /// Whether it is blocked.
+        /// Which.
+        block: Block,
+        /// Whether they are blocked.
         blocked: bool,
         /// Why, if that is not an operator's decision; empty otherwise.
         reason: String,
@@ -350,14 +359,14 @@ pub enum Write {
         /// What has changed of it. However many ranges there are, a report changes few.
         change: CoverageChange,
     },
-    /// A recorded span was counted again, whole; replaces what the same name counted of it before.
+    /// A recorded span was counted again, whole; replaces what the same party counted of it before.
     SecondCount {
         /// The job.
         job: JobId,
         /// The count.
         count: SecondCount,
     },
-    /// Two names agree on a span against another count. If that was the record, its successor and the coverage are
+    /// Two parties agree on a span against another count. If that was the record, its successor and the coverage are
     /// written in the same commit.
     Verdict {
         /// The job.

@@ -1,7 +1,7 @@
 //! Random histories with workers that lie, alone or together, and with memory that flips bits.
 //!
-//! A job of which all is counted again, or all crosses a second time, ends with the right total as long as no two names
-//! tell the same lie, and nobody honest is blocked for it; of a job of which a share is counted again, lies pass unnoticed as often as the formula says.
+//! A job of which all is counted again, or all crosses a second time, ends with the right total as long as no two parties
+//! tell the same lie, by however many names, and nobody honest is blocked for it; of a job of which a share is counted again, lies pass unnoticed as often as the formula says.
 //! The coordinator crashes at any commit, before or after it is durable. `QUEENS_SIMULATION_HISTORIES` says how many
 //! histories are played, `QUEENS_SIMULATION_SEED` plays one alone.
 
@@ -42,6 +42,7 @@ fn no_liar_who_is_alone_changes_a_total_that_is_counted_again_or_twice() {
     };
     let n_histories = seeds.end - seeds.start;
     let (mut n_liars, mut n_blocked, mut n_crashes, mut n_verdicts, mut n_colluding) = (0, 0, 0, 0, 0);
+    let mut n_names = 0;
     for seed in seeds {
         let played = std::panic::catch_unwind(|| play(seed));
         let Ok(world) = played else {
@@ -52,14 +53,15 @@ fn no_liar_who_is_alone_changes_a_total_that_is_counted_again_or_twice() {
             )
         };
         n_liars += world.liars().len();
+        n_names += world.liars().len() + world.n_further_names;
         n_blocked += world.blocked().len();
         n_crashes += world.n_crashes;
         n_verdicts += world.n_verdicts();
         n_colluding += u64::from(world.has_colluders());
     }
     say(&format!(
-        "simulated {n_histories} histories with {n_liars} liars, {n_colluding} of them with two who tell the same lies, and \
-         {n_crashes} crashes: {n_verdicts} verdicts, {n_blocked} names blocked at the end"
+        "simulated {n_histories} histories with {n_liars} liars by {n_names} names, {n_colluding} of them with two who tell \
+         the same lies, and {n_crashes} crashes: {n_verdicts} verdicts, {n_blocked} blocked at the end"
     ));
 }
 
@@ -69,6 +71,7 @@ fn play(seed: u64) -> World {
     let jobs = 1 + random.below(2);
     let mut world = World::new(random.fork());
     let collude = random.percent(10);
+    let mut n_names = 0;
     for _ in 0..jobs {
         if collude || random.percent(50) {
             world.submit(1_000_000);
@@ -78,7 +81,13 @@ fn play(seed: u64) -> World {
         }
     }
     for liar in 0..random.between(1, 3) {
-        world.recruit(&format!("liar {liar}"), Nature::random(&mut random, if collude { 0 } else { liar }));
+        let nature = Nature::random(&mut random, if collude { 0 } else { liar });
+        world.recruit(&format!("liar {liar}"), nature);
+        // Its other names tell the same lies.
+        for name in 1..random.between(1, 4) {
+            world.recruit(&format!("liar {liar}, name {name}"), nature);
+            n_names += 1;
+        }
     }
     if random.percent(30) {
         // They may have counted all there is, in both passes.
@@ -100,10 +109,12 @@ fn play(seed: u64) -> World {
     world.finish();
     world.check_sums();
     world.check_opinions();
+    world.check_all_names_are_blocked();
     if !world.has_colluders() {
         world.check_truth();
         world.check_nobody_honest_is_blocked();
     }
+    world.n_further_names = n_names;
     world
 }
 
@@ -146,4 +157,66 @@ fn lies_pass_unnoticed_as_often_as_the_formula_says() {
         ));
         assert!((noticed - expected).abs() < 4.5 * variance.sqrt() + 1.0, "{noticed} instead of {expected}");
     }
+}
+
+/// Of so many invitations of the same speed, some collude: they tell the same lies, and confirm each other. All records of
+/// a lie pass unnoticed with the chance (1 - p (m - k) / (m - 1))^s, because one that is drawn is counted again by any of the
+/// m - 1 others.
+#[test]
+fn lies_of_colluders_pass_unnoticed_as_often_as_the_formula_says() {
+    say("| k of m | share | records of the lie, mean | computed | simulated |");
+    say("|---|---|---|---|---|");
+    for (k, m) in [(1, 4), (2, 4), (3, 4), (2, 10), (5, 10)] {
+        for share in [50_000, 300_000, 1_000_000] {
+            check_collusion(k, m, share);
+        }
+    }
+}
+
+fn check_collusion(k: u64, m: u64, share: u32) {
+    const HISTORIES: u64 = 300;
+    let p = f64::from(share) / 1e6;
+    let by_honest = p * (m - k) as f64 / (m - 1) as f64;
+    let (mut expected, mut variance, mut unnoticed, mut n_lies, mut n_histories) = (0.0, 0.0, 0.0, 0, 0.0);
+    for seed in 0..HISTORIES {
+        let mut random = Random::new(2_000_000 + seed);
+        let mut world = World::new(random.fork());
+        world.are_wise = true;
+        let job = world.submit(share);
+        // Few of each, so that those that are drawn are mostly in leases of their own.
+        let lies = Nature::solutions(seed, random.between(5_000, 40_000));
+        for number in 0..m {
+            let (kind, nature) = if number < k { ("liar", lies) } else { ("honest", Nature::Honest) };
+            // However many names each has: half of them have two.
+            world.recruit(&format!("{kind} {number}"), nature);
+            if number % 2 == 0 {
+                world.recruit(&format!("{kind} {number}, again"), nature);
+            } else {
+                world.recruit_twin(&format!("{kind} {number}"));
+            }
+        }
+        while world.job(job).progress.n_recorded < world.job(job).progress.n_subproblems {
+            world.step();
+        }
+        if world.n_disputed(job) > 0 {
+            // By accident, before anything was drawn: two have counted the end of a lease.
+            continue;
+        }
+        let n_false = world.n_false_records(job);
+        world.finish_or_stay();
+        n_histories += 1.0;
+        let probability = (1.0 - by_honest).powi(n_false);
+        expected += probability;
+        variance += probability * (1.0 - probability);
+        unnoticed += f64::from(u8::from(world.n_disputed(job) == 0));
+        n_lies += n_false;
+    }
+    say(&format!(
+        "| {k} of {m} | {:.0} % | {:.1} | {:.3} | {:.3} |",
+        100.0 * p,
+        f64::from(n_lies) / n_histories,
+        expected / n_histories,
+        unnoticed / n_histories
+    ));
+    assert!((unnoticed - expected).abs() < 4.5 * variance.sqrt() + 1.0, "{unnoticed} instead of {expected}");
 }

@@ -28,9 +28,19 @@ pub struct Liar {
 /// Every delta that it has passed on, by job, cross and first subproblem, and whether it has lied about it.
 type Told = Arc<Mutex<BTreeMap<(u64, u32, u64), bool>>>;
 
+/// What it falsifies.
+#[derive(Clone, Copy, Debug)]
+enum Lies {
+    /// So many of a hundred deltas, by two solutions each.
+    Deltas(u64),
+    /// So many of a million subproblems, by one solution each: workers that tell the same lies, however they cut what they
+    /// count.
+    Subproblems(u64),
+}
+
 struct Service {
     coordinator: String,
-    percent: u64,
+    lies: Lies,
     told: Told,
 }
 
@@ -42,12 +52,26 @@ impl Liar {
     /// If there is no free port.
     #[must_use]
     pub fn start(url: &str, percent: u64) -> Self {
+        Self::start_telling(url, Lies::Deltas(percent))
+    }
+
+    /// The same, but it adds one solution to about so many of a million subproblems: all workers behind it tell the same
+    /// lies.
+    ///
+    /// # Panics
+    /// If there is no free port.
+    #[must_use]
+    pub fn start_consistent(url: &str, per_million: u64) -> Self {
+        Self::start_telling(url, Lies::Subproblems(per_million))
+    }
+
+    fn start_telling(url: &str, lies: Lies) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let told = Told::default();
-        let service = Service { coordinator: url.to_owned(), percent, told: told.clone() };
+        let service = Service { coordinator: url.to_owned(), lies, told: told.clone() };
         let server = Server::builder().add_service(WorkersServer::new(service));
         runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
         Self { address, told, _runtime: runtime }
@@ -82,29 +106,43 @@ impl Workers for Service {
     ) -> Result<Response<Self::SessionStream>, Status> {
         let unreachable = |error| Status::unavailable(format!("the liar's coordinator: {error}"));
         let mut coordinator = WorkersClient::connect(self.coordinator.clone()).await.map_err(unreachable)?;
-        let (percent, told) = (self.percent, self.told.clone());
+        let (lies, told) = (self.lies, self.told.clone());
+        // With the token that the worker shows.
+        let metadata = request.metadata().clone();
         let falsified = request.into_inner().map_while(Result::ok).map(move |mut message| {
             if let Some(Message::Report(report)) = &mut message.message {
-                report.deltas.iter_mut().for_each(|delta| falsify(delta, percent, &told));
+                report.deltas.iter_mut().for_each(|delta| falsify(delta, lies, &told));
             }
             message
         });
-        coordinator.session(falsified).await
+        let mut forwarded = Request::new(falsified);
+        *forwarded.metadata_mut() = metadata;
+        coordinator.session(forwarded).await
     }
 }
 
-/// Adds two solutions to some deltas, always the same ones.
-fn falsify(delta: &mut pb::Delta, percent: u64, told: &Told) {
-    let pb::Span { cross, from, .. } = delta.span.unwrap_or_default();
-    // Two rounds of multiplying: after one, neighbouring crosses are alike in what is left of a division by 100.
-    let mixed = [u64::from(cross), from].into_iter().fold(delta.job, |mixed, number| {
-        let mixed = (mixed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ (mixed >> 32)
-    });
-    let is_lie = mixed % 100 < percent;
-    if is_lie {
-        delta.solutions += 2;
+/// Adds solutions to some deltas, always the same ones.
+fn falsify(delta: &mut pb::Delta, lies: Lies, told: &Told) {
+    let pb::Span { cross, from, to, .. } = delta.span.unwrap_or_default();
+    let more = match lies {
+        Lies::Deltas(percent) => 2 * u64::from(mixed(delta.job, cross, from) % 100 < percent),
+        Lies::Subproblems(per_million) => {
+            let is_lie = |number: &u64| mixed(0, cross, *number) % 1_000_000 < per_million;
+            (from..to).filter(is_lie).count() as u64
+        }
+    };
+    if more > 0 {
+        delta.solutions += more;
         delta.checksum = of_delta(delta);
     }
-    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job, cross, from), is_lie);
+    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job, cross, from), more > 0);
+}
+
+/// A number that looks random, and is the same for the same three.
+fn mixed(job: u64, cross: u32, from: u64) -> u64 {
+    // Two rounds of multiplying: after one, neighbouring crosses are alike in what is left of a division by 100.
+    [u64::from(cross), from].into_iter().fold(job, |mixed, number| {
+        let mixed = (mixed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 32)
+    })
 }

@@ -24,8 +24,9 @@ pub(crate) struct Part {
     pub(crate) key: SigningKey,
 }
 
-/// Who counts: the last has the name of the first.
-const COUNTERS: [&str; 5] = ["anna", "bert", "carl", "dora", "anna"];
+/// Who counts, with the digests of their parties: the last two are of the first's.
+const COUNTERS: [(&str, u64); 6] =
+    [("anna", 10), ("bert", 11), ("carl", 12), ("dora", 13), ("anna", 10), ("anton", 10)];
 
 pub(crate) fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
@@ -52,7 +53,7 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     let (n, n_crosses) = (plans[0].n(), plans[0].parts().len());
     let known = published(n).expect("published");
     let mut lines = vec![
-        "part\t1".to_owned(),
+        "part\t2".to_owned(),
         format!("board\t{n}"),
         format!("crosses\t{}\t{}\t{n_crosses}", crosses.start, crosses.end),
         "job\t1790000000000\t1790000100000".to_owned(),
@@ -65,8 +66,8 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     lines.push(format!("symmetric\t{}\t{}", known.half_turn, known.quarter_turn));
     lines.push("made\t1790000200000\t0.1.0".to_owned());
     lines.push("signer\t".to_owned());
-    for (number, name) in COUNTERS.iter().enumerate() {
-        lines.push(format!("counter\t{number}\t{name}\t0.1.0\tavx2"));
+    for (number, (name, party)) in COUNTERS.iter().enumerate() {
+        lines.push(format!("counter\t{number}\t{name}\t0.1.0\tavx2\t{party:016x}"));
     }
     for (number, plan) in (1..).zip(plans) {
         let all = 0..u32::try_from(plan.parts().len()).expect("few");
@@ -178,6 +179,16 @@ impl Part {
         }
     }
 
+    /// Makes it one of format 1, whose counters have names alone.
+    pub(crate) fn without_parties(&mut self) {
+        self.set(0, 1, 1);
+        for counter in self.places("counter") {
+            let end = self.lines[counter].rfind('\t').expect("a party");
+            self.lines[counter].truncate(end);
+        }
+        self.seal();
+    }
+
     /// Makes tree and signature those of the lines.
     pub(crate) fn seal(&mut self) {
         let signer = self.place("signer", 0);
@@ -196,7 +207,7 @@ impl Part {
 impl Draft {
     /// The file.
     pub(crate) fn pack(&self) -> Vec<u8> {
-        let mut text = format!("queens certificate\t1\t{}\n", self.parts.len());
+        let mut text = format!("queens certificate\t2\t{}\n", self.parts.len());
         for line in self.parts.iter().flat_map(|part| &part.lines) {
             text += line;
             text.push('\n');

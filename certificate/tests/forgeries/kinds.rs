@@ -136,7 +136,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("who counted a record", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("record", 1); p.set(l, 8, 2); }),
     forged("when a record was counted again", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("again", 0); p.add(l, 9, 1); }),
     forged("when a verdict fell", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("verdict", 0); p.add(l, 6, 1); }),
-    forged("a counter that counted nothing is left out", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("counter", 4); replace(p, l, &[]); }),
+    forged("a counter that counted nothing is left out", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("counter", 5); replace(p, l, &[]); }),
     forged("the root", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("tree", 0); p.set(l, 2, "0".repeat(64)); }),
     forged("the number of leaves", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("tree", 0); p.add(l, 1, 1); }),
     forged("the date", Methods, Leave, "has not signed this", |p| { let l = p.place("made", 0); p.add(l, 1, -1); }),
@@ -243,15 +243,20 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     merged("a part of no crosses between two", "30..30 are no crosses of", |d| { let mut p = d.parts[0].clone(); p.lines[2] = format!("crosses\t30\t30\t{}", plan_len(9)); leave_header(&mut p); p.seal(); d.parts.insert(1, p); }),
     forged("crosses that begin behind their end", Methods, Sign, "are no crosses of", |p| { let l = p.place("crosses", 0); p.set(l, 1, 99); }),
     forged("more than everything counted again", Methods, Sign, "of a million", |p| { let l = p.place("pass", 0); p.set(l, 5, 1_000_001); }),
-    forged("another format", Methods, Sign, "it has format 2", |p| { let l = p.place("part", 0); p.set(l, 1, 2); }),
+    forged("another format", Methods, Sign, "it has format 3", |p| { let l = p.place("part", 0); p.set(l, 1, 3); }),
 
     // Signed again: counters, second counts and verdicts.
     forged("a counter doubled", Methods, Sign, "stands where counter 2 belongs", |p| { let l = p.place("counter", 1); double(p, l); }),
-    forged("a counter behind the first cross", Methods, Sign, "stands behind the first cross", |p| { let l = p.place("cross", 1); let c = p.lines[p.place("counter", 0)].replace("counter\t0", "counter\t5"); p.lines.insert(l, c); }),
+    forged("a counter behind the first cross", Methods, Sign, "stands behind the first cross", |p| { let l = p.place("cross", 1); let c = p.lines[p.place("counter", 0)].replace("counter\t0", "counter\t6"); p.lines.insert(l, c); }),
     forged("a name that looks like another", Methods, Sign, "is no name", |p| { let l = p.place("counter", 1); p.set(l, 2, "an\u{200b}na"); }),
     forged("a name that commands a terminal", Methods, Sign, "is no name", |p| { let l = p.place("counter", 1); p.set(l, 2, "\u{1b}[2J"); }),
     forged("a record counted again by its own name", Methods, Sign, "who had counted it", |p| { let l = p.place("again", 0); p.set(l, 8, 4); }),
-    forged("a second count doubled", Methods, Sign, "twice, or names are not in order", |p| { let l = p.place("again", 0); double(p, l); }),
+    forged("a record counted again by its own party under another name", Methods, Sign, "by 'anton', who had counted it as 'anna'", |p| { let l = p.place("again", 0); p.set(l, 8, 5); }),
+    forged("a record that was drawn and only its own party confirms, under another name", Images, Sign, "by 'anton', who had counted it as 'anna'", |p| { let l = p.place("again", 3); p.set(l, 8, 5); }),
+    forged("a counter without a party", Methods, Sign, "counter 1 has no party", |p| { let l = p.place("counter", 1); p.lines[l] = "counter\t1\tbert\t0.1.0\tavx2".to_owned(); }),
+    forged("a party that is none", Methods, Sign, "is not 16 hexadecimal digits", |p| { let l = p.place("counter", 1); p.set(l, 5, "b"); }),
+    forged("parties in a format that has none", Methods, Sign, "which format 1 does not know", |p| p.set(0, 1, 1)),
+    forged("a second count doubled", Methods, Sign, "twice, or parties are not in order", |p| { let l = p.place("again", 0); double(p, l); }),
     forged("a second count of another span", Methods, Sign, "does not follow its record", |p| { let l = p.place("again", 0); p.add(l, 4, -1); }),
     forged("a second count that disagrees", Methods, Sign, "no verdict says who is right", |p| { let l = p.place("again", 0); p.add(l, 5, 1); }),
     forged("a second count with other nodes", Methods, Sign, "no verdict says who is right", |p| { let l = p.place("again", 0); p.add(l, 6, 1); }),
@@ -265,10 +270,11 @@ pub(crate) const FORGERIES: &[Forgery] = &[
         p.set(record, 5, solutions);
         p.set(record, 6, nodes);
     }),
+    forged("a verdict that a party wins against itself under another name", Methods, Sign, "wins against itself", |p| { let l = p.place("verdict", 0); p.set(l, 9, 0); p.set(l, 12, 5); }),
     forged("a verdict that a name wins against itself", Methods, Sign, "wins against itself", |p| { let l = p.place("verdict", 0); p.set(l, 12, 1); }),
     forged("a verdict against an equal count", Methods, Sign, "loses against an equal one", |p| { let l = p.place("verdict", 0); exchange_within(p, l); }),
     forged("a verdict against somebody else", Methods, Sign, "no verdict says who is right", |p| { let l = p.place("verdict", 0); p.set(l, 12, 2); }),
-    forged("a verdict for what one name alone has", Methods, Sign, "that one name alone has", |p| { let l = p.place("verdict", 0); replace(p, l - 2, &[]); }),
+    forged("a verdict for what one name alone has", Methods, Sign, "that one party alone has", |p| { let l = p.place("verdict", 0); replace(p, l - 2, &[]); }),
     forged("a verdict about another span", Methods, Sign, "does not follow its record", |p| { let l = p.place("verdict", 0); p.add(l, 2, 1); }),
 
     forged("a second count of a drawn record left out", Images, Sign, "was drawn to be counted again", |p| { let l = p.place("again", 7); replace(p, l, &[]); }),
@@ -290,12 +296,12 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     file("a bomb of lines that may stand there", "unpacks to more than 50 times its size", |file| {
         let mut text = head(&file);
         let name = "x".repeat(100);
-        (0..260_000).for_each(|i| text.extend(format!("counter\t{i}\t{name}\t{name}\t{name}\n").as_bytes()));
+        (0..260_000).for_each(|i| text.extend(format!("counter\t{i}\t{name}\t{name}\t{name}\t0000000000000000\n").as_bytes()));
         pack(&text)
     }),
     file("counters without end", "more than 262144 counters", |file| {
         let mut text = head(&file);
-        (0..262_145).for_each(|i| text.extend(format!("counter\t{i}\tw{}\t0\tx\n", i * 7919 % 262_147).as_bytes()));
+        (0..262_145).for_each(|i| text.extend(format!("counter\t{i}\tw{}\t0\tx\t{i:016x}\n", i * 7919 % 262_147).as_bytes()));
         pack(&text)
     }),
     file("text in no encoding", "is no UTF-8", |file| { let mut text = head(&file); text.extend(b"counter\t0\t\xff\t0\tx\n"); pack(&text) }),

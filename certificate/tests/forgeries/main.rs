@@ -98,13 +98,38 @@ fn what_is_not_forged_holds() {
 
     let report = checked(&TWO_IMAGES.pack()).expect("it holds");
     assert_eq!((report.solutions, report.fundamental), (2680, Some(341)));
-    assert_eq!(report.parts[0].agreement, Agreement::EachCross { n_by_one_name: 0 });
+    assert_eq!(report.parts[0].agreement, Agreement::EachCross { n_by_one: 0 });
 
     let report = checked(&TWO_SITES.pack()).expect("it holds");
     assert_eq!((report.solutions, report.parts.len()), (352, 2));
     let one = Draft { parts: TWO_SITES.parts[..1].to_vec() };
     let report = checked(&one.pack()).expect("it holds");
     assert_eq!((report.crosses, report.fundamental), (0..30, None));
+}
+
+/// Names are all that certificates of format 1 tell: they are read, and what they can't prove is said.
+#[test]
+fn certificates_without_parties_are_read_and_tell_names_apart() {
+    let mut draft = TWO_METHODS.clone();
+    draft.parts[0].without_parties();
+    let report = checked(&draft.pack()).expect("it holds");
+    assert!(!report.parts[0].header.has_parties);
+    assert!(checked(&TWO_METHODS.pack()).expect("it holds").parts[0].header.has_parties);
+    // Two names are taken for two, though one has both.
+    let again = draft.parts[0].place("again", 0);
+    draft.parts[0].set(again, 8, 5);
+    draft.parts[0].seal();
+    let found = checked(&draft.pack()).expect("nobody can tell");
+    assert_eq!(found.parts[0].passes[0].n_confirmed, report.parts[0].passes[0].n_confirmed);
+    draft.parts[0].set(again, 8, 4);
+    draft.parts[0].seal();
+    let refusal = checked(&draft.pack()).expect_err("one name is one").to_string();
+    assert!(refusal.contains("who had counted it"), "{refusal}");
+    // Parts of both formats make one file.
+    let mut mixed = TWO_SITES.clone();
+    mixed.parts[0].without_parties();
+    let report = checked(&mixed.pack()).expect("it holds");
+    assert_eq!([0, 1].map(|part| report.parts[part].header.has_parties), [false, true]);
 }
 
 /// Whoever makes a file says in it which board it is about.
@@ -185,7 +210,7 @@ fn a_span_may_have_thousands_of_liars() {
     let (mut counters, mut again, mut verdicts) = (vec![], vec![], vec![]);
     for liar in 0..N_LIARS {
         let (counter, wrong) = (n_counters + liar, right[0] + 3 + i128::try_from(liar).expect("few"));
-        counters.push(format!("counter\t{counter}\tliar {liar:04}\t0.1.0\tavx2"));
+        counters.push(format!("counter\t{counter}\tliar {liar:04}\t0.1.0\tavx2\t{:016x}", 1000 + liar));
         again.push(format!("again\t{span}\t{wrong}\t{}\t1\t{counter}\t0", right[1]));
         verdicts.push(format!(
             "verdict\t{span}\t{}\t0\t{}\t{}\t1\t{wrong}\t{}\t{counter}",

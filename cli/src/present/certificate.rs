@@ -24,14 +24,15 @@ pub(crate) fn stage(stage: Stage) -> String {
 /// What a proof of one record proves, for people.
 pub(crate) fn describe_proof(proved: &Proved) -> String {
     let Proved { header, counted, cross, counter, is_known } = proved;
-    let Counter { worker, build, kernel } = counter;
+    let Counter { worker, build, kernel, party } = counter;
+    let party = party.map(|party| format!(", party {party}")).unwrap_or_default();
     let Count { solutions, nodes } = counted.count;
     let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
     let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
     let vouched =
         if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
-        "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel)\nis in the \
+        "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
          certificate that {} signed, {vouched}",
         header.n,
         counted.pass,
@@ -81,20 +82,26 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     let key =
         if part.is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     let made = date(header.made_ms / 1000);
+    let who = if header.has_parties { "party" } else { "name" };
     let mut lines = vec![format!(
         "part {number}: crosses {start}..{end} of {}, certified {made} by {}, {key}",
         header.n_crosses, header.signer
     )];
     for (number, pass) in (1..).zip(&part.passes) {
-        lines.push(pass_line(number, pass));
+        lines.push(pass_line(number, pass, who));
+    }
+    if !header.has_parties {
+        lines.push(
+            "its format, 1, tells names and not who has them: two names that confirm each other may be one person's".to_owned(),
+        );
     }
     match part.agreement {
         Agreement::OnePass => {}
-        Agreement::EachCross { n_by_one_name: 0 } => {
-            lines.push("the passes agree on every cross, and no cross is on the word of one name".to_owned());
+        Agreement::EachCross { n_by_one: 0 } => {
+            lines.push(format!("the passes agree on every cross, and no cross is on the word of one {who}"));
         }
-        Agreement::EachCross { n_by_one_name } => lines.push(format!(
-            "the passes agree on every cross; {n_by_one_name} of them may be on the word of one name, which counted in \
+        Agreement::EachCross { n_by_one } => lines.push(format!(
+            "the passes agree on every cross; {n_by_one} of them may be on the word of one {who}, which counted in \
              both passes what no other has confirmed"
         )),
         Agreement::Whole => {
@@ -111,12 +118,12 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     lines
 }
 
-fn pass_line(number: usize, pass: &PassReport) -> String {
+fn pass_line(number: usize, pass: &PassReport, who: &str) -> String {
     let PassReport { method, total, n_confirmed, confirmed_nodes, n_verdicts, .. } = pass;
     let share = percent(*confirmed_nodes as f64 / total.nodes.max(1) as f64);
     let confirmed = match n_confirmed {
-        0 => "none confirmed by a second name".to_owned(),
-        n => format!("{n} confirmed by a second name ({share} of the work)"),
+        0 => format!("none confirmed by a second {who}"),
+        n => format!("{n} confirmed by a second {who} ({share} of the work)"),
     };
     let verdicts = match n_verdicts {
         0 => String::new(),

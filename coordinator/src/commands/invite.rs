@@ -65,7 +65,10 @@ pub(crate) struct InviteArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<Duration>,
 
-    /// How many workers, by name, may come with the token; each name that comes with it is bound to it for ever
+    /// How many names workers may use with the token; each name that comes with it is bound to it for ever
+    ///
+    /// All names of one invitation are one party: they don't confirm each other's counts, and are blocked together when one
+    /// of them is found to be wrong. Invite each person once.
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "name",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_NAMES)))]
     uses: u32,
@@ -136,6 +139,13 @@ pub(crate) fn invite(args: &InviteArgs, book: &BookArgs) -> anyhow::Result<()> {
         written.with_context(|| format!("failed to write '{}'", path.display()))?;
     }
     let number = token.invitation();
+    if args.role == Role::Worker && args.uses > 1 {
+        say(&format!(
+            "its {} names count as one party: they don't confirm each other, so give it to one person, and invite others \
+             by invitations of their own",
+            args.uses
+        ));
+    }
     say(&format!(
         "invitation {number} is for {}; the token is not kept and not shown again:",
         describe(args)

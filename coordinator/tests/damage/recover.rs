@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use queens_ledger::store::{Phase, Store, StoreError, Stored, Write};
-use queens_messages::{JobId, Name};
+use queens_ledger::store::{Block, Phase, Store, StoreError, Stored, Write};
+use queens_messages::{JobId, Name, Party};
 use queens_solver::{Method, published};
 use queens_store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
 use rusqlite::Connection;
@@ -146,8 +146,11 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     let other = |id, phase| {
         Write::Job(queens_ledger::store::JobEntry { id: JobId(id), phase, paused: true, ..row.clone() })
     };
-    let blocked =
-        |name, blocked| Write::Blocked { name: Name::of_any(name), blocked, reason: "it lied".to_owned() };
+    let blocked = |name, blocked| Write::Blocked {
+        block: Block { name: Name::of_any(name), party: Some(Party::of_name(&Name::of_any(name))) },
+        blocked,
+        reason: "it lied".to_owned(),
+    };
     let writes =
         [other(2, Phase::Planning), other(3, Phase::Cancelled), blocked("bert", true), blocked("anna", true)];
     store.commit(&writes).expect("commits");
@@ -170,7 +173,7 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     let job = &recovered.jobs[0];
     assert_eq!(job.n_subproblems, Some(job.n_recorded + 3), "three records are not what was written");
     assert_eq!(
-        recovered.blocked.iter().collect::<Vec<_>>(),
+        recovered.blocked.iter().map(|(block, reason)| (&block.name, reason)).collect::<Vec<_>>(),
         [(&Name::of_any("bert"), &"it lied".to_owned())]
     );
     let stored = load(new.path());

@@ -91,7 +91,7 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
     let connection = database(dir);
     let mut statement = connection
         .prepare(
-            "SELECT cross, first, until, solutions, nodes, duration_us, lease, worker, build, kernel
+            "SELECT cross, first, until, solutions, nodes, duration_us, lease, worker, build, kernel, party
              FROM record JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first",
         )
         .expect("the tables are there");
@@ -104,7 +104,12 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
             count: Count { solutions: number(3)?, nodes: number(4)? },
             duration: Duration::from_micros(number(5)?),
             lease: LeaseId(number(6)?),
-            source: Arc::new(Source { name: name(7)?, build: name(8)?, kernel: name(9)? }),
+            source: Arc::new(Source {
+                name: name(7)?,
+                build: name(8)?,
+                kernel: name(9)?,
+                party: row.get::<_, String>(10)?.parse().expect("a party"),
+            }),
         })
     });
     rows.expect("readable").map(|row| row.expect("a record")).collect()
@@ -115,8 +120,8 @@ fn counted_again(dir: &Path, job: u64) -> Vec<String> {
     let connection = database(dir);
     let mut statement = connection
         .prepare(
-            "SELECT * FROM (SELECT json_array(cross, first, until, name, solutions, nodes, duration_us, at_ms, worker, kernel)
-             FROM second_count JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first, name)
+            "SELECT * FROM (SELECT json_array(cross, first, until, second_count.party, solutions, nodes, duration_us, at_ms, worker, kernel)
+             FROM second_count JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first, second_count.party)
              UNION ALL
              SELECT * FROM (SELECT json_array(cross, first, until, number, solutions, nodes, at_ms, a.worker, lost_solutions,
              lost_nodes, b.worker) FROM verdict JOIN source a ON a.id = source JOIN source b ON b.id = lost_source

@@ -9,9 +9,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
-    Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, Stored, Verdict, Write,
+    Block, Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, Stored, Verdict, Write,
 };
-use queens_messages::{Crosses, JobId, LeaseId, Name, Priority, Share, Terms};
+use queens_messages::{Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
 /// Subproblems of every cross, unless a test says otherwise.
@@ -40,7 +40,8 @@ pub(super) fn choices(n_crosses: usize) -> Vec<Choice> {
 
 pub(super) fn record(span: (u32, u64, u64), count: (u64, u64), worker: &str) -> Record {
     let name = |text: &str| text.parse().expect("a name");
-    let source = Source { name: name(worker), build: name("0.1.0"), kernel: name("portable") };
+    let party = Party::of_name(&name(worker));
+    let source = Source { name: name(worker), build: name("0.1.0"), kernel: name("portable"), party };
     Record {
         span: Span::new(span.0, span.1, span.2).expect("not empty"),
         count: Count { solutions: count.0, nodes: count.1 },
@@ -161,7 +162,10 @@ fn any_change() -> impl Strategy<Value = Change> {
     let epochs = ((1_u32 << 30)..1_u32 << 31).prop_map(Write::Epoch);
     let names = prop::sample::select(vec!["anna", "bert", "carol's \"machine\""]);
     let blocked = (names, any::<bool>(), "(it lied)?").prop_map(|(name, blocked, reason)| Write::Blocked {
-        name: Name::of_any(name),
+        block: Block {
+            party: (!reason.is_empty()).then(|| Party::of_name(&Name::of_any(name))),
+            name: Name::of_any(name),
+        },
         blocked,
         reason,
     });

@@ -1,5 +1,6 @@
 //! Workers fail to count.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{Failure, WorkerId};
@@ -18,7 +19,7 @@ pub(crate) fn fail(
 ) -> Result<bool, WorkerRefusal> {
     book.advance(now);
     let now = book.now();
-    let name = book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.name().clone();
+    let source = Arc::clone(book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
     let &Failure { job, lease: id, span, ref reason } = failure;
     if !book.leases().tokens().has(id) {
         return Ok(false);
@@ -38,9 +39,9 @@ pub(crate) fn fail(
     }
     let again = book.change_lease(id, |lease| lease.give_up_again(span)).flatten();
     let too_many_spans = book.change_job(job, |job| {
-        let reason = format!("{name} failed on {span}: {reason}");
+        let reason = format!("{} failed on {span}: {reason}", source.name);
         let (recounts, counting) = job.recounting_mut()?;
-        again.into_iter().for_each(|record| recounts.fail(record, name.clone()));
+        again.into_iter().for_each(|record| recounts.fail(record, source.party));
         Some(counting.fail_on(worker, failed, &tried, reason))
     });
     let too_many_spans = too_many_spans.flatten().unwrap_or(false);

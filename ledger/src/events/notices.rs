@@ -1,10 +1,19 @@
 //! What workers are told in words.
 
-use queens_messages::{Name, ToWorker};
+use queens_messages::{Name, Party, ToWorker};
 
-/// For workers whose name is blocked, for this reason, or none that was given.
-pub(crate) fn of_block(name: &Name, reason: &str) -> ToWorker {
-    if reason.is_empty() { blocked(name) } else { suspect(name, reason) }
+use crate::workers::register::{Suspicion, Workers};
+use crate::workers::worker::Worker;
+
+/// Why a worker is blocked, for people: nothing more than that if an operator has blocked its name.
+pub(crate) fn reason_of_block(workers: &Workers, worker: &Worker) -> Option<String> {
+    workers.suspicion(worker.party()).map(|suspicion| of_suspicion(worker, suspicion))
+}
+
+/// For a worker that gets no leases, if it is blocked.
+pub(crate) fn of_block(workers: &Workers, worker: &Worker) -> Option<ToWorker> {
+    let of_party = workers.suspicion(worker.party()).map(|suspicion| suspect(worker, suspicion));
+    of_party.or_else(|| workers.is_name_blocked(worker.name()).then(|| blocked(worker.name())))
 }
 
 /// For workers whose name is blocked.
@@ -14,11 +23,31 @@ pub(crate) fn blocked(name: &Name) -> ToWorker {
     ))
 }
 
-/// For workers whose name has lost a dispute.
-pub(crate) fn suspect(name: &Name, reason: &str) -> ToWorker {
+/// For a worker whose party has lost a dispute.
+pub(crate) fn suspect(worker: &Worker, suspicion: &Suspicion) -> ToWorker {
+    let name = worker.name();
+    let (whose, what) = match is_name_alone(worker) {
+        true => (format!("workers named '{name}'"), "name"),
+        false => ("all workers of this one's invitation".to_owned(), "invitation"),
+    };
+    let reason = of_suspicion(worker, suspicion);
     ToWorker::Notice(format!(
-        "workers named '{name}' are blocked until an operator clears the name: {reason}; look whether the machine is sound"
+        "{whose} are blocked until an operator clears the {what}: {reason}; look whether the machine is sound"
     ))
+}
+
+/// What has happened, to be told of one of the party's workers.
+fn of_suspicion(worker: &Worker, Suspicion { name, reason }: &Suspicion) -> String {
+    if is_name_alone(worker) {
+        format!("it {reason}")
+    } else {
+        format!("'{name}' of its invitation {reason}; all names of that invitation are blocked")
+    }
+}
+
+/// Whether a worker's party is no more than its name, because nobody was asked for an invitation.
+fn is_name_alone(worker: &Worker) -> bool {
+    worker.party() == Party::of_name(worker.name())
 }
 
 /// For workers whose name was blocked.

@@ -1,5 +1,6 @@
 //! What operators decide about jobs and workers.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_messages::{JobId, Name, Priority, Share, ToWorker, WorkerId};
@@ -12,7 +13,8 @@ use crate::events::{notices, recounts};
 use crate::jobs::job::Job;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::{preempt, recall_what_is_in_the_way};
-use crate::store::Phase;
+use crate::store::{Block, Phase};
+use crate::workers::register::Suspicion;
 use crate::workers::worker::Worker;
 
 /// What an operator decides about a job.
@@ -161,8 +163,8 @@ pub(crate) fn drain(book: &mut Book, now: Duration, name: &Name) -> Result<usize
 pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
     book.advance(now);
     let named = book.workers().named(name);
-    if book.block(name, "") {
-        book.changes().block(name, Some(String::new()));
+    if book.block(name) {
+        book.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
         for &worker in &named {
             book.forget_failures_of(worker);
             book.recall_all(&book.leases_of(worker));
@@ -173,21 +175,34 @@ pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
     named.len()
 }
 
+/// Takes back an operator's block of a name, and the suspicion against each party that the name means.
 pub(crate) fn unblock(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
     book.advance(now);
-    let named = book.workers().named(name);
-    let was_suspect = book.workers().suspects().contains(name);
-    if book.unblock(name) {
-        book.changes().block(name, None);
-        if was_suspect {
-            recounts::clear(book);
+    let mut workers: BTreeSet<WorkerId> = book.workers().named(name).into_iter().collect();
+    let was_blocked = book.unblock(name);
+    if was_blocked {
+        book.changes().block(Block { name: name.clone(), party: None }, None);
+    }
+    let suspects = book.workers().suspects_of(name);
+    for &party in &suspects {
+        workers.extend(book.workers().of_party(party).into_iter().flatten());
+        if let Some(Suspicion { name, .. }) = book.clear(party) {
+            book.changes().block(Block { name, party: Some(party) }, None);
         }
-        for &worker in &named {
-            book.changes().send(worker, notices::unblocked(name));
+    }
+    if !suspects.is_empty() {
+        recounts::clear(book);
+    }
+    if was_blocked || !suspects.is_empty() {
+        for &worker in &workers {
+            let of_worker = book.workers().get(worker).filter(|worker| !worker.is_blocked());
+            if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
+                book.changes().send(worker, notice);
+            }
         }
         feed(book);
-    } else if named.is_empty() {
+    } else if workers.is_empty() {
         return Err(UnknownWorker(name.clone()));
     }
-    Ok(named.len())
+    Ok(workers.len())
 }

@@ -1,14 +1,14 @@
-//! Records are counted again, by other names: they are drawn, confirmed or disputed, and disputes are decided.
+//! Records are counted again, by other parties: they are drawn, confirmed or disputed, and disputes are decided.
 //!
-//! A record is confirmed when two names agree on it. While counts of it differ, nothing is changed: it goes to further
-//! names until two agree. Then all follows in one transaction: the record that lost is replaced, what lost is kept as
-//! verdicts, and the names that lost are suspect. They get no leases any more, and what they recorded in jobs that are
-//! not exported is to be counted again.
+//! A record is confirmed when two parties agree on it. While counts of it differ, nothing is changed: it goes to further
+//! parties until two agree. Then all follows in one transaction: the record that lost is replaced, what lost is kept as
+//! verdicts, and the parties that lost are suspect, by whatever names they come. They get no leases any more, and what
+//! they recorded in jobs that are not exported is to be counted again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use queens_messages::{Delta, JobId, Name, WorkerId};
+use queens_messages::{Delta, JobId, Name, Party, WorkerId};
 use queens_solver::{Count, Pass};
 
 use crate::book::Book;
@@ -16,11 +16,14 @@ use crate::effects::{Comparison, Finding};
 use crate::events::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::jobs::recounts::{Key, Recounts, agreeing, is_confirmed, is_disputed, settled, verdicts, winner};
+use crate::jobs::recounts::{
+    Key, Recounts, agreeing_names, is_confirmed, is_disputed, settled, verdicts, winner,
+};
 use crate::leases::sums::WholeCount;
 use crate::store::draw::{Draw, Drawn, Recorded};
-use crate::store::{Phase, Record, SecondCount, Source, Verdict};
+use crate::store::{Block, Phase, Record, SecondCount, Source, Verdict};
 use crate::work::work_of;
+use crate::workers::register::Suspicion;
 
 /// Asks for the next records that are to be counted again, if some are wanted: of one job at a time, so that nothing
 /// that happens takes long.
@@ -100,9 +103,9 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     let Some(job) = book.jobs().get(*id) else { return };
     let is_complete = job.is_complete();
     let agrees = recorded.count() == second.count;
-    let name = &second.source.name;
-    let is_known = |again: &SecondCount| again.span == second.span && again.source.name == *name;
-    if (agrees && recorded.name() == name) || recorded.again.iter().any(is_known) {
+    let party = second.source.party;
+    let is_known = |again: &SecondCount| again.span == second.span && again.source.party == party;
+    if (agrees && recorded.party() == party) || recorded.again.iter().any(is_known) {
         return;
     }
     let key = (second.span.cross(), second.span.from());
@@ -135,8 +138,8 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     settle(book, *id, key);
 }
 
-/// Whether two names agree on a record, and all that contradicts it has been decided about.
-fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Name>) -> bool {
+/// Whether two parties agree on a record, and all that contradicts it has been decided about.
+fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Party>) -> bool {
     let agreed = settled(recorded, suspects).filter(|agreed| *agreed == recorded.count());
     agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
 }
@@ -157,7 +160,7 @@ fn dispute(book: &mut Book, job: JobId, second: &SecondCount, recorded: &Recorde
 fn add(book: &mut Book, id: JobId, key: Key, second: SecondCount) {
     let is_known = book.jobs().get(id).and_then(|job| job.recounts().get(key)).is_some_and(|recount| {
         let mut again = recount.recorded().again.iter();
-        again.any(|again| again.span == second.span && again.source.name == second.source.name)
+        again.any(|again| again.span == second.span && again.source.party == second.source.party)
     });
     if is_known {
         return;
@@ -188,7 +191,7 @@ fn insert(book: &mut Book, id: JobId, recorded: Recorded) {
     change(book, id, |recounts, counting| recounts.insert(counting.plan(), recorded));
 }
 
-/// Decides about a record if two names agree on it.
+/// Decides about a record if two parties agree on it.
 fn settle(book: &mut Book, id: JobId, key: Key) {
     let recount = book.jobs().get(id).and_then(|job| job.recounts().get(key));
     let agreed = recount.and_then(|recount| settled(recount.recorded(), book.workers().suspects()));
@@ -200,7 +203,7 @@ fn settle(book: &mut Book, id: JobId, key: Key) {
     if recorded.count() != agreed {
         replace(book, id, &recorded, agreed);
     }
-    let agreeing: Vec<Name> = agreeing(&recorded, agreed).into_iter().cloned().collect();
+    let agreeing: Vec<Name> = agreeing_names(&recorded, agreed).into_iter().cloned().collect();
     let mut is_new = false;
     for verdict in verdicts {
         let is_blocked = suspect(book, id, &verdict, &agreeing);
@@ -223,39 +226,43 @@ fn replace(book: &mut Book, id: JobId, recorded: &Recorded, agreed: Count) {
     let lost = &recorded.record;
     let record = Record { span, count, duration, lease: lost.lease, source: Arc::clone(source) };
     book.changes().record(id, record);
-    if !recorded.again.iter().any(|it| it.span == span && it.source.name == lost.source.name) {
+    if !recorded.again.iter().any(|it| it.span == span && it.source.party == lost.source.party) {
         let (count, duration, source) = (lost.count, lost.duration, Arc::clone(&lost.source));
         let again = SecondCount { span, count, duration, source, at_ms: book.date_ms() };
         book.changes().count_again(id, again);
     }
 }
 
-/// The name that lost gets no leases any more. Returns whether it was not suspect before.
+/// The party that lost gets no leases any more, by whatever name. Returns whether it was not suspect before.
 fn suspect(book: &mut Book, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> bool {
-    let name = &verdict.lost_source.name;
+    let Source { name, party, .. } = &*verdict.lost_source;
     let others: Vec<String> = agreeing.iter().map(|name| format!("'{name}'")).collect();
     let Verdict { span, count, lost, .. } = verdict;
     let reason = format!(
-        "it counted {} solutions and {} nodes in {span} of job {id}; {} agree on {} and {}",
+        "counted {} solutions and {} nodes in {span} of job {id}; {} agree on {} and {}",
         lost.solutions,
         lost.nodes,
         others.join(" and "),
         count.solutions,
         count.nodes
     );
-    if !book.block(name, &reason) {
+    let suspicion = Suspicion { name: name.clone(), reason: reason.clone() };
+    if !book.suspect(*party, suspicion.clone()) {
         return false;
     }
-    book.changes().block(name, Some(reason.clone()));
-    for worker in book.workers().named(name) {
+    book.changes().block(Block { name: name.clone(), party: Some(*party) }, Some(reason));
+    let workers: Vec<WorkerId> = book.workers().of_party(*party).into_iter().flatten().copied().collect();
+    for worker in workers {
         book.forget_failures_of(worker);
         book.recall_all(&book.leases_of(worker));
-        book.changes().send(worker, notices::suspect(name, &reason));
+        if let Some(notice) = book.workers().get(worker).map(|it| notices::suspect(it, &suspicion)) {
+            book.changes().send(worker, notice);
+        }
     }
     true
 }
 
-/// Names are suspect that were not: all that they recorded in jobs that are not exported is to be counted again.
+/// Parties are suspect that were not: all that they recorded in jobs that are not exported is to be counted again.
 fn doubt_all(book: &mut Book) {
     let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
     let jobs: Vec<JobId> = book.jobs().iter().filter(|job| !is_exported(job)).map(Job::id).collect();
@@ -264,7 +271,7 @@ fn doubt_all(book: &mut Book) {
     }
 }
 
-/// A name is not suspect any more: what was to be counted again for its sake alone is not.
+/// A party is not suspect any more: what was to be counted again for its sake alone is not.
 pub(crate) fn clear(book: &mut Book) {
     let jobs: Vec<JobId> = book.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
     for id in jobs {

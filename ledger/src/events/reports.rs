@@ -141,7 +141,7 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
                 let Some(counting) = job.counting_mut() else { return };
                 counting.record(span, delta.count);
                 if is_counted_twice {
-                    counting.note_counted(&source.name, span.cross());
+                    counting.note_counted(source.party, span.cross());
                 }
             });
             let (nodes, duration) = (delta.count.nodes, delta.duration);

@@ -33,8 +33,8 @@ pub(crate) fn connect(
         adopt(book, id, held);
     }
     recall_what_is_in_the_way(book, id);
-    if let Some(reason) = book.workers().blocked().get(&hello.name) {
-        let notice = notices::of_block(&hello.name, reason);
+    let of_block = book.workers().get(id).and_then(|worker| notices::of_block(book.workers(), worker));
+    if let Some(notice) = of_block {
         book.changes().send(id, notice);
     }
     if is_draining {

@@ -12,7 +12,7 @@ use crate::spans::SpanSet;
 use crate::store::{Coverage, CoverageChange};
 use crate::work::{n_subproblems_of, share_of_work, work_of};
 
-/// Free spans that are looked at for such as a name has not counted before.
+/// Free spans that are looked at for such as a party has not counted before.
 const MOST_LOOKS: usize = 256;
 
 /// What there is once the plan is made.
@@ -32,8 +32,8 @@ pub(crate) struct Counting {
     progress: Progress,
     /// How often its sums have changed.
     n_changes: u64,
-    /// The crosses of which each name has recorded something, as far as that is kept.
-    counted: BTreeMap<Name, Arc<BTreeSet<u32>>>,
+    /// The crosses of which each party has recorded something, as far as that is kept.
+    counted: BTreeMap<Party, Arc<BTreeSet<u32>>>,
 }
 
 /// How a reported span lies to what is recorded.
@@ -168,17 +168,14 @@ impl Counting {
         progress.nodes = replaced(progress.nodes, 1, before.nodes, after.nodes);
     }
 
-    /// A worker of this name has recorded something of a cross.
-    pub(crate) fn note_counted(&mut self, name: &Name, cross: u32) {
-        if !self.counted.contains_key(name) {
-            self.counted.insert(name.clone(), Arc::default());
-        }
-        self.counted.get_mut(name).into_iter().for_each(|crosses| _ = Arc::make_mut(crosses).insert(cross));
+    /// A worker of this party has recorded something of a cross.
+    pub(crate) fn note_counted(&mut self, party: Party, cross: u32) {
+        Arc::make_mut(self.counted.entry(party).or_default()).insert(cross);
     }
 
-    /// The crosses of which this name has recorded something, as far as that is kept.
-    pub(crate) fn counted_by(&self, name: &Name) -> Option<&Arc<BTreeSet<u32>>> {
-        self.counted.get(name)
+    /// The crosses of which this party has recorded something, as far as that is kept.
+    pub(crate) fn counted_by(&self, party: Party) -> Option<&Arc<BTreeSet<u32>>> {
+        self.counted.get(&party)
     }
 
     /// Takes what is free of `span`.

@@ -1,4 +1,4 @@
-//! Records of one job that are to be counted again, by names that have not counted them yet.
+//! Records of one job that are to be counted again, by parties that have not counted them yet.
 //!
 //! There may be many more than are kept here: the next are asked for when few are left. What is kept is a hint like a
 //! lease. The truth, who has counted what, is in the store.
@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use queens_messages::Name;
+use queens_messages::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::standing::{agreed, consistent};
 use crate::store::draw::{MOST_SEEN, Recorded};
-use crate::store::{SecondCount, Verdict};
+use crate::store::{SecondCount, Source, Verdict};
 use crate::work::work_of;
 
 /// No more are asked for while so many are there.
@@ -27,8 +27,8 @@ pub(crate) type Key = (u32, u64);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
-    /// Those that nobody counts at present, by the names that may not count them.
-    waiting: BTreeMap<BTreeSet<Name>, BTreeSet<Key>>,
+    /// Those that nobody counts at present, by the parties that may not count them.
+    waiting: BTreeMap<BTreeSet<Party>, BTreeSet<Key>>,
     /// Those of which there are different counts.
     cases: BTreeSet<Key>,
     /// The estimated work of all of them.
@@ -58,8 +58,8 @@ enum Search {
 #[derive(Clone, Debug)]
 pub(crate) struct Recount {
     recorded: Recorded,
-    /// Names of workers that have failed to count it.
-    failed: BTreeSet<Name>,
+    /// Parties of workers that have failed to count it.
+    failed: BTreeSet<Party>,
     is_leased: bool,
 }
 
@@ -77,41 +77,58 @@ impl Recount {
         n_different(&self.recorded)
     }
 
-    /// The names of those that may not count it: they have done so, or failed.
-    pub(crate) fn barred(&self) -> BTreeSet<Name> {
-        names(&self.recorded).chain(self.failed.iter()).cloned().collect()
+    /// The parties that may not count it: they have done so, or failed.
+    pub(crate) fn barred(&self) -> BTreeSet<Party> {
+        let counted = counts(&self.recorded).map(|(source, _)| source.party);
+        counted.chain(self.failed.iter().copied()).collect()
+    }
+
+    /// The names that have counted it.
+    pub(crate) fn names(&self) -> BTreeSet<&Name> {
+        counts(&self.recorded).map(|(source, _)| &source.name).collect()
     }
 }
 
-/// All counts of a record's span, with the names of those that made them. Some may come more than once: what has taken
-/// the record's place is a second count as well.
-fn counts(recorded: &Recorded) -> impl Iterator<Item = (&Name, Count)> {
+/// All counts of a record's span, with those who made them. Some may come more than once: what has taken the record's
+/// place is a second count as well.
+fn counts(recorded: &Recorded) -> impl Iterator<Item = (&Source, Count)> {
     let span = recorded.record.span;
     // A record may have been longer when it was repeated, or may have grown since.
     let again = recorded.again.iter().filter(move |again| again.span == span);
     let lost = recorded.verdicts.iter().filter(move |verdict| verdict.span == span);
-    let again = again.map(|again| (&again.source.name, again.count));
-    let lost = lost.map(|verdict| (&verdict.lost_source.name, verdict.lost));
-    [(recorded.name(), recorded.count())].into_iter().chain(again).chain(lost)
+    let again = again.map(|again| (&*again.source, again.count));
+    let lost = lost.map(|verdict| (&*verdict.lost_source, verdict.lost));
+    [(&*recorded.record.source, recorded.count())].into_iter().chain(again).chain(lost)
 }
 
-fn names(recorded: &Recorded) -> impl Iterator<Item = &Name> {
-    counts(recorded).map(|(name, _)| name)
+/// The same with the parties alone: names of one party neither confirm nor outvote each other.
+fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)> {
+    counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// The count on which two names agree, if they do.
-pub(crate) fn settled(recorded: &Recorded, suspects: &BTreeSet<Name>) -> Option<Count> {
-    agreed(counts(recorded), suspects)
+/// The count on which two parties agree, if they do.
+pub(crate) fn settled(recorded: &Recorded, suspects: &BTreeSet<Party>) -> Option<Count> {
+    agreed(counts_of_parties(recorded), suspects)
 }
 
-/// The names that came to this count and to no other.
-pub(crate) fn agreeing(recorded: &Recorded, agreed: Count) -> BTreeSet<&Name> {
-    consistent(counts(recorded)).remove(&(agreed.solutions, agreed.nodes)).unwrap_or_default()
+/// The parties that came to this count and to no other.
+fn agreeing(recorded: &Recorded, agreed: Count) -> BTreeSet<Party> {
+    consistent(counts_of_parties(recorded)).remove(&(agreed.solutions, agreed.nodes)).unwrap_or_default()
 }
 
-/// Whether two names agree on one of its counts, suspect or not.
+/// A name of each party that came to this count and to no other.
+pub(crate) fn agreeing_names(recorded: &Recorded, agreed: Count) -> Vec<&Name> {
+    let parties = agreeing(recorded, agreed);
+    let agreeing = counts(recorded).filter(|(source, _)| parties.contains(&source.party));
+    let names: BTreeMap<Party, &Name> = agreeing.map(|(source, _)| (source.party, &source.name)).collect();
+    let mut names: Vec<&Name> = names.into_values().collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether two parties agree on one of its counts, suspect or not.
 pub(crate) fn is_confirmed(recorded: &Recorded) -> bool {
-    consistent(counts(recorded)).values().any(|names| names.len() > 1)
+    consistent(counts_of_parties(recorded)).values().any(|parties| parties.len() > 1)
 }
 
 /// Whether there are different counts.
@@ -193,19 +210,19 @@ impl Recounts {
         self.cases.len()
     }
 
-    /// Groups of names that may not count some of those that wait.
-    pub(crate) fn barred(&self) -> impl Iterator<Item = &BTreeSet<Name>> {
-        self.waiting.keys()
+    /// Groups of parties that may not count some of those that wait, with one of those.
+    pub(crate) fn barred(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
+        self.waiting.iter().map(|(barred, keys)| (barred, keys.first().and_then(|key| self.all.get(key))))
     }
 
-    /// The names that have counted what this name may count next.
-    pub(crate) fn others(&self, name: &Name) -> BTreeSet<Name> {
-        self.groups_for(name).flat_map(|(barred, _)| barred).cloned().collect()
+    /// The parties that have counted what this party may count next.
+    pub(crate) fn others(&self, party: Party) -> BTreeSet<Party> {
+        self.groups_for(party).flat_map(|(barred, _)| barred).copied().collect()
     }
 
-    /// The first groups of those that wait and that this name may count.
-    fn groups_for(&self, name: &Name) -> impl Iterator<Item = (&BTreeSet<Name>, &BTreeSet<Key>)> {
-        self.waiting.iter().filter(move |(barred, _)| !barred.contains(name)).take(MOST_LOOKS)
+    /// The first groups of those that wait and that this party may count.
+    fn groups_for(&self, party: Party) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
+        self.waiting.iter().filter(move |(barred, _)| !barred.contains(&party)).take(MOST_LOOKS)
     }
 }
 
@@ -273,17 +290,17 @@ impl Recounts {
         }
     }
 
-    /// Takes records that this name may count, for one lease: as many as come to about this much work, at least one. No
+    /// Takes records that this party may count, for one lease: as many as come to about this much work, at least one. No
     /// two of them touch, so that what is reported can be told apart. Those are preferred of which `likes` says less.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
-        name: &Name,
+        party: Party,
         work: u128,
         most_spans: usize,
-        dislike: impl Fn(&BTreeSet<Name>, &Recorded) -> u8,
+        dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
     ) -> Vec<Span> {
-        let weighed = self.groups_for(name).filter_map(|(barred, keys)| {
+        let weighed = self.groups_for(party).filter_map(|(barred, keys)| {
             let first = self.all.get(keys.first()?)?;
             Some((dislike(barred, &first.recorded), barred, keys))
         });
@@ -319,11 +336,11 @@ impl Recounts {
         }
     }
 
-    /// A worker of this name can't count a record.
-    pub(crate) fn fail(&mut self, key: Key, name: Name) {
+    /// A worker of this party can't count a record.
+    pub(crate) fn fail(&mut self, key: Key, party: Party) {
         self.unwait(key);
         if let Some(recount) = self.all.get_mut(&key) {
-            recount.failed.insert(name);
+            recount.failed.insert(party);
             recount.is_leased = false;
             self.wait(key);
         }
@@ -351,7 +368,7 @@ impl Recounts {
         let is_leased = recount.is_leased;
         self.unwait(key);
         let Some(recount) = self.all.get_mut(&key) else { return false };
-        recount.recorded.again.retain(|again| again.source.name != count.source.name);
+        recount.recorded.again.retain(|again| again.source.party != count.source.party);
         recount.recorded.again.push(count);
         let is_disputed = is_disputed(&recount.recorded);
         if !is_leased {
@@ -378,33 +395,33 @@ impl Recounts {
     }
 }
 
-/// The second count that is to be recorded in place of a record that has lost: of a name that does not contradict itself.
+/// The second count that is to be recorded in place of a record that has lost: of a party that does not contradict itself.
 pub(crate) fn winner(recorded: &Recorded, agreed: Count) -> Option<&SecondCount> {
     let (span, agreeing) = (recorded.record.span, agreeing(recorded, agreed));
     let mut again = recorded.again.iter();
-    again.find(|it| it.span == span && it.count == agreed && agreeing.contains(&it.source.name))
+    again.find(|it| it.span == span && it.count == agreed && agreeing.contains(&it.source.party))
 }
 
-/// The verdicts that follow from what two names agree on: one for each count that lost, unless it has lost before and
+/// The verdicts that follow from what two parties agree on: one for each count that lost, unless it has lost before and
 /// has not won since.
 pub(crate) fn verdicts(recorded: &Recorded, agreed: Count, at_ms: u64) -> Vec<Verdict> {
     let span = recorded.record.span;
-    let is_right = recorded.count() == agreed && agreeing(recorded, agreed).contains(recorded.name());
+    let is_right = recorded.count() == agreed && agreeing(recorded, agreed).contains(&recorded.party());
     let winner = Some(&recorded.record.source).filter(|_| is_right);
     let winner = winner.or_else(|| self::winner(recorded, agreed).map(|again| &again.source));
     let Some(source) = winner else { return Vec::new() };
     let again = recorded.again.iter().filter(|again| again.span == span);
     let counted = [(&recorded.record.source, recorded.count())];
     let counted = counted.into_iter().chain(again.map(|again| (&again.source, again.count)));
-    let mut known: Vec<(&Name, Count)> = Vec::new();
+    let mut known: Vec<(Party, Count)> = Vec::new();
     for verdict in &recorded.verdicts {
         known.retain(|(_, lost)| *lost != verdict.count);
-        known.push((&verdict.lost_source.name, verdict.lost));
+        known.push((verdict.lost_source.party, verdict.lost));
     }
     let mut lost = Vec::new();
     for (by, count) in counted.filter(|(_, count)| *count != agreed) {
-        if !known.contains(&(&by.name, count)) {
-            known.push((&by.name, count));
+        if !known.contains(&(by.party, count)) {
+            known.push((by.party, count));
             lost.push((by, count));
         }
     }

@@ -2,21 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::Name;
+use queens_messages::Party;
 use queens_solver::Count;
 
-/// The count on which two names agree, of all counts of a span and who made them; `None` if it takes further names.
+/// The count on which two parties agree, of all counts of a span and who made them; `None` if it takes further parties.
 ///
-/// One of them must not be suspect, because two suspects may be one liar. A name that contradicts itself speaks for
-/// nothing. If names agree on two counts, which takes four, that of more names without suspicion is it.
-pub(crate) fn agreed<'a>(
-    counts: impl IntoIterator<Item = (&'a Name, Count)>,
-    suspects: &BTreeSet<Name>,
+/// One of them must not be suspect, because two suspects may be one liar. A party that contradicts itself, by whatever
+/// names, speaks for nothing. If parties agree on two counts, which takes four, that of more parties without suspicion
+/// is it.
+pub(crate) fn agreed(
+    counts: impl IntoIterator<Item = (Party, Count)>,
+    suspects: &BTreeSet<Party>,
 ) -> Option<Count> {
-    let agreed = consistent(counts).into_iter().filter(|(_, names)| names.len() > 1);
-    let weighed = agreed.map(|(count, names)| {
-        let n_unsuspected = names.iter().filter(|name| !suspects.contains(**name)).count();
-        ((n_unsuspected, names.len()), count)
+    let agreed = consistent(counts).into_iter().filter(|(_, parties)| parties.len() > 1);
+    let weighed = agreed.map(|(count, parties)| {
+        let n_unsuspected = parties.difference(suspects).count();
+        ((n_unsuspected, parties.len()), count)
     });
     let mut weighed: Vec<_> = weighed.filter(|((n_unsuspected, _), _)| *n_unsuspected > 0).collect();
     weighed.sort_unstable();
@@ -25,19 +26,19 @@ pub(crate) fn agreed<'a>(
     (!is_contested).then_some(Count { solutions, nodes })
 }
 
-/// The names that came to each count and to no other, by its solutions and nodes.
-pub(crate) fn consistent<'a>(
-    counts: impl IntoIterator<Item = (&'a Name, Count)>,
-) -> BTreeMap<(u64, u64), BTreeSet<&'a Name>> {
-    let mut of_each: BTreeMap<&Name, BTreeSet<(u64, u64)>> = BTreeMap::new();
-    for (name, count) in counts {
-        of_each.entry(name).or_default().insert((count.solutions, count.nodes));
+/// The parties that came to each count and to no other, by its solutions and nodes.
+pub(crate) fn consistent(
+    counts: impl IntoIterator<Item = (Party, Count)>,
+) -> BTreeMap<(u64, u64), BTreeSet<Party>> {
+    let mut of_each: BTreeMap<Party, BTreeSet<(u64, u64)>> = BTreeMap::new();
+    for (party, count) in counts {
+        of_each.entry(party).or_default().insert((count.solutions, count.nodes));
     }
-    let mut names: BTreeMap<(u64, u64), BTreeSet<&Name>> = BTreeMap::new();
-    for (name, counts) in of_each.into_iter().filter(|(_, counts)| counts.len() == 1) {
-        counts.into_iter().for_each(|count| _ = names.entry(count).or_default().insert(name));
+    let mut parties: BTreeMap<(u64, u64), BTreeSet<Party>> = BTreeMap::new();
+    for (party, counts) in of_each.into_iter().filter(|(_, counts)| counts.len() == 1) {
+        counts.into_iter().for_each(|count| _ = parties.entry(count).or_default().insert(party));
     }
-    names
+    parties
 }
 
 #[cfg(test)]
@@ -47,16 +48,14 @@ mod tests {
     /// Who counted how many solutions, who of them is suspect, and what is agreed.
     #[track_caller]
     fn check(counts: &[(&str, u64)], suspects: &[&str], expected: Option<u64>) {
-        let names = |name: &&str| name.parse::<Name>().expect("a name");
-        let counts: Vec<(Name, Count)> =
-            counts.iter().map(|(name, n)| (names(name), Count { solutions: *n, nodes: 1 })).collect();
-        let found =
-            agreed(counts.iter().map(|(name, count)| (name, *count)), &suspects.iter().map(names).collect());
+        let party = |name: &&str| Party::of_name(&name.parse().expect("a name"));
+        let counts = counts.iter().map(|(name, n)| (party(name), Count { solutions: *n, nodes: 1 }));
+        let found = agreed(counts, &suspects.iter().map(party).collect());
         assert_eq!(found.map(|count| count.solutions), expected);
     }
 
     #[test]
-    fn two_different_names_agree_or_it_takes_further_ones() {
+    fn two_different_parties_agree_or_it_takes_further_ones() {
         check(&[("anna", 5)], &[], None);
         check(&[("anna", 5), ("anna", 5)], &[], None);
         check(&[("anna", 5), ("bert", 5)], &[], Some(5));
@@ -80,8 +79,8 @@ mod tests {
 
     #[test]
     fn nodes_are_as_good_as_solutions() {
-        let [anna, bert] = ["anna", "bert"].map(|name| name.parse::<Name>().expect("a name"));
-        let counts = [(&anna, Count { solutions: 5, nodes: 1 }), (&bert, Count { solutions: 5, nodes: 2 })];
+        let [anna, bert] = [1, 2].map(|byte| Party::from_bytes([byte; 16]));
+        let counts = [(anna, Count { solutions: 5, nodes: 1 }), (bert, Count { solutions: 5, nodes: 2 })];
         assert_eq!(agreed(counts, &BTreeSet::new()), None);
     }
 }

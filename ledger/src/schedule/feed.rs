@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use queens_messages::{JobId, Name, WorkerId};
+use queens_messages::{JobId, Party, WorkerId};
 use queens_solver::{Method, Pass, Span};
 
 use crate::book::Book;
@@ -28,7 +28,7 @@ const MOST_JOBS: usize = 256;
 /// Groups of workers that are looked at for one that may try what others have failed on.
 const MOST_GROUPS: usize = 64;
 
-/// Workers of a name that are looked at for one on the same machine.
+/// Workers of a party that are looked at for one on the same machine.
 const MOST_NEAR: usize = 8;
 
 /// Hands out leases, one to each worker in turn, as long as there is work and a worker that may hold more. What is to
@@ -58,10 +58,12 @@ fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
     book.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
         let recounters =
             Some(book.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
-        let worker = job.recounts().barred().find_map(|barred| {
-            // Of one name more than are barred, one is not.
-            let mut names = recounters.iter().take(barred.len() + 1);
-            names.find(|(name, _)| !barred.contains(*name)).and_then(|(_, workers)| workers.first().copied())
+        let worker = job.recounts().barred().find_map(|(barred, _)| {
+            // Of one party more than are barred, one is not.
+            let mut parties = recounters.iter().take(barred.len() + 1);
+            parties
+                .find(|(party, _)| !barred.contains(*party))
+                .and_then(|(_, workers)| workers.first().copied())
         });
         worker.map(|worker| (worker, rank))
     })
@@ -74,21 +76,21 @@ fn recount(book: &mut Book, id: WorkerId, job: JobId) {
     let Some(worker) = book.workers().get(id) else { return };
     let Some(speed) = worker.estimated(method) else { return };
     let machine = worker.machine();
-    let (name, kernel) = (worker.name().clone(), worker.source().kernel.clone());
+    let (party, kernel) = (worker.party(), worker.source().kernel.clone());
     let power = book.workers().readiness(method).power();
-    let Some(others) = book.jobs().get(job).map(|job| job.recounts().others(&name)) else { return };
-    let is_near = |name: &Name| {
-        let named = book.workers().named(name);
-        named.iter().take(MOST_NEAR).any(|&id| book.workers().get(id).map(Worker::machine) == Some(machine))
+    let Some(others) = book.jobs().get(job).map(|job| job.recounts().others(party)) else { return };
+    let is_near = |party: &Party| {
+        let members = book.workers().of_party(*party).into_iter().flatten();
+        members.take(MOST_NEAR).any(|&id| book.workers().get(id).map(Worker::machine) == Some(machine))
     };
-    let near: BTreeSet<Name> = others.into_iter().filter(is_near).collect();
+    let near: BTreeSet<Party> = others.into_iter().filter(is_near).collect();
     let taken = book.change_job(job, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         let work = work_for(speed, power, recounts.work());
-        let dislike = |barred: &BTreeSet<Name>, recorded: &Recorded| {
+        let dislike = |barred: &BTreeSet<Party>, recorded: &Recorded| {
             2 * u8::from(!barred.is_disjoint(&near)) + u8::from(recorded.record.source.kernel == kernel)
         };
-        Some(recounts.take(counting.plan(), &name, work, MOST_SPANS, dislike))
+        Some(recounts.take(counting.plan(), party, work, MOST_SPANS, dislike))
     });
     if let Some(spans) = taken.flatten().filter(|spans| !spans.is_empty()) {
         grant(book, id, job, spans, Purpose::Again);
@@ -149,12 +151,12 @@ fn feed_worker(book: &mut Book, worker: WorkerId, job: JobId) {
     }
 }
 
-/// Of a second pass on other images, the crosses that workers of this one's name have counted in the first, as far as that
+/// Of a second pass on other images, the crosses that workers of this one's party have counted in the first, as far as that
 /// is known: it should rather get others.
 fn counted_in_first_pass(book: &Book, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
     let job = book.jobs().get(id).filter(|job| book.jobs().pass(job) == Pass::Second)?;
-    let (first, name) = (book.counting(job.first_pass())?, book.workers().get(worker)?.name());
-    first.counted_by(name).cloned()
+    let (first, party) = (book.counting(job.first_pass())?, book.workers().get(worker)?.party());
+    first.counted_by(party).cloned()
 }
 
 /// Makes a lease of spans that nobody holds. If the lease has to wait, what is less urgent is recalled.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use queens_messages::{JobId, Name, Share};
+use queens_messages::{JobId, Name, Party, Share};
 use queens_solver::Count;
 use siphasher::sip::SipHasher24;
 
@@ -24,11 +24,11 @@ pub struct Draw {
     pub seed: u128,
     /// With what probability a record is drawn.
     pub share: Share,
-    /// Names whose records are all wanted.
-    pub suspects: Arc<BTreeSet<Name>>,
+    /// Parties whose records are all wanted.
+    pub suspects: Arc<BTreeSet<Party>>,
     /// Crosses of which all records are wanted.
     pub doubted: BTreeSet<u32>,
-    /// The first pass, complete, if the job is the second by the same method. Wanted is what a name has recorded of a cross of
+    /// The first pass, complete, if the job is the second by the same method. Wanted is what a party has recorded of a cross of
     /// which it recorded something there: one that is wrong in both may be so in the same way.
     pub first_pass: Option<JobId>,
 }
@@ -67,19 +67,25 @@ impl Recorded {
     pub fn name(&self) -> &Name {
         &self.record.source.name
     }
+
+    /// The party that counted what is recorded.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        self.record.source.party
+    }
 }
 
 impl Draw {
-    /// Whether a record is wanted that nobody has counted again, if these names recorded its cross in the first pass. One
+    /// Whether a record is wanted that nobody has counted again, if these parties recorded its cross in the first pass. One
     /// that somebody has counted again is wanted anyway: it may be in dispute.
     #[must_use]
-    pub fn wants(&self, record: &Record, before: &BTreeSet<Name>) -> bool {
+    pub fn wants(&self, record: &Record, before: &BTreeSet<Party>) -> bool {
         let (cross, first) = (record.span.cross(), record.span.from());
-        let name = &record.source.name;
+        let party = &record.source.party;
         is_drawn(self.seed, self.share, self.job, cross, first)
             || self.doubted.contains(&cross)
-            || self.suspects.contains(name)
-            || before.contains(name)
+            || self.suspects.contains(party)
+            || before.contains(party)
     }
 }
 

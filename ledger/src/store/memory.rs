@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use queens_messages::{JobId, Name};
+use queens_messages::{JobId, Party};
 use queens_solver::{Choice, Span};
 
 use crate::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};
 use crate::store::{
-    Coverage, JobEntry, Record, SecondCount, Store, StoreError, Stored, StoredJob, Verdict, Write,
+    Block, Coverage, JobEntry, Record, SecondCount, Store, StoreError, Stored, StoredJob, Verdict, Write,
 };
 
 /// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u32,
-    blocked: BTreeMap<Name, String>,
+    blocked: BTreeMap<Block, String>,
     jobs: BTreeMap<JobId, MemoryJob>,
 }
 
@@ -25,7 +25,7 @@ struct MemoryJob {
     choices: Option<Vec<Choice>>,
     coverage: BTreeMap<u32, Coverage>,
     records: BTreeMap<(u32, u64), Record>,
-    second_counts: BTreeMap<(u32, u64, Name), SecondCount>,
+    second_counts: BTreeMap<(u32, u64, Party), SecondCount>,
     verdicts: BTreeMap<(u32, u64, u32), Verdict>,
 }
 
@@ -35,7 +35,7 @@ impl MemoryStore {
         self.jobs.get(&job).into_iter().flat_map(|job| job.records.values())
     }
 
-    /// Further counts of its records, in the order of their spans and names.
+    /// Further counts of its records, in the order of their spans and parties.
     pub fn second_counts(&self, job: JobId) -> impl Iterator<Item = &SecondCount> {
         self.jobs.get(&job).into_iter().flat_map(|job| job.second_counts.values())
     }
@@ -52,16 +52,15 @@ impl MemoryStore {
 
 impl MemoryJob {
     /// Who recorded something of a cross.
-    fn names(&self, cross: u32) -> BTreeSet<Name> {
+    fn parties(&self, cross: u32) -> BTreeSet<Party> {
         let records = self.records.range((cross, 0)..=(cross, u64::MAX));
-        records.map(|(_, record)| record.source.name.clone()).collect()
+        records.map(|(_, record)| record.source.party).collect()
     }
 
     /// A record, and all that is known against it or for it.
     fn recorded(&self, record: &Record) -> Recorded {
         let (cross, first) = (record.span.cross(), record.span.from());
-        // No name comes before this one.
-        let again = self.second_counts.range((cross, first, Name::of_any("!"))..);
+        let again = self.second_counts.range((cross, first, Party::from_bytes([0; 16]))..);
         let again = again.take_while(|((c, f, _), _)| (*c, *f) == (cross, first)).map(|(_, again)| again);
         let verdicts = self.verdicts.range((cross, first, 0)..=(cross, first, u32::MAX)).map(|(_, it)| it);
         Recorded {
@@ -88,8 +87,8 @@ impl Store for MemoryStore {
         for write in writes {
             match write.clone() {
                 Write::Epoch(epoch) => self.epoch = epoch,
-                Write::Blocked { name, blocked: true, reason } => _ = self.blocked.insert(name, reason),
-                Write::Blocked { name, blocked: false, .. } => _ = self.blocked.remove(&name),
+                Write::Blocked { block, blocked: true, reason } => _ = self.blocked.insert(block, reason),
+                Write::Blocked { block, blocked: false, .. } => _ = self.blocked.remove(&block),
                 Write::Job(entry) => {
                     self.jobs.entry(entry.id).and_modify(|job| job.entry = entry.clone()).or_insert_with(
                         || MemoryJob {
@@ -111,7 +110,7 @@ impl Store for MemoryStore {
                     self.job(job)?.coverage.entry(cross).or_default().apply(&change);
                 }
                 Write::SecondCount { job, count } => {
-                    let key = (count.span.cross(), count.span.from(), count.source.name.clone());
+                    let key = (count.span.cross(), count.span.from(), count.source.party);
                     self.job(job)?.second_counts.insert(key, count);
                 }
                 Write::Verdict { job, verdict } => {
@@ -143,7 +142,7 @@ impl Store for MemoryStore {
             drawn.n_seen += 1;
             drawn.next = Some(*key);
             if let Some(first) = first_pass.filter(|_| before.0 != Some(key.0)) {
-                before = (Some(key.0), first.names(key.0));
+                before = (Some(key.0), first.parties(key.0));
             }
             if !recorded.again.is_empty() || draw.wants(record, &before.1) {
                 drawn.records.push(recorded);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{LeaseId, Name};
+use queens_messages::{LeaseId, Name, Party};
 use queens_solver::{Count, Span};
 
 /// A counted span: the smallest piece of evidence for a total.
@@ -36,6 +36,8 @@ pub struct Source {
     pub build: Name,
     /// Its kernel.
     pub kernel: Name,
+    /// Who runs it.
+    pub party: Party,
 }
 
 /// A further count of a recorded span.
@@ -62,7 +64,7 @@ pub struct Verdict {
     pub number: u32,
     /// When it was found, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What two names have counted.
+    /// What two parties have counted.
     pub count: Count,
     /// One of them.
     pub source: Arc<Source>,

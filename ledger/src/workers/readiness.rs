@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::{Name, WorkerId};
+use queens_messages::{Party, WorkerId};
 use queens_solver::Method;
 
 use crate::later::later;
@@ -23,9 +23,9 @@ pub(crate) struct Readiness {
     useful: BTreeSet<WorkerId>,
     /// Useful workers that may hold more leases.
     hungry: BTreeSet<WorkerId>,
-    /// Useful workers, and those of them that may hold more leases, by their names.
-    useful_names: BTreeMap<Name, BTreeSet<WorkerId>>,
-    recounters: BTreeMap<Name, BTreeSet<WorkerId>>,
+    /// Useful workers, and those of them that may hold more leases, by their parties.
+    useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
+    recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
     /// Useful workers with threads that have nothing to count, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
     /// Workers with waiting leases of the method that may be cut, by when the last of those should end.
@@ -82,7 +82,7 @@ impl Readiness {
             able: BTreeSet::new(),
             useful: BTreeSet::new(),
             hungry: BTreeSet::new(),
-            useful_names: BTreeMap::new(),
+            useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
             idle: BTreeSet::new(),
             queue_ends: BTreeSet::new(),
@@ -106,13 +106,13 @@ impl Readiness {
         &self.hungry
     }
 
-    /// Useful workers by their names, of which none is without a worker.
-    pub(crate) fn useful_names(&self) -> &BTreeMap<Name, BTreeSet<WorkerId>> {
-        &self.useful_names
+    /// Useful workers by their parties, of which none is without a worker.
+    pub(crate) fn useful_parties(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
+        &self.useful_parties
     }
 
-    /// The hungry ones by their names, of which none is without a worker.
-    pub(crate) fn recounters(&self) -> &BTreeMap<Name, BTreeSet<WorkerId>> {
+    /// The hungry ones by their parties, of which none is without a worker.
+    pub(crate) fn recounters(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
         &self.recounters
     }
 
@@ -138,7 +138,7 @@ impl Readiness {
     /// Looks at a worker that has changed.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
         let Some(speed) = worker.whole_speed(self.method).map(whole) else {
-            return self.remove(id, worker.name());
+            return self.remove(id, worker.party());
         };
         let power = match worker.is_connected() {
             true => Power {
@@ -155,8 +155,8 @@ impl Readiness {
         let is_of_use = worker.is_of_use();
         let is_hungry = is_of_use && !worker.is_full();
         let idle = (is_hungry && !worker.is_busy()).then_some(speed);
-        set_named(&mut self.useful_names, id, worker.name(), is_of_use);
-        set_named(&mut self.recounters, id, worker.name(), is_hungry);
+        set_member(&mut self.useful_parties, id, worker.party(), is_of_use);
+        set_member(&mut self.recounters, id, worker.party(), is_hungry);
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),
@@ -172,10 +172,10 @@ impl Readiness {
         self.move_to(id, Keys { idle, queue_end, power });
     }
 
-    /// A worker of this name is gone.
-    pub(crate) fn remove(&mut self, id: WorkerId, name: &Name) {
-        set_named(&mut self.useful_names, id, name, false);
-        set_named(&mut self.recounters, id, name, false);
+    /// A worker of this party is gone.
+    pub(crate) fn remove(&mut self, id: WorkerId, party: Party) {
+        set_member(&mut self.useful_parties, id, party, false);
+        set_member(&mut self.recounters, id, party, false);
         self.move_to(id, Keys::default());
         self.keys.remove(&id);
         for set in [&mut self.able, &mut self.useful, &mut self.hungry] {
@@ -216,13 +216,18 @@ fn measured_power(worker: &Worker, method: Method) -> Power {
     Power { n_measured, measured_speed, ..Power::default() }
 }
 
-fn set_named(names: &mut BTreeMap<Name, BTreeSet<WorkerId>>, id: WorkerId, name: &Name, is_member: bool) {
+fn set_member(
+    parties: &mut BTreeMap<Party, BTreeSet<WorkerId>>,
+    id: WorkerId,
+    party: Party,
+    is_member: bool,
+) {
     if is_member {
-        names.entry(name.clone()).or_default().insert(id);
-    } else if let Some(named) = names.get_mut(name) {
-        named.remove(&id);
-        if named.is_empty() {
-            names.remove(name);
+        parties.entry(party).or_default().insert(id);
+    } else if let Some(members) = parties.get_mut(&party) {
+        members.remove(&id);
+        if members.is_empty() {
+            parties.remove(&party);
         }
     }
 }

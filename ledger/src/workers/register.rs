@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, Name, ReportInterval, WorkerId};
+use queens_messages::{JobId, LeaseId, Name, Party, ReportInterval, WorkerId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
@@ -32,10 +32,13 @@ const UNKNOWN_SPEED: f64 = 1e7;
 pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
     names: BTreeMap<Name, BTreeSet<WorkerId>>,
-    /// Names of workers that get no leases, and why; operators need give no reason.
-    blocked: BTreeMap<Name, String>,
-    /// Those of them that have lost a dispute.
-    suspects: Arc<BTreeSet<Name>>,
+    parties: BTreeMap<Party, BTreeSet<WorkerId>>,
+    /// Names of workers that get no leases, because an operator has decided so.
+    blocked: BTreeSet<Name>,
+    /// Parties whose workers get no leases under any name, because they have lost a dispute.
+    suspicions: BTreeMap<Party, Suspicion>,
+    /// The same parties, to be shared.
+    suspects: Arc<BTreeSet<Party>>,
     /// Who holds what of the jobs of which something is held.
     holdings: BTreeMap<JobId, Holding>,
     readiness: ByMethod<Readiness>,
@@ -47,6 +50,15 @@ pub(crate) struct Workers {
     reporting: Reporting,
     /// While tails of a method are cut off: the worker after which nobody has been told yet to report more often.
     hurried: ByMethod<Option<WorkerId>>,
+}
+
+/// Why a party is suspect.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspicion {
+    /// The name by which it has lost a dispute.
+    pub(crate) name: Name,
+    /// What has happened.
+    pub(crate) reason: String,
 }
 
 /// What is held of one job.
@@ -81,7 +93,9 @@ impl Default for Workers {
         Self {
             all: BTreeMap::new(),
             names: BTreeMap::new(),
-            blocked: BTreeMap::new(),
+            parties: BTreeMap::new(),
+            blocked: BTreeSet::new(),
+            suspicions: BTreeMap::new(),
             suspects: Arc::default(),
             holdings: BTreeMap::new(),
             readiness: ByMethod::new(Readiness::new),
@@ -118,13 +132,28 @@ impl Workers {
         self.names.get(name).into_iter().flatten().copied().collect()
     }
 
-    /// Names of workers that get no leases, and why; operators need give no reason.
-    pub(crate) fn blocked(&self) -> &BTreeMap<Name, String> {
-        &self.blocked
+    /// All workers of a party.
+    pub(crate) fn of_party(&self, party: Party) -> Option<&BTreeSet<WorkerId>> {
+        self.parties.get(&party)
     }
 
-    /// Names of workers that have lost a dispute, and whom nobody has cleared.
-    pub(crate) fn suspects(&self) -> &Arc<BTreeSet<Name>> {
+    /// Names that an operator has blocked, and those by which parties have lost a dispute.
+    pub(crate) fn blocked(&self) -> BTreeSet<&Name> {
+        self.blocked.iter().chain(self.suspicions.values().map(|suspicion| &suspicion.name)).collect()
+    }
+
+    /// Whether an operator has blocked a name.
+    pub(crate) fn is_name_blocked(&self, name: &Name) -> bool {
+        self.blocked.contains(name)
+    }
+
+    /// Why a party is suspect, if it is.
+    pub(crate) fn suspicion(&self, party: Party) -> Option<&Suspicion> {
+        self.suspicions.get(&party)
+    }
+
+    /// Parties that have lost a dispute, and whom nobody has cleared.
+    pub(crate) fn suspects(&self) -> &Arc<BTreeSet<Party>> {
         &self.suspects
     }
 
@@ -178,7 +207,8 @@ impl Workers {
 impl Workers {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add(&mut self, now: Duration, id: WorkerId, mut worker: Worker) {
-        worker.set_blocked(self.blocked.contains_key(worker.name()));
+        worker.set_blocked(self.is_blocked(&worker));
+        self.parties.entry(worker.party()).or_default().insert(id);
         self.names.entry(worker.name().clone()).or_default().insert(id);
         self.n_threads += u64::from(worker.n_threads());
         for method in Method::ALL {
@@ -193,13 +223,9 @@ impl Workers {
     pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
         let worker = self.all.remove(&id)?;
         self.n_threads -= u64::from(worker.n_threads());
-        if let Some(named) = self.names.get_mut(worker.name()) {
-            named.remove(&id);
-            if named.is_empty() {
-                self.names.remove(worker.name());
-            }
-        }
-        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id, worker.name()));
+        remove_member(&mut self.names, worker.name(), id);
+        remove_member(&mut self.parties, &worker.party(), id);
+        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id, worker.party()));
         Some(worker)
     }
 
@@ -279,32 +305,60 @@ impl Workers {
         None
     }
 
-    /// Workers of a name get no leases from now on. If there is a reason, the name is suspect. Returns whether something
-    /// of that is new.
-    pub(crate) fn block(&mut self, now: Duration, name: &Name, reason: &str) -> bool {
-        if self.suspects.contains(name) || (reason.is_empty() && self.blocked.contains_key(name)) {
+    /// Workers of a name get no leases from now on. Returns whether that is new.
+    pub(crate) fn block(&mut self, now: Duration, name: &Name) -> bool {
+        let is_new = self.blocked.insert(name.clone());
+        self.tell_blocked(now, self.named(name));
+        is_new
+    }
+
+    /// Workers of a party get no leases from now on, whatever their names. Returns whether that is new.
+    pub(crate) fn suspect(&mut self, now: Duration, party: Party, suspicion: Suspicion) -> bool {
+        if !Arc::make_mut(&mut self.suspects).insert(party) {
             return false;
         }
-        if !reason.is_empty() {
-            Arc::make_mut(&mut self.suspects).insert(name.clone());
-        }
-        self.blocked.insert(name.clone(), reason.to_owned());
-        self.tell_blocked(now, name, true)
-    }
-
-    /// They get leases again. Returns whether that is new.
-    pub(crate) fn unblock(&mut self, now: Duration, name: &Name) -> bool {
-        if self.suspects.contains(name) {
-            Arc::make_mut(&mut self.suspects).remove(name);
-        }
-        self.blocked.remove(name).is_some() && self.tell_blocked(now, name, false)
-    }
-
-    fn tell_blocked(&mut self, now: Duration, name: &Name, blocked: bool) -> bool {
-        for id in self.named(name) {
-            self.change(now, id, |worker| worker.set_blocked(blocked));
-        }
+        self.suspicions.insert(party, suspicion);
+        self.tell_blocked(now, self.parties.get(&party).into_iter().flatten().copied().collect());
         true
+    }
+
+    /// A name is not blocked any more. Returns whether it was.
+    pub(crate) fn unblock(&mut self, now: Duration, name: &Name) -> bool {
+        let was_blocked = self.blocked.remove(name);
+        self.tell_blocked(now, self.named(name));
+        was_blocked
+    }
+
+    /// A party is not suspect any more. Returns why it was.
+    pub(crate) fn clear(&mut self, now: Duration, party: Party) -> Option<Suspicion> {
+        let suspicion = self.suspicions.remove(&party)?;
+        Arc::make_mut(&mut self.suspects).remove(&party);
+        self.tell_blocked(now, self.parties.get(&party).into_iter().flatten().copied().collect());
+        Some(suspicion)
+    }
+
+    /// The suspect parties that a text means: a party itself, or all that lost a dispute by this name or have a worker of
+    /// this name here.
+    pub(crate) fn suspects_of(&self, name: &Name) -> Vec<Party> {
+        let itself: Option<Party> = name.as_str().parse().ok();
+        let is_meant = |(party, suspicion): &(&Party, &Suspicion)| {
+            let members = self.parties.get(party).into_iter().flatten();
+            let mut names = members.filter_map(|id| self.all.get(id)).map(Worker::name);
+            Some(**party) == itself || suspicion.name == *name || names.any(|other| other == name)
+        };
+        self.suspicions.iter().filter(is_meant).map(|(party, _)| *party).collect()
+    }
+
+    fn is_blocked(&self, worker: &Worker) -> bool {
+        self.blocked.contains(worker.name()) || self.suspects.contains(&worker.party())
+    }
+
+    /// Looks again whether each of these workers is blocked.
+    fn tell_blocked(&mut self, now: Duration, workers: Vec<WorkerId>) {
+        for id in workers {
+            let is_blocked = self.all.get(&id).is_some_and(|worker| self.is_blocked(worker));
+            self.change(now, id, |worker| worker.set_blocked(is_blocked));
+        }
     }
 
     /// A worker is given a lease: the next one is the one after it.
@@ -402,5 +456,15 @@ impl Workers {
             self.holdings.remove(&job);
         }
         Some(changed)
+    }
+}
+
+/// A worker has this name, or this party, no more.
+fn remove_member<K: Ord>(members: &mut BTreeMap<K, BTreeSet<WorkerId>>, key: &K, id: WorkerId) {
+    if let Some(of_key) = members.get_mut(key) {
+        of_key.remove(&id);
+        if of_key.is_empty() {
+            members.remove(key);
+        }
     }
 }

@@ -29,7 +29,6 @@ const COUNTED_SECONDS: f64 = 300.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     source: Arc<Source>,
-    party: Party,
     n_threads: u32,
     /// How many of them have shown that they count: of so many leases something was recorded.
     n_proven: u32,
@@ -48,7 +47,7 @@ pub(crate) struct Worker {
     stuck: bool,
     /// Whether an operator has sent it home.
     draining: bool,
-    /// Whether its name is blocked.
+    /// Whether its name or its party is blocked.
     blocked: bool,
     /// What it says of its machine.
     machine: u64,
@@ -77,7 +76,7 @@ impl Worker {
 
     /// Who runs it.
     pub(crate) fn party(&self) -> Party {
-        self.party
+        self.source.party
     }
 
     /// Who it is, whatever its number.
@@ -232,8 +231,12 @@ impl Worker {
 impl Worker {
     /// A worker of a party that says hello, of which `known` is remembered, and which holds nothing yet.
     pub(crate) fn new(hello: &Hello, party: Party, known: Option<&Self>, now: Duration) -> Self {
-        let source =
-            Source { name: hello.name.clone(), build: hello.build.clone(), kernel: hello.kernel.clone() };
+        let source = Source {
+            name: hello.name.clone(),
+            build: hello.build.clone(),
+            kernel: hello.kernel.clone(),
+            party,
+        };
         let skill = |speed: Speed| {
             let guess = |memory_seconds| MeasuredSpeed::guess(speed.get(), hello.n_threads, memory_seconds);
             Skill { estimated: guess(ESTIMATED_SECONDS), counted: guess(COUNTED_SECONDS) }
@@ -249,7 +252,6 @@ impl Worker {
         });
         Self {
             source: Arc::new(source),
-            party,
             n_threads: hello.n_threads,
             n_proven: known.map_or(0, |known| known.n_proven.min(hello.n_threads)),
             connected: true,

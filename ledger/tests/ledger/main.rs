@@ -2,6 +2,7 @@
 //! asked step by step, and no time but what a test lets pass.
 
 mod belief;
+mod invitations;
 mod methods;
 mod opinions;
 mod overdue;

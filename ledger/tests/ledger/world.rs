@@ -49,6 +49,8 @@ pub(crate) struct World {
     /// Subproblems that a worker began before the ledger heard that the lease before theirs was at its end. Until then
     /// they wait, by all that the ledger knows, and may be given to another, who counts them too.
     begun_unheard: Vec<(JobId, Span)>,
+    /// Who comes next; if nobody is asked, each name is a party.
+    party: Option<Party>,
 }
 
 #[derive(Default)]
@@ -74,8 +76,14 @@ impl World {
 
     pub(crate) fn of(stored: Stored, store: MemoryStore) -> Self {
         let ledger = Ledger::restore(stored).expect("fits");
-        let mut world =
-            Self { ledger, store, now: Duration::ZERO, workers: BTreeMap::new(), begun_unheard: Vec::new() };
+        let mut world = Self {
+            ledger,
+            store,
+            now: Duration::ZERO,
+            workers: BTreeMap::new(),
+            begun_unheard: Vec::new(),
+            party: None,
+        };
         world.carry_out();
         world
     }
@@ -115,6 +123,14 @@ impl World {
         self.connect_as(id, name, of_another_version, held)
     }
 
+    /// A worker of a name that comes with the invitation of this number.
+    pub(crate) fn connect_of(&mut self, party: u8, id: u64, name: &str) -> WorkerId {
+        self.party = Some(Party::from_bytes([party; 16]));
+        let worker = self.connect(id, name);
+        self.party = None;
+        worker
+    }
+
     /// A worker that can join halves too.
     pub(crate) fn connect_able(&mut self, id: u64, name: &str) -> WorkerId {
         let skill = HalvesSkill { decomposition: Method::Halves.decomposition(), speed: Speed::from(1000) };
@@ -142,7 +158,7 @@ impl World {
             machine: id,
             held,
         };
-        let party = Party::of_name(&hello.name);
+        let party = self.party.unwrap_or_else(|| Party::of_name(&hello.name));
         self.ledger.connect(self.now, hello, party).expect("in order");
         self.carry_out();
         worker

@@ -9,7 +9,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
     Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
-    Submission, ToWorker, WorkerId,
+    Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -35,12 +35,16 @@ pub(crate) struct World {
     /// The jobs that are counted a second time, by those that do.
     firsts: BTreeMap<JobId, JobId>,
     members: BTreeMap<WorkerId, Member>,
-    /// All names that there ever were.
+    /// All parties that there ever were.
     natures: BTreeMap<String, Nature>,
     n_members: u64,
     /// Whether the coordinator crashes now and then.
     pub(crate) crashes: bool,
     pub(crate) n_crashes: u64,
+    /// Whether liars tell the truth about what somebody honest has counted, which would give them away.
+    pub(crate) are_wise: bool,
+    /// Names that liars have besides their first.
+    pub(crate) n_further_names: usize,
 }
 
 struct Member {
@@ -78,6 +82,8 @@ impl World {
             n_members: 0,
             crashes: false,
             n_crashes: 0,
+            are_wise: false,
+            n_further_names: 0,
         }
     }
 
@@ -108,12 +114,18 @@ impl World {
         job
     }
 
-    /// Somebody joins, under a name of its own.
+    /// Somebody joins: a party that has not been there, or one that has by a further name, as in "liar 0, again".
     pub(crate) fn recruit(&mut self, name: &str, nature: Nature) -> WorkerId {
-        self.natures.insert(name.to_owned(), nature);
+        self.natures.insert(party_of(name).to_owned(), nature);
         let id = self.join(name);
         self.settle();
         id
+    }
+
+    /// Another worker of a name that is there.
+    pub(crate) fn recruit_twin(&mut self, name: &str) {
+        self.join(name);
+        self.settle();
     }
 
     fn join(&mut self, name: &str) -> WorkerId {
@@ -133,7 +145,7 @@ impl World {
             machine: worker.0,
             held: Vec::new(),
         };
-        let party = Party::of_name(&hello.name);
+        let party = Party::of_name(&Name::of_any(party_of(name)));
         self.ledger.connect(self.now, hello, party).expect("in order");
         worker
     }
@@ -178,7 +190,7 @@ impl World {
     fn report(&mut self, id: WorkerId) {
         let Some(member) = self.members.get_mut(&id) else { return };
         member.sequence += 1;
-        let nature = self.natures[&member.name];
+        let nature = self.natures[party_of(&member.name)];
         let mut chunk = None;
         let first = member.leases.iter_mut().find(|(_, spans)| !spans.is_empty());
         if let Some((&lease, spans)) = first
@@ -205,6 +217,16 @@ impl World {
 
     /// What a worker tells of a span. In the second pass it lies about what it would lie about in the first.
     fn told(&mut self, nature: Nature, job: JobId, span: Span) -> Count {
+        let is_honests = |record: &Record| {
+            let is_in = record.span.cross() == span.cross()
+                && record.span.from() <= span.from()
+                && span.to() <= record.span.to();
+            is_in && self.natures[party_of(record.source.name.as_str())] == Nature::Honest
+        };
+        let nature = match self.are_wise && self.store.records(job).any(is_honests) {
+            true => Nature::Honest,
+            false => nature,
+        };
         let mut told = Count::default();
         for number in span.from()..span.to() {
             let truth = self.truth(job, span.cross(), number);
@@ -304,6 +326,18 @@ impl World {
         panic!("no end in sight: {:?}", self.ledger.jobs());
     }
 
+    /// Goes on until all jobs are done, or something is in dispute.
+    pub(crate) fn finish_or_stay(&mut self) {
+        for _ in 0..MOST_STEPS {
+            if self.jobs.iter().all(|&job| self.job(job).state == JobState::Done || self.n_disputed(job) > 0)
+            {
+                return;
+            }
+            self.step();
+        }
+        panic!("no end in sight: {:?}", self.ledger.jobs());
+    }
+
     pub(crate) fn jobs(&self) -> &[JobId] {
         &self.jobs
     }
@@ -321,7 +355,7 @@ impl World {
         self.natures.iter().filter_map(is_liar).collect()
     }
 
-    /// Whether two names tell the same lies, or may by chance, because the same bits flip.
+    /// Whether two parties tell the same lies, or may by chance, because the same bits flip.
     pub(crate) fn has_colluders(&self) -> bool {
         let lies = self.natures.values().filter_map(|nature| match nature {
             Nature::Honest => None,
@@ -330,6 +364,11 @@ impl World {
         });
         let lies: Vec<(u64, u32)> = lies.collect();
         lies.iter().collect::<BTreeSet<_>>().len() < lies.len()
+    }
+
+    /// Records of a job that two parties have counted differently.
+    pub(crate) fn n_disputed(&self, job: JobId) -> u64 {
+        self.job(job).n_disputed
     }
 
     pub(crate) fn n_verdicts(&self) -> usize {
@@ -397,14 +436,14 @@ impl World {
     pub(crate) fn check_opinions(&self) {
         for &job in &self.jobs {
             for record in self.store.records(job) {
-                let (span, name) = (record.span, &record.source.name);
+                let (span, party) = (record.span, record.source.party);
                 let again = self.store.second_counts(job).filter(|it| it.span == span);
-                let again: Vec<_> = again.filter(|it| it.source.name != *name).collect();
+                let again: Vec<_> = again.filter(|it| it.source.party != party).collect();
                 let verdicts: Vec<_> = self.store.verdicts(job).filter(|it| it.span == span).collect();
                 for it in again.iter().filter(|it| it.count != record.count) {
                     let mut verdicts = verdicts.iter();
                     let has_lost =
-                        verdicts.any(|by| by.lost_source.name == it.source.name && by.lost == it.count);
+                        verdicts.any(|by| by.lost_source.party == it.source.party && by.lost == it.count);
                     assert!(has_lost, "job {job}: no verdict about {it:?}");
                 }
                 let is_confirmed = again.iter().any(|it| it.count == record.count);
@@ -413,11 +452,11 @@ impl World {
                     let is_lost_later = later().any(|it| it.lost == verdict.count);
                     assert!(is_confirmed, "job {job}: nobody confirms what won in {verdict:?}");
                     assert!(verdict.count == record.count || is_lost_later, "job {job}: {verdict:?}");
-                    assert_ne!(verdict.source.name, verdict.lost_source.name, "job {job}, {span}");
+                    assert_ne!(verdict.source.party, verdict.lost_source.party, "job {job}, {span}");
                     let mut standing = later().take_while(|it| it.count != verdict.lost);
-                    let (name, lost) = (&verdict.lost_source.name, verdict.lost);
+                    let (party, lost) = (verdict.lost_source.party, verdict.lost);
                     let is_said_again = standing.any(|it| {
-                        it.lost_source.name == *name && it.lost == lost && it.count == verdict.count
+                        it.lost_source.party == party && it.lost == lost && it.count == verdict.count
                     });
                     assert!(!is_said_again, "job {job}: {verdict:?}");
                 }
@@ -425,11 +464,27 @@ impl World {
         }
     }
 
-    pub(crate) fn check_nobody_honest_is_blocked(&self) {
-        for name in self.blocked() {
-            assert_ne!(self.natures[&name], Nature::Honest, "{name} is blocked");
+    /// A party that was found out is blocked under all its names.
+    pub(crate) fn check_all_names_are_blocked(&self) {
+        let blocked = self.blocked();
+        let parties: BTreeSet<&str> = blocked.iter().map(|name| party_of(name)).collect();
+        for worker in self.ledger.workers() {
+            let is_blocked = worker.state == WorkerState::Blocked;
+            let name = worker.name.as_str();
+            assert_eq!(is_blocked, parties.contains(party_of(name)), "{name}, of {blocked:?}");
         }
     }
+
+    pub(crate) fn check_nobody_honest_is_blocked(&self) {
+        for name in self.blocked() {
+            assert_ne!(self.natures[party_of(&name)], Nature::Honest, "{name} is blocked");
+        }
+    }
+}
+
+/// The party that has a name: all that stands before a comma.
+fn party_of(name: &str) -> &str {
+    name.split(',').next().unwrap_or(name)
 }
 
 impl Member {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{Coverage, CoverageChange, JobEntry, Phase, Record, SecondCount, Write};
-use queens_messages::{JobId, Name, Progress};
+use queens_messages::{JobId, Party, Progress};
 use queens_solver::Span;
 
 use super::puzzle::{Puzzle, puzzle};
@@ -18,7 +18,7 @@ pub(crate) struct Contents {
     progress: BTreeMap<JobId, Progress>,
     /// What has been said of each record, by whom.
     said: BTreeMap<Key, BTreeSet<Said>>,
-    /// Records on which two names that say nothing else have agreed, and those that were contradicted.
+    /// Records on which two parties that say nothing else have agreed, and those that were contradicted.
     verified: BTreeSet<Key>,
     disputed: BTreeSet<Key>,
 }
@@ -33,8 +33,8 @@ struct Cross {
 /// A job and a span: its cross, its first subproblem and the one after its last.
 type Key = (JobId, u32, u64, u64);
 
-/// A name, and the solutions and nodes that it counted.
-type Said = (Name, u64, u64);
+/// A party, and the solutions and nodes that it counted.
+type Said = (Party, u64, u64);
 
 /// How many records second counts agreed with, and how many they contradicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +78,9 @@ impl Contents {
         }
         let said = self.said.entry(key).or_default();
         for (source, count) in [(&record.source, record.count), (&again.source, again.count)] {
-            said.insert((source.name.clone(), count.solutions, count.nodes));
+            said.insert((source.party, count.solutions, count.nodes));
         }
-        let is_alone = |by: &&Said| said.iter().filter(|(name, ..)| *name == by.0).count() == 1;
+        let is_alone = |by: &&Said| said.iter().filter(|(party, ..)| *party == by.0).count() == 1;
         let alone: Vec<_> =
             said.iter().filter(is_alone).map(|(_, solutions, nodes)| (solutions, nodes)).collect();
         if alone.iter().any(|count| alone.iter().filter(|other| *other == count).count() > 1) {

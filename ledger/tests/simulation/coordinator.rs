@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use queens_ledger::store::Write;
 use queens_ledger::{Batch, Core, Due, Note, Sealed, Session, SubmissionRefusal, WorkerRefusal};
-use queens_messages::{JobId, JobState, Name, Party, Report, ReportInterval, ToWorker, WorkerId};
+use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
 use super::puzzle::puzzle;
 use super::sight::Sight;
 use super::surroundings::{Command, Request, Surroundings};
+use super::worker::party_of;
 
 /// What decides which records are counted again.
 pub(crate) const SEED: u128 = 7;
@@ -169,7 +170,7 @@ impl Coordinator {
                 }
                 let there: BTreeSet<WorkerId> = ledger.workers().iter().map(|worker| worker.id).collect();
                 around.witness.connect(self.now, around.puzzles, &hello, &there, |job| ledger.is_open(job));
-                let (worker, party) = (hello.worker, Party::of_name(&hello.name));
+                let (worker, party) = (hello.worker, party_of(&hello.name));
                 self.left.remove(&worker);
                 let session = self.core.connect(hello, party).expect("its hello is in order");
                 self.sessions.insert(link, session);

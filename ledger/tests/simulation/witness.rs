@@ -6,13 +6,15 @@ use std::time::Duration;
 use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
-use queens_messages::{Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Name, Report, ToWorker, WorkerId};
+use queens_messages::{
+    Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Party, Report, ToWorker, WorkerId,
+};
 use queens_solver::{Count, Span};
 
 use super::contents::Contents;
 use super::puzzle::{Puzzle, puzzle};
 use super::watch::can_count;
-use super::worker::name;
+use super::worker::{name, party_of};
 
 /// The model.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ pub(crate) struct Witness {
     first_here: u64,
     next: u64,
     /// Reported again, and not compared yet.
-    repeated: Vec<(JobId, Span, Count, Name)>,
+    repeated: Vec<(JobId, Span, Count, Party)>,
     /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
     fresh: Vec<(Option<JobId>, Span)>,
 }
@@ -199,7 +201,7 @@ impl Witness {
             (true, true) if is_again && outcome == SpanOutcome::CountedAgain => SpanOutcome::CountedAgain,
             (true, true) => {
                 let Delta { job, span, count, .. } = *delta;
-                self.repeated.push((job, span, count, name(worker)));
+                self.repeated.push((job, span, count, party_of(&name(worker))));
                 SpanOutcome::Repeated
             }
             (true, false) if recorded.intersects(&range) => SpanOutcome::Discarded,
@@ -215,16 +217,16 @@ impl Witness {
     pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
         let repeated = &mut self.repeated;
         for Comparison { job, second } in comparisons {
-            let of = |it: &(JobId, Span, Count, Name)| {
-                (it.0, it.1, it.2, &it.3) == (*job, second.span, second.count, &second.source.name)
+            let of = |it: &(JobId, Span, Count, Party)| {
+                (it.0, it.1, it.2, it.3) == (*job, second.span, second.count, second.source.party)
             };
             // A record that was settled while it was counted again is compared too.
             repeated.retain(|it| !of(it));
         }
         let is_compared =
             |job: JobId, span: Span| comparisons.iter().any(|it| (it.job, it.second.span) == (job, span));
-        for (job, span, count, name) in repeated {
-            assert!(is_compared(*job, *span), "not compared: {span} of job {job}, {count:?} by {name}");
+        for (job, span, count, party) in repeated {
+            assert!(is_compared(*job, *span), "not compared: {span} of job {job}, {count:?} by {party}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_desk::{AfterStep, Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
 use queens_messages::{
-    Failure, HalvesSkill, JobId, LeaseId, Name, Report, Speed, ToCoordinator, ToWorker, WorkerId,
+    Failure, HalvesSkill, JobId, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{Count, Method, Span};
 
@@ -211,4 +211,10 @@ impl Worker {
 /// What a worker is called: several by each name.
 pub(crate) fn name(worker: WorkerId) -> Name {
     Name::of_any(&format!("worker {}", worker.0 % 4))
+}
+
+/// Who has a name: two of them are one party's.
+pub(crate) fn party_of(name: &Name) -> Party {
+    let is_second = *name == *"worker 3";
+    Party::of_name(&if is_second { Name::of_any("worker 0") } else { name.clone() })
 }

@@ -78,7 +78,7 @@ pub(crate) fn contributions(
 mod tests {
     use std::sync::Arc;
 
-    use queens_messages::LeaseId;
+    use queens_messages::{LeaseId, Party};
     use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
     use super::*;
@@ -103,6 +103,7 @@ mod tests {
                 name: Name::of_any(worker),
                 build: Name::of_any(build),
                 kernel: Name::of_any("portable"),
+                party: Party::of_name(&Name::of_any(worker)),
             }),
         };
         Write::Record { job: JobId(job), record }

@@ -113,13 +113,13 @@ pub const COVERAGE_RANGE: Table = Table {
 /// Who has counted.
 pub const SOURCE: Table = Table {
     name: "source",
-    columns: &["id", "worker", "build", "kernel"],
+    columns: &["id", "worker", "build", "kernel", "party"],
     n_key: 1,
     is_of_job: false,
-    put: "INSERT INTO source (id, worker, build, kernel, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5) \
+    put: "INSERT INTO source (id, worker, build, kernel, party, digest) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
           ON CONFLICT (id) DO UPDATE SET worker = excluded.worker, build = excluded.build, \
-          kernel = excluded.kernel, digest = excluded.digest",
+          kernel = excluded.kernel, party = excluded.party, digest = excluded.digest",
 };
 /// Records.
 pub const RECORD: Table = Table {
@@ -141,7 +141,7 @@ pub const SECOND_COUNT: Table = Table {
         "job",
         "cross",
         "first",
-        "name",
+        "party",
         "until",
         "solutions",
         "nodes",
@@ -151,10 +151,10 @@ pub const SECOND_COUNT: Table = Table {
     ],
     n_key: 4,
     is_of_job: true,
-    put: "INSERT INTO second_count (job, cross, first, name, until, solutions, nodes, duration_us, \
+    put: "INSERT INTO second_count (job, cross, first, party, until, solutions, nodes, duration_us, \
           source, at_ms, digest) \
           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
-          ON CONFLICT (job, cross, first, name) DO UPDATE SET until = excluded.until, solutions = \
+          ON CONFLICT (job, cross, first, party) DO UPDATE SET until = excluded.until, solutions = \
           excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, source \
           = excluded.source, at_ms = excluded.at_ms, digest = excluded.digest",
 };
@@ -185,15 +185,15 @@ pub const VERDICT: Table = Table {
           excluded.source, lost_solutions = excluded.lost_solutions, lost_nodes = \
           excluded.lost_nodes, lost_source = excluded.lost_source, digest = excluded.digest",
 };
-/// Names that are blocked.
+/// Names and parties that are blocked.
 pub const BLOCKED_WORKER: Table = Table {
     name: "blocked_worker",
-    columns: &["name", "reason"],
-    n_key: 1,
+    columns: &["name", "party", "reason"],
+    n_key: 2,
     is_of_job: false,
-    put: "INSERT INTO blocked_worker (name, reason, digest) \
-          VALUES (?1, ?2, ?3) \
-          ON CONFLICT (name) DO UPDATE SET reason = excluded.reason, digest = excluded.digest",
+    put: "INSERT INTO blocked_worker (name, party, reason, digest) \
+          VALUES (?1, ?2, ?3, ?4) \
+          ON CONFLICT (name, party) DO UPDATE SET reason = excluded.reason, digest = excluded.digest",
 };
 
 pub(crate) const POINT: Table = Table {
@@ -345,8 +345,9 @@ mod tests {
     fn digests_are_what_they_were_when_they_were_stored() {
         let board = Board { n: 17, method: Method::Search, decomposition: 2, is_second: false };
         let text = |text: &'static str| ValueRef::Text(text.as_bytes());
-        let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable")];
-        assert_eq!(SOURCE.digest(None, source), -7_811_203_514_592_929_855);
+        let party = text("000102030405060708090a0b0c0d0e0f");
+        let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable"), party];
+        assert_eq!(SOURCE.digest(None, source), 318_978_711_402_589_216);
         let range = [3, 5, 0, 20].map(ValueRef::Integer);
         assert_eq!(COVERAGE_RANGE.digest(Some(board), range), -1_320_042_609_337_097_627);
         let choice = |image, n_subproblems, work| Choice {

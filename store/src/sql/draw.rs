@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};
 use queens_ledger::store::{Record, SecondCount, Source, Verdict};
-use queens_messages::{JobId, LeaseId, Name};
+use queens_messages::{JobId, LeaseId, Party};
 use queens_solver::{Count, Span};
 use rusqlite::types::Value;
 
@@ -25,7 +25,7 @@ type Key = (u32, u64);
 #[derive(Debug, Default)]
 pub(crate) struct Before {
     cross: Option<(JobId, u32)>,
-    names: BTreeSet<Name>,
+    parties: BTreeSet<Party>,
 }
 
 /// Reads rows of one job that are about records.
@@ -75,11 +75,11 @@ impl<'a> Reader<'a> {
         for record in records {
             let key = key(&record);
             let again = again.remove(&key).unwrap_or_default();
-            let names = match draw.first_pass {
-                Some(first) => self.names(before, first, key.0)?,
+            let parties = match draw.first_pass {
+                Some(first) => self.parties(before, first, key.0)?,
                 None => &nobody,
             };
-            if !again.is_empty() || draw.wants(&record, names) {
+            if !again.is_empty() || draw.wants(&record, parties) {
                 let verdicts = verdicts.remove(&key).unwrap_or_default();
                 wanted.push(Recorded { record, again, verdicts });
             }
@@ -90,12 +90,12 @@ impl<'a> Reader<'a> {
 
     /// Who has recorded something of a cross of a first pass. That each row is what was written is looked at where it
     /// counts.
-    fn names<'b>(
+    fn parties<'b>(
         &mut self,
         before: &'b mut Before,
         job: JobId,
         cross: u32,
-    ) -> Result<&'b BTreeSet<Name>, Fault> {
+    ) -> Result<&'b BTreeSet<Party>, Fault> {
         if before.cross != Some((job, cross)) {
             let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2";
             let mut sources: Vec<i64> = Vec::new();
@@ -104,11 +104,11 @@ impl<'a> Reader<'a> {
                 sources.push(cell(row, "source", &"record")?);
                 Ok(())
             })?;
-            let name = |source| Ok::<_, Fault>(self.source(source)?.name.clone());
-            let names = sources.into_iter().map(name).collect::<Result<_, _>>()?;
-            *before = Before { cross: Some((job, cross)), names };
+            let party = |source| Ok::<_, Fault>(self.source(source)?.party);
+            let parties = sources.into_iter().map(party).collect::<Result<_, _>>()?;
+            *before = Before { cross: Some((job, cross)), parties };
         }
-        Ok(&before.names)
+        Ok(&before.parties)
     }
 
     /// The job's records that `rest` chooses.

@@ -67,7 +67,8 @@ pub(crate) fn export(
     let passes = [Some(job), second.map_err(told)?];
     let passes: Vec<DoneJob> = passes.into_iter().flatten().collect();
     let ids: Vec<JobId> = passes.iter().map(|pass| pass.stored.entry.id).collect();
-    let counters = Counters::of(database, &ids).map_err(of_store)?;
+    let seed = passes.first().map_or(0, |first| first.stored.entry.terms.seed);
+    let counters = Counters::of(database, &ids, seed).map_err(of_store)?;
     let mut writer = Writer::begin(out, header(&passes, program, key)?)?;
     for counter in counters.all() {
         writer.entry(&counter)?;
@@ -126,6 +127,7 @@ fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, Expor
         seed: entry.terms.seed,
     };
     Ok(Header {
+        has_parties: true,
         n: job.n,
         crosses: job.terms.crosses.map_or(0..n_crosses, Crosses::range),
         n_crosses,

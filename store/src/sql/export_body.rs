@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use queens_certificate::{Counted, Counter, CrossSum, Entry, Total, Verdict, Writer};
+use queens_certificate::{Counted, Counter, CrossSum, Entry, PartyDigest, Total, Verdict, Writer};
 use queens_ledger::store::{Coverage, Source, StoredJob};
-use queens_messages::{JobId, Name};
+use queens_messages::JobId;
 use queens_solver::{Count, Plan, Span};
 
 use super::database::{Database, Row, for_each};
@@ -43,7 +43,8 @@ const SOURCES: [(&Table, &str); 4] =
     [(&RECORD, "source"), (&SECOND_COUNT, "source"), (&VERDICT, "source"), (&VERDICT, "lost_source")];
 
 impl Counters {
-    pub(crate) fn of(database: &dyn Database, jobs: &[JobId]) -> Result<Self, Fault> {
+    /// All who have counted some of these jobs, in a certificate whose first pass has this seed.
+    pub(crate) fn of(database: &dyn Database, jobs: &[JobId], seed: u128) -> Result<Self, Fault> {
         let mut used: Vec<i64> = Vec::new();
         for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
             let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
@@ -56,8 +57,8 @@ impl Counters {
         used.dedup();
         let mut counters = BTreeMap::new();
         for (number, source) in (0..).zip(used) {
-            let Source { name: worker, build, kernel } = read::source(database, source)?;
-            let counter = Counter { worker, build, kernel };
+            let Source { name: worker, build, kernel, party } = read::source(database, source)?;
+            let counter = Counter { worker, build, kernel, party: Some(PartyDigest::of(party, seed)) };
             counters.insert(source, (number, counter));
         }
         Ok(Self(counters))
@@ -68,9 +69,9 @@ impl Counters {
         self.0.values().map(|(number, counter)| Entry::Counter { number: *number, counter: counter.clone() })
     }
 
-    fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, &Name), Fault> {
+    fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, Option<PartyDigest>), Fault> {
         let source: i64 = cell(row, column, &place)?;
-        let found = self.0.get(&source).map(|(number, counter)| (*number, &counter.worker));
+        let found = self.0.get(&source).map(|(number, counter)| (*number, counter.party));
         found.ok_or_else(|| Fault::Damaged(format!("{place}: there is no source {source}")))
     }
 }
@@ -91,7 +92,7 @@ type Opinions = BTreeMap<u64, Vec<Opinion>>;
 struct Opinion {
     entry: Entry,
     span: Span,
-    name: Name,
+    party: Option<PartyDigest>,
 }
 
 impl Body<'_> {
@@ -137,7 +138,7 @@ impl Body<'_> {
 
     /// Writes the records of a cross; returns what they add up to.
     fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<Tally, Unwritten> {
-        let mut again = self.opinions(&SECOND_COUNT, "name", cross)?;
+        let mut again = self.opinions(&SECOND_COUNT, "party", cross)?;
         let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
         let mut tally = Tally::default();
         let place = self.place(&RECORD, cross);
@@ -145,7 +146,7 @@ impl Body<'_> {
         let values = [self.job()?.into(), cross.into()];
         read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Unwritten> {
             RECORD.verify(row, Some(self.board()), &place)?;
-            let (counted, name) = self.counted(row, cross, &place)?;
+            let (counted, party) = self.counted(row, cross, &place)?;
             let span = counted.span;
             tally.n_records += 1;
             tally.sum.recorded.insert(span.from()..span.to());
@@ -154,9 +155,12 @@ impl Body<'_> {
             writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
             // A second count may be of a record that has grown since, or by whose count took the record's place.
             let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
-            let again = about(&mut again).into_iter().filter(|it| it.span == span && it.name != *name);
+            let again = about(&mut again).into_iter().filter(|it| it.span == span && it.party != party);
+            // Their order in the database is that of the parties, which nobody is told.
+            let mut again: Vec<Opinion> = again.collect();
+            again.sort_by_key(|it| it.party);
             let verdicts = about(&mut verdicts).into_iter().filter(|it| it.span == span);
-            for opinion in again.chain(verdicts) {
+            for opinion in again.into_iter().chain(verdicts) {
                 writer.entry(&opinion.entry).map_err(Unwritten::Io)?;
             }
             Ok(())
@@ -175,9 +179,9 @@ impl Body<'_> {
             let opinion = if table.name == VERDICT.name {
                 self.verdict(row, cross, &place)?
             } else {
-                let (counted, name) = self.counted(row, cross, &place)?;
+                let (counted, party) = self.counted(row, cross, &place)?;
                 let entry = Entry::Again { counted, at_ms: integer(row, "at_ms", &place)? };
-                Opinion { entry, span: counted.span, name: name.clone() }
+                Opinion { entry, span: counted.span, party }
             };
             opinions.entry(opinion.span.from()).or_default().push(opinion);
             Ok(())
@@ -187,7 +191,7 @@ impl Body<'_> {
 
     fn verdict(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<Opinion, Fault> {
         let (counter, _) = self.counters.get(row, "source", place)?;
-        let (loser, name) = self.counters.get(row, "lost_source", place)?;
+        let (loser, party) = self.counters.get(row, "lost_source", place)?;
         let span = span(row, cross, place)?;
         let verdict = Verdict {
             pass: self.number,
@@ -199,11 +203,16 @@ impl Body<'_> {
             lost: count(row, ["lost_solutions", "lost_nodes"], place)?,
             loser,
         };
-        Ok(Opinion { entry: Entry::Verdict(verdict), span, name: name.clone() })
+        Ok(Opinion { entry: Entry::Verdict(verdict), span, party })
     }
 
-    fn counted(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<(Counted, &Name), Fault> {
-        let (counter, name) = self.counters.get(row, "source", place)?;
+    fn counted(
+        &self,
+        row: &Row<'_>,
+        cross: u32,
+        place: &str,
+    ) -> Result<(Counted, Option<PartyDigest>), Fault> {
+        let (counter, party) = self.counters.get(row, "source", place)?;
         let counted = Counted {
             pass: self.number,
             span: span(row, cross, place)?,
@@ -211,7 +220,7 @@ impl Body<'_> {
             duration_us: integer(row, "duration_us", &place)?,
             counter,
         };
-        Ok((counted, name))
+        Ok((counted, party))
     }
 
     fn job(&self) -> Result<i64, Fault> {

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
-use queens_ledger::store::{Coverage, JobEntry, Phase, Source, StoredJob};
-use queens_messages::{Crosses, InvalidName, JobId, Name, Priority, Share, Terms};
+use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
+use queens_messages::{Crosses, InvalidName, InvalidParty, JobId, Name, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
@@ -51,20 +51,28 @@ pub(crate) fn epochs(database: &dyn Database) -> Result<(u32, u32), Fault> {
     epochs.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))
 }
 
-/// Names of workers that get no leases, with the reasons.
-pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Name, String>, Fault> {
-    let mut names = BTreeMap::new();
+/// Workers that get no leases, with the reasons.
+pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>, Fault> {
+    let mut blocks = BTreeMap::new();
     select(database, &BLOCKED_WORKER, "", &[], |row| -> Result<(), Fault> {
         let place = "a blocked worker";
         let name: String = cell(row, "name", &place)?;
-        BLOCKED_WORKER.verify(row, None, &format_args!("blocked worker '{}'", name.escape_debug()))?;
-        let parsed = name.parse().map_err(|error: InvalidName| {
-            Fault::Damaged(format!("blocked worker '{}': {error}", name.escape_debug()))
-        })?;
-        names.insert(parsed, cell(row, "reason", &place)?);
+        let place = format!("blocked worker '{}'", name.escape_debug());
+        BLOCKED_WORKER.verify(row, None, &place)?;
+        let parsed =
+            name.parse().map_err(|error: InvalidName| Fault::Damaged(format!("{place}: {error}")))?;
+        let party: String = cell(row, "party", &place)?;
+        let party = Some(party).filter(|party| !party.is_empty());
+        let party = party.map(|text| party_of(&text, &place)).transpose()?;
+        blocks.insert(Block { name: parsed, party }, cell(row, "reason", &place)?);
         Ok(())
     })?;
-    Ok(names)
+    Ok(blocks)
+}
+
+/// A party, as it is stored.
+fn party_of(text: &str, place: &dyn Display) -> Result<Party, Fault> {
+    text.parse().map_err(|error: InvalidParty| Fault::Damaged(format!("{place}, its party: {error}")))
 }
 
 /// The ids of all sources of records.
@@ -85,7 +93,8 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
     let source = first(database, &all(&SOURCE, "WHERE id = ?1"), &[id.into()], |row| {
         SOURCE.verify(row, None, &place)?;
         let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
-        Ok(Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")? })
+        let party = party_of(&cell::<String>(row, "party", &place)?, &place)?;
+        Ok(Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")?, party })
     })?;
     source.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))
 }

@@ -36,7 +36,7 @@ pub(crate) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault
     if job.phase == Phase::Done { check_settled(database, job) } else { Ok(()) }
 }
 
-/// Whether nothing is left to be counted again of a job: another name has confirmed what was drawn, and, if it was not
+/// Whether nothing is left to be counted again of a job: another party has confirmed what was drawn, and, if it was not
 /// exported before, no difference is undecided.
 pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     check_drawn(database, job)?;
@@ -47,14 +47,14 @@ pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(
     let sql = "SELECT s.cross, s.first, s.until FROM second_count s JOIN record r USING (job, cross, first, until) \
                WHERE s.job = ?1 AND (s.solutions <> r.solutions OR s.nodes <> r.nodes) AND NOT EXISTS \
                (SELECT 1 FROM verdict v JOIN source l ON l.id = v.lost_source WHERE v.job = s.job AND v.cross = s.cross \
-               AND v.first = s.first AND l.worker = s.name AND v.lost_solutions = s.solutions AND v.lost_nodes = \
+               AND v.first = s.first AND l.party = s.party AND v.lost_solutions = s.solutions AND v.lost_nodes = \
                s.nodes) LIMIT 1";
     refuse(database, id.0, sql, |span| {
         format!("job {id} is done, but of {span} there are different counts, and nothing is decided")
     })
 }
 
-/// Whether another name has confirmed each record that was drawn.
+/// Whether another party has confirmed each record that was drawn.
 fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     let (id, seed, share) = (job.id, job.terms.seed, job.terms.recount);
     if share == Share::NOTHING {
@@ -62,15 +62,15 @@ fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     }
     let sql = "SELECT r.cross, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
                EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.cross = r.cross AND s.first = r.first AND \
-               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.name <> w.worker)";
+               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.party <> w.party)";
     for_each(database, sql, &[sql_integer("job", id.0)?.into()], |row| {
         let place = format_args!("record of job {id}");
         let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
         if is_drawn(seed, share, id, cross, first) {
             let until: u64 = integer(row, "until", &place)?;
             return Err(Fault::Damaged(format!(
-                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and no other name \
-                 has confirmed it"
+                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and no other \
+                 party has confirmed it"
             )));
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use queens_ledger::store::{CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
+use queens_ledger::store::{Block, CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
 use queens_messages::{Crosses, JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
@@ -39,8 +39,8 @@ pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -
         Write::Epoch(next) => read::epochs(database)
             .and_then(|(_, first)| epochs(database, *next, first))
             .map_err(|fault| fault.at(EPOCH)),
-        Write::Blocked { name, blocked, reason } => {
-            self::blocked(database, name, *blocked, reason).map_err(|fault| fault.at(BLOCKED_WORKER))
+        Write::Blocked { block, blocked, reason } => {
+            self::blocked(database, block, *blocked, reason).map_err(|fault| fault.at(BLOCKED_WORKER))
         }
         Write::Job(row) => {
             job(database, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
@@ -65,12 +65,14 @@ pub fn epochs(database: &dyn Database, next: u32, first: u32) -> Result<(), Faul
     EPOCH.put(database, None, vec![1.into(), next.into(), first.into()])
 }
 
-fn blocked(database: &dyn Database, name: &Name, blocked: bool, reason: &str) -> Result<(), Fault> {
+fn blocked(database: &dyn Database, block: &Block, blocked: bool, reason: &str) -> Result<(), Fault> {
+    let party = block.party.map(|party| party.to_string()).unwrap_or_default();
+    let key = vec![block.name.to_string().into(), party.into()];
     if blocked {
-        let values = vec![name.to_string().into(), reason.to_owned().into()];
+        let values = key.into_iter().chain([reason.to_owned().into()]).collect();
         return BLOCKED_WORKER.put(database, None, values);
     }
-    database.remove(BLOCKED_WORKER, vec![name.to_string().into()])
+    database.remove(BLOCKED_WORKER, key)
 }
 
 fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
@@ -215,7 +217,7 @@ fn second_count(
         sql_integer("job", job.0)?.into(),
         span.cross().into(),
         sql_integer("subproblem", span.from())?.into(),
-        counted.source.name.to_string().into(),
+        counted.source.party.to_string().into(),
         sql_integer("subproblem", span.to())?.into(),
         sql_integer("number of solutions", counted.count.solutions)?.into(),
         sql_integer("number of nodes", counted.count.nodes)?.into(),
@@ -251,10 +253,11 @@ fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> R
     if let Some(&id) = known.sources.get(source) {
         return Ok(id);
     }
-    let Source { name: worker, build, kernel } = &**source;
+    let Source { name: worker, build, kernel, party } = &**source;
     let text = |name: &Name| Value::from(name.to_string());
-    let texts = [text(worker), text(build), text(kernel)];
-    let find = "SELECT id, worker, build, kernel, digest FROM source WHERE worker = ?1 AND build = ?2 AND kernel = ?3";
+    let texts = [text(worker), text(build), text(kernel), party.to_string().into()];
+    let find = "SELECT id, worker, build, kernel, party, digest FROM source WHERE worker = ?1 AND build = ?2 AND \
+                kernel = ?3 AND party = ?4";
     let found = first(database, find, &texts, |row| {
         let id: i64 = cell(row, "id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use queens_ledger::store::{JobEntry, Phase, StoreError, Write};
-use queens_messages::{JobId, Name, Terms};
+use queens_ledger::store::{Block, JobEntry, Phase, StoreError, Write};
+use queens_messages::{JobId, Name, Party, Terms};
 use queens_process::open_regular_file;
 use queens_solver::{BoardSize, Choice, Method, Pass};
 use rusqlite::Connection;
@@ -65,7 +65,7 @@ pub struct Recovered {
     /// Jobs in the order of their ids.
     pub jobs: Vec<RecoveredJob>,
     /// Names that are blocked, and for what reasons.
-    pub blocked: BTreeMap<Name, String>,
+    pub blocked: BTreeMap<Block, String>,
     /// Pages that the system can't read.
     pub n_unreadable: u64,
 }
@@ -186,6 +186,7 @@ impl<'a> Salvage<'a> {
         if *is_latest
             && is_proved(&BLOCKED_WORKER, None, values)
             && matches!(values.first(), Some(Value::Text(name)) if name.parse::<Name>().is_ok())
+            && matches!(values.get(1), Some(Value::Text(party)) if party.is_empty() || party.parse::<Party>().is_ok())
         {
             BLOCKED_WORKER.put(self.connection, None, values[..BLOCKED_WORKER.columns.len()].to_vec())?;
         }
@@ -282,7 +283,10 @@ impl<'a> Salvage<'a> {
         let ids = statement.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
         for id in ids {
             let text = |text: &str| Value::Text(text.to_owned());
-            let values = vec![id.into(), text(&format!("lost-{id}")), text("unknown"), text("unknown")];
+            // Nobody knows whether two lost ones were of one party: none confirms another.
+            let (unknown, party) = (text("unknown"), Party::of_name(&Name::of_any("lost")));
+            let name = text(&format!("lost-{id}"));
+            let values = vec![id.into(), name, unknown.clone(), unknown, text(&party.to_string())];
             SOURCE.put(self.connection, None, values)?;
         }
         Ok(())

@@ -85,8 +85,10 @@ CREATE TABLE source (
     worker TEXT NOT NULL,                                          -- the worker's name
     build  TEXT NOT NULL,                                          -- version of its program
     kernel TEXT NOT NULL,                                          -- e.g. "avx512"
+    -- Who runs it, 32 hexadecimal digits: that of the invitation, or of the name where nobody is asked for one.
+    party  TEXT NOT NULL,
     digest INTEGER NOT NULL,
-    UNIQUE (worker, build, kernel)
+    UNIQUE (worker, build, kernel, party)
 ) STRICT;
 
 CREATE TABLE record (
@@ -108,9 +110,11 @@ CREATE TABLE record (
 
 CREATE TABLE blocked_worker (
     -- Workers that get no leases until an operator unblocks them.
-    name   TEXT NOT NULL PRIMARY KEY,                              -- the worker's name
+    name   TEXT NOT NULL,                                          -- that an operator has blocked, or of who lost
+    party  TEXT NOT NULL,                                          -- that has lost a dispute, all of it; empty: none
     reason TEXT NOT NULL,                                          -- why; empty if an operator decided it
-    digest INTEGER NOT NULL
+    digest INTEGER NOT NULL,
+    PRIMARY KEY (name, party)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE second_count (
@@ -118,7 +122,7 @@ CREATE TABLE second_count (
     job         INTEGER NOT NULL,
     cross       INTEGER NOT NULL,
     first       INTEGER NOT NULL CHECK (first >= 0),               -- first subproblem
-    name        TEXT NOT NULL,                                     -- the worker's, as of its source
+    party       TEXT NOT NULL,                                     -- who counted it, as of its source
     until       INTEGER NOT NULL CHECK (until > first),            -- subproblem after the last
     solutions   INTEGER NOT NULL CHECK (solutions >= 0),           -- unweighted
     nodes       INTEGER NOT NULL CHECK (nodes >= 0),               -- work, as of records
@@ -126,19 +130,19 @@ CREATE TABLE second_count (
     source      INTEGER NOT NULL REFERENCES source (id),
     at_ms       INTEGER NOT NULL CHECK (at_ms >= 0),               -- when it was reported, milliseconds since 1970
     digest      INTEGER NOT NULL,
-    PRIMARY KEY (job, cross, first, name),
+    PRIMARY KEY (job, cross, first, party),
     FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE verdict (
-    -- Spans of which there were different counts, and on which two names have agreed.
+    -- Spans of which there were different counts, and on which two parties have agreed.
     job            INTEGER NOT NULL,
     cross          INTEGER NOT NULL,
     first          INTEGER NOT NULL CHECK (first >= 0),            -- first subproblem
     number         INTEGER NOT NULL CHECK (number >= 0),           -- of the verdicts on this span, from 0
     until          INTEGER NOT NULL CHECK (until > first),         -- subproblem after the last
     at_ms          INTEGER NOT NULL CHECK (at_ms >= 0),            -- when it was found, milliseconds since 1970
-    solutions      INTEGER NOT NULL CHECK (solutions >= 0),        -- what two names have counted
+    solutions      INTEGER NOT NULL CHECK (solutions >= 0),        -- what two parties have counted
     nodes          INTEGER NOT NULL CHECK (nodes >= 0),
     source         INTEGER NOT NULL REFERENCES source (id),        -- one of them
     lost_solutions INTEGER NOT NULL CHECK (lost_solutions >= 0),   -- what it was held against

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_ledger::store::{Coverage, JobEntry, Phase, Record, SecondCount, Source, Verdict};
-use queens_messages::{JobId, LeaseId, Name};
+use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Record, SecondCount, Source, Verdict};
+use queens_messages::{JobId, LeaseId, Name, Party};
 use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Method, Plan, Span, Symmetry};
 use tempfile::TempDir;
 
@@ -30,7 +30,8 @@ pub(super) fn job(id: u64, n: u8, phase: Phase) -> Write {
 
 pub(super) fn record(job: u64, span: (u32, u64, u64), count: Count) -> Write {
     let name = |text: &str| text.parse().expect("a name");
-    let source = Source { name: name("anna"), build: name("0.1.0"), kernel: name("portable") };
+    let party = Party::of_name(&name("anna"));
+    let source = Source { name: name("anna"), build: name("0.1.0"), kernel: name("portable"), party };
     let record = Record {
         span: Span::new(span.0, span.1, span.2).expect("not empty"),
         count,
@@ -46,7 +47,8 @@ fn name(text: &str) -> Name {
 }
 
 fn source_of(name: &str) -> Arc<Source> {
-    Arc::new(Source { name: self::name(name), build: self::name("0.1.0"), kernel: self::name("avx2") })
+    let party = Party::of_name(&self::name(name));
+    Arc::new(Source { name: self::name(name), build: self::name("0.1.0"), kernel: self::name("avx2"), party })
 }
 
 fn second_count(job: u64, span: (u32, u64, u64), count: Count) -> Write {
@@ -101,7 +103,11 @@ pub(super) fn sample() -> TempDir {
         record(3, (2, 60, 100), count(8, 80)),
         coverage(3, 2, "30..40 60..100", count(15, 150)),
         job(4, 32, Phase::Planning),
-        Write::Blocked { name: name("bert"), blocked: true, reason: "it lied".to_owned() },
+        Write::Blocked {
+            block: Block { name: name("bert"), party: Some(Party::of_name(&name("bert"))) },
+            blocked: true,
+            reason: "it lied".to_owned(),
+        },
         second_count(3, (0, 20, 40), count(6, 60)),
         verdict(3, (2, 30, 40), [count(7, 70), count(6, 70)]),
     ];

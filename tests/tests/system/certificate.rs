@@ -245,7 +245,7 @@ fn the_certificate_in_the_repository_holds() {
     assert_eq!((&answer["solutions"], &answer["is_whole"]), (&Value::from("14772512"), &Value::from(true)));
     assert_eq!(answer["is_published"], true);
     let part = &answer["parts"][0];
-    assert_eq!((&part["agreement"], &part["crosses_by_one_name"]), (&"each cross".into(), &0.into()));
+    assert_eq!((&part["agreement"], &part["crosses_by_one_party"]), (&"each cross".into(), &0.into()));
     assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
     // A share of anything has something, whatever is drawn.
     for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {

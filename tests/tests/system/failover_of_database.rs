@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use queens_coordinator::store::postgres::{Candidate, Contact, Server};
-use queens_ledger::store::{Store, StoreError, Write};
+use queens_ledger::store::{Block, Store, StoreError, Write};
 use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{Running, wait_until};
@@ -147,8 +147,10 @@ fn what_was_cut_off_overtakes_nothing() {
     let server = Server::new(&address, None, None).expect("an address");
     let contact = Contact { url: "http://here:1".to_owned(), pages: None };
     let mut store = Candidate::new(server, contact, Path::new(".")).lead().expect("opens");
-    let blocked =
-        |blocked| [Write::Blocked { name: "anna".parse().expect("a name"), blocked, reason: String::new() }];
+    let blocked = |blocked| {
+        let block = Block { name: "anna".parse().expect("a name"), party: None };
+        [Write::Blocked { block, blocked, reason: String::new() }]
+    };
     store.commit(&blocked(false)).expect("writes");
     let served = "SELECT pid FROM pg_stat_activity WHERE application_name = 'queens-coordinator' \
                   AND query LIKE '%blocked%' OR query = 'COMMIT'";

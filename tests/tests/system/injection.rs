@@ -410,7 +410,7 @@ fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
             .chain([&data_dir.clone().into_os_string()]),
     ))
     .answer();
-    tamper(&data_dir, &format!("INSERT INTO blocked_worker VALUES ('{ODD}', '', 0)"));
+    tamper(&data_dir, &format!("INSERT INTO blocked_worker VALUES ('{ODD}', '', '', 0)"));
     let outcome = run(coordinator_command("127.0.0.1:0", &data_dir));
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     check_outcome(&outcome, true);

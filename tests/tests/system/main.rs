@@ -46,6 +46,7 @@ mod methods;
 mod metrics;
 mod misuse;
 mod network;
+mod one_invitation;
 mod operations;
 mod operators;
 mod output;

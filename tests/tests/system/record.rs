@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_ledger::store::{JobEntry, Phase, Record, Source, Store, Write};
-use queens_messages::{JobId, LeaseId};
+use queens_messages::{JobId, LeaseId, Party};
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span};
 use queens_store::sqlite::SqliteStore;
 use queens_tests::chance::Chance;
@@ -56,7 +56,8 @@ fn bytes_a_record(plan: &Plan) -> f64 {
         .map(|worker| {
             let name = |text: &str| text.parse().expect("a name");
             let worker = name(&format!("machine-{worker}"));
-            Arc::new(Source { name: worker, build: name("0.1.0"), kernel: name("avx512") })
+            let party = Party::of_name(&worker);
+            Arc::new(Source { name: worker, build: name("0.1.0"), kernel: name("avx512"), party })
         })
         .collect();
     let per_cross = N_RECORDS / 800;

@@ -78,8 +78,9 @@ CREATE TABLE source (
     worker TEXT NOT NULL,                                           -- the worker's name
     build  TEXT NOT NULL,                                           -- version of its program
     kernel TEXT NOT NULL,                                           -- e.g. "avx512"
+    party  TEXT NOT NULL,                                           -- who runs it: 32 hexadecimal digits
     digest BIGINT NOT NULL,
-    UNIQUE (worker, build, kernel)
+    UNIQUE (worker, build, kernel, party)
 );
 
 CREATE TABLE record (
@@ -101,9 +102,11 @@ CREATE TABLE record (
 
 CREATE TABLE blocked_worker (
     -- Workers that get no leases until an operator unblocks them.
-    name   TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name   TEXT COLLATE "C" NOT NULL,                               -- that an operator has blocked, or of who lost
+    party  TEXT COLLATE "C" NOT NULL,                               -- that has lost a dispute, all of it; empty: none
     reason TEXT NOT NULL,                                           -- why, if that was not an operator's decision
-    digest BIGINT NOT NULL
+    digest BIGINT NOT NULL,
+    PRIMARY KEY (name, party)
 );
 
 CREATE TABLE second_count (
@@ -111,7 +114,7 @@ CREATE TABLE second_count (
     job         BIGINT NOT NULL,
     "cross"     BIGINT NOT NULL,
     first       BIGINT NOT NULL CHECK (first >= 0),
-    name        TEXT COLLATE "C" NOT NULL,                          -- the worker's, as of its source
+    party       TEXT COLLATE "C" NOT NULL,                          -- who counted it, as of its source
     until       BIGINT NOT NULL CHECK (until > first),
     solutions   BIGINT NOT NULL CHECK (solutions >= 0),
     nodes       BIGINT NOT NULL CHECK (nodes >= 0),
@@ -119,19 +122,19 @@ CREATE TABLE second_count (
     source      BIGINT NOT NULL REFERENCES source (id),
     at_ms       BIGINT NOT NULL CHECK (at_ms >= 0),                 -- when it was reported, milliseconds since 1970
     digest      BIGINT NOT NULL,
-    PRIMARY KEY (job, "cross", first, name),
+    PRIMARY KEY (job, "cross", first, party),
     FOREIGN KEY (job, "cross") REFERENCES plan_cross (job, number)
 );
 
 CREATE TABLE verdict (
-    -- Spans of which there were different counts, and on which two names have agreed.
+    -- Spans of which there were different counts, and on which two parties have agreed.
     job            BIGINT NOT NULL,
     "cross"        BIGINT NOT NULL,
     first          BIGINT NOT NULL CHECK (first >= 0),
     number         BIGINT NOT NULL CHECK (number >= 0),             -- of the verdicts on this span, from 0
     until          BIGINT NOT NULL CHECK (until > first),
     at_ms          BIGINT NOT NULL CHECK (at_ms >= 0),              -- when it was found, milliseconds since 1970
-    solutions      BIGINT NOT NULL CHECK (solutions >= 0),          -- what two names have counted
+    solutions      BIGINT NOT NULL CHECK (solutions >= 0),          -- what two parties have counted
     nodes          BIGINT NOT NULL CHECK (nodes >= 0),
     source         BIGINT NOT NULL REFERENCES source (id),          -- one of them
     lost_solutions BIGINT NOT NULL CHECK (lost_solutions >= 0),     -- what it was held against

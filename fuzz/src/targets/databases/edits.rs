@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use queens_ledger::store::draw::Drawn;
-use queens_ledger::store::{SecondCount, Source, Store, Verdict, Write};
-use queens_messages::{JobId, Name};
+use queens_ledger::store::{Block, SecondCount, Source, Store, Verdict, Write};
+use queens_messages::{JobId, Name, Party};
 use queens_solver::Count;
 use queens_store::sqlite::{HISTORY, SqliteStore};
 use rusqlite::Connection;
@@ -256,10 +256,13 @@ fn base(with_all: bool) -> Vec<u8> {
 /// Further counts of records of job 1, a verdict, and a reason for a block.
 fn all(drawn: &Drawn) -> Vec<Write> {
     let name = |text: &str| Name::of_any(text);
-    let source =
-        |text: &str| Arc::new(Source { name: name(text), build: name("0.1.0"), kernel: name("avx2") });
+    let source = |text: &str| {
+        let party = Party::of_name(&name(text));
+        Arc::new(Source { name: name(text), build: name("0.1.0"), kernel: name("avx2"), party })
+    };
     let job = JobId(1);
-    let blocked = Write::Blocked { name: name("dora"), blocked: true, reason: "it lied".to_owned() };
+    let block = Block { name: name("dora"), party: Some(Party::of_name(&name("dora"))) };
+    let blocked = Write::Blocked { block, blocked: true, reason: "it lied".to_owned() };
     let again = drawn.records.iter().map(|recorded| {
         let (span, count, duration) = (recorded.record.span, recorded.count(), Duration::from_millis(80));
         let source = source("carol");

@@ -16,7 +16,7 @@ use queens_event_loop::unthreaded;
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{JobEntry, Phase, Store, StoreError, Stored, Write};
+use queens_ledger::store::{Block, JobEntry, Phase, Store, StoreError, Stored, Write};
 use queens_messages::{JobId, Name};
 use queens_solver::{BoardSize, Choice, Method, Plan, Span};
 use queens_store::Archive;
@@ -111,7 +111,8 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
         let entry = JobEntry { phase: Phase::Active, paused: number > 1, ..JobEntry::new(id, n, method, 1) };
         store.commit(&[Write::Job(entry), Write::Plan { job: id, choices }]).expect("in memory");
     }
-    let blocked = Write::Blocked { name: Name::of_any("bert"), blocked: true, reason: String::new() };
+    let block = Block { name: Name::of_any("bert"), party: None };
+    let blocked = Write::Blocked { block, blocked: true, reason: String::new() };
     store.commit(&[blocked]).expect("in memory");
     store
 });

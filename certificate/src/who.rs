@@ -1,0 +1,114 @@
+//! Whom a certificate names, and by what it tells them apart.
+
+use std::cmp::Ordering;
+use std::fmt::{self, Display, Formatter};
+
+use queens_messages::{Name, Party};
+use sha2::{Digest, Sha256};
+
+use crate::fields::to_hex;
+
+/// What the digest of a party begins with.
+const PREFIX: &[u8] = b"queens party in a certificate\0";
+
+/// Stands for a party in one certificate: 64 bits of a salted SHA-256 hash of it.
+///
+/// The salt is the seed of the first pass. Who reads certificates of two jobs can't tell which parties they have in
+/// common, because a party is 128 random bits that nobody else is told. Two of 2^18 parties of one certificate have the
+/// same digest with a chance below 2^-29, and are taken for one then: what is confirmed is taken for unconfirmed, never
+/// the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PartyDigest([u8; 8]);
+
+impl PartyDigest {
+    /// Digests a party for a certificate whose first pass has this seed.
+    #[must_use]
+    pub fn of(party: Party, seed: u128) -> Self {
+        let hash = Sha256::new().chain_update(PREFIX).chain_update(seed.to_be_bytes());
+        let hash: [u8; 32] = hash.chain_update(party.to_bytes()).finalize().into();
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&hash[..8]);
+        Self(bytes)
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; 8]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Display for PartyDigest {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_hex(&self.0))
+    }
+}
+
+/// A worker's name with its party. Two of one party are one, whatever their names; in certificates of format 1, which
+/// don't tell parties, two are one if they have the same name.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    pub(crate) name: Name,
+    pub(crate) party: Option<PartyDigest>,
+}
+
+impl Who {
+    /// What it is that tells them apart.
+    pub(crate) const fn noun(&self) -> &'static str {
+        if self.party.is_some() { "party" } else { "name" }
+    }
+}
+
+impl Ord for Who {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (&self.party, &other.party) {
+            (Some(one), Some(another)) => one.cmp(another),
+            (one, another) => (one, &self.name).cmp(&(another, &other.name)),
+        }
+    }
+}
+
+impl PartialOrd for Who {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Who {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Who {}
+
+impl Display for Who {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other programs have to come to the same.
+    #[test]
+    fn a_digest_is_of_the_party_and_the_seed() {
+        let party = |byte| Party::from_bytes([byte; 16]);
+        assert_eq!(PartyDigest::of(party(1), 12345).to_string(), "27d8e5ff20c746e6");
+        assert_ne!(PartyDigest::of(party(1), 12345), PartyDigest::of(party(2), 12345));
+        assert_ne!(PartyDigest::of(party(1), 12345), PartyDigest::of(party(1), 12346));
+    }
+
+    #[test]
+    fn names_of_one_party_are_one() {
+        let who = |name: &str, party: Option<u8>| Who {
+            name: name.parse().expect("a name"),
+            party: party.map(|byte| PartyDigest::from_bytes([byte; 8])),
+        };
+        assert_eq!(who("anna", Some(1)), who("bert", Some(1)));
+        assert_ne!(who("anna", Some(1)), who("anna", Some(2)));
+        assert_eq!(who("anna", None), who("anna", None));
+        assert_ne!(who("anna", None), who("bert", None));
+        assert_ne!(who("anna", None), who("anna", Some(1)));
+    }
+}

@@ -1,0 +1,165 @@
+//! Names of one invitation neither confirm nor outvote each other, and suspicion is against all of them.
+
+use queens_ledger::store::Store;
+use queens_messages::{JobId, JobState, Party, Submission, WorkerId, WorkerState};
+use queens_solver::{Count, Method};
+
+use super::world::{World, named, size, solutions};
+
+const MORE: Count = Count { solutions: 1, nodes: 0 };
+
+/// Workers of one invitation, under these names from this number on, who tell too many solutions.
+fn liars(world: &mut World, first: u64, names: &[&str]) -> Vec<WorkerId> {
+    let ids = first..first + names.len() as u64;
+    let workers: Vec<WorkerId> = ids.zip(names).map(|(id, name)| world.connect_of(9, id, name)).collect();
+    for worker in &workers {
+        world.workers.get_mut(worker).expect("connected").lie = MORE;
+    }
+    workers
+}
+
+#[track_caller]
+fn check_waits(world: &World, job: JobId, expected: &str) {
+    let status = world.job(job);
+    assert_eq!((status.state, status.n_verified), (JobState::Verifying, 0));
+    let waits_for = status.waits_for.expect("for somebody");
+    assert!(waits_for.starts_with("a worker of another invitation than 'mallory"), "{waits_for}");
+    assert!(waits_for.contains(expected), "{waits_for}");
+}
+
+#[test]
+fn one_invitation_confirms_nothing_by_a_second_name() {
+    let mut world = World::new();
+    let job = world.submit_verified(7, 100);
+    liars(&mut world, 1, &["mallory-1", "mallory-2", "mallory-3"]);
+    world.finish();
+    check_waits(&world, job, "a second invitation is needed");
+    assert_eq!(world.store.second_counts(job).count(), 0);
+
+    // Two others outvote all its names, which are blocked together, with those that come later.
+    world.connect_of(1, 10, "anna");
+    world.connect_of(2, 11, "bert");
+    world.finish();
+    let status = world.job(job);
+    assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(status.n)));
+    world.check_total(job);
+    let later = world.connect_of(9, 12, "innocence");
+    for id in [WorkerId(1), WorkerId(2), WorkerId(3), later] {
+        assert_eq!(world.worker_state(id), WorkerState::Blocked, "{id}");
+        let told = world.workers[&id].notices.last().expect("told why");
+        assert!(told.starts_with("all workers of this one's invitation are blocked"), "{told}");
+    }
+    for id in [WorkerId(10), WorkerId(11)] {
+        assert_eq!(world.worker_state(id), WorkerState::Ready);
+    }
+    let told = world.ledger.workers().into_iter().find(|it| it.id == later).and_then(|it| it.failure);
+    let told = told.expect("why it is blocked");
+    assert!(told.contains("of its invitation counted") && told.contains("'anna' and 'bert' agree"), "{told}");
+    // One of the names that lost is listed, and any of them clears the invitation.
+    assert_eq!(world.ledger.blocked().count(), 1);
+    let mut world = world.restart();
+    let later = world.connect_of(9, 12, "innocence");
+    assert_eq!(world.worker_state(later), WorkerState::Blocked, "as before the restart");
+    assert_eq!(world.ledger.unblock(world.now, &named("innocence")), Ok(1));
+    assert_eq!((world.worker_state(later), world.ledger.blocked().count()), (WorkerState::Ready, 0));
+    world.carry_out();
+    assert!(world.store.load().expect("memory").blocked.is_empty());
+}
+
+#[test]
+fn names_of_one_invitation_do_not_outvote_another() {
+    let mut world = World::new();
+    let job = world.submit_verified(7, 100);
+    world.connect_of(1, 1, "anna");
+    world.finish();
+    // The names of a liar come to the same, and are one voice.
+    let workers = liars(&mut world, 2, &["mallory-1", "mallory-2", "mallory-3"]);
+    world.finish();
+    let status = world.job(job);
+    assert!(status.n_disputed > 0, "{status:?}");
+    assert_eq!((status.state, world.store.verdicts(job).count()), (JobState::Verifying, 0));
+    assert_eq!(world.worker_state(WorkerId(1)), WorkerState::Ready);
+    // Not by what they count by accident either, as after being disconnected.
+    assert!(workers.iter().all(|worker| world.worker_state(*worker) == WorkerState::Ready));
+    world.connect_of(2, 10, "bert");
+    world.finish();
+    let status = world.job(job);
+    assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(status.n)));
+    assert_eq!(world.worker_state(WorkerId(1)), WorkerState::Ready);
+    for verdict in world.store.verdicts(job) {
+        assert_eq!(verdict.lost_source.party, Party::from_bytes([9; 16]));
+    }
+}
+
+#[test]
+fn an_invitation_that_counts_both_passes_is_checked_by_another() {
+    let mut world = World::new();
+    let asked = Submission { second_pass: Some(Method::Search), ..Submission::new(size(7), Method::Search) };
+    let first = world.submit_on(&asked).expect("it is taken");
+    let [one, two] = liars(&mut world, 1, &["mallory-1", "mallory-2"])[..] else { panic!("two") };
+    // One name counts the first pass, the other the second.
+    while world.step(one) && world.job(first).progress.n_recorded < world.job(first).progress.n_subproblems {}
+    world.ledger.drain(world.now, &named("mallory-1")).expect("it is there");
+    world.carry_out();
+    while world.step(one) || world.step(two) {}
+    world.finish();
+    let second = world.job(first).second.expect("there is one");
+    let status = world.job(second);
+    assert_eq!(status.state, JobState::Verifying, "{status:?}");
+
+    world.connect_of(1, 10, "anna");
+    world.connect_of(2, 11, "bert");
+    world.finish();
+    for job in [first, second] {
+        let status = world.job(job);
+        assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(status.n)));
+    }
+}
+
+/// The other way round: one name that two invitations have, one after the other, is two parties.
+#[test]
+fn a_name_that_was_given_to_another_invitation_is_another_party() {
+    let mut world = World::new();
+    let job = world.submit_verified(7, 100);
+    world.connect_of(1, 1, "rack");
+    world.finish();
+    let mut world = world.restart();
+    world.connect_of(2, 2, "rack");
+    world.finish();
+    world.check_done(job);
+}
+
+/// What an operator blocks is a name: others of the invitation go on.
+#[test]
+fn an_operator_blocks_a_name_alone() {
+    let mut world = World::new();
+    world.submit(7);
+    let [one, two] = [(1, "rack-1"), (2, "rack-2")].map(|(id, name)| world.connect_of(1, id, name));
+    world.ledger.block(world.now, &named("rack-1"));
+    assert_eq!([one, two].map(|id| world.worker_state(id)), [WorkerState::Blocked, WorkerState::Ready]);
+}
+
+/// A party is suspect, and so is one of its names an operator has blocked: clearing the one leaves the other.
+#[test]
+fn a_block_by_an_operator_outlasts_the_suspicion() {
+    let mut world = World::new();
+    let job = world.submit_verified(7, 100);
+    liars(&mut world, 1, &["mallory-1"]);
+    world.finish();
+    world.connect_of(1, 10, "anna");
+    world.connect_of(2, 11, "bert");
+    world.finish();
+    assert_eq!(world.job(job).state, JobState::Done);
+    let other = world.connect_of(9, 12, "mallory-2");
+    world.ledger.block(world.now, &named("mallory-2"));
+    let party = named(&Party::from_bytes([9; 16]).to_string());
+    assert_eq!(
+        world.ledger.unblock(world.now, &party),
+        Ok(2),
+        "an invitation may be cleared by its identity"
+    );
+    assert_eq!(world.worker_state(WorkerId(1)), WorkerState::Ready);
+    assert_eq!(world.worker_state(other), WorkerState::Blocked);
+    assert_eq!(world.ledger.unblock(world.now, &named("mallory-2")), Ok(1));
+    assert_eq!(world.worker_state(other), WorkerState::Ready);
+}

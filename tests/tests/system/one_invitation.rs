@@ -1,0 +1,129 @@
+//! One invitation is one party: its holder with eight lying names, beside three honest invitations.
+
+use std::process::{Command, Stdio};
+
+use queens_solver::{BoardSize, published};
+use queens_tests::guarded::Behind;
+use queens_tests::liar::Liar;
+use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};
+use queens_tests::{TempDir, binary};
+use serde_json::Value;
+
+const N: u8 = 15;
+
+const HONEST: [&str; 3] = ["anna", "bert", "carol"];
+
+/// A cluster that asks for tokens.
+struct Cluster {
+    behind: Behind,
+    operator: String,
+}
+
+impl Cluster {
+    fn queens(&self, args: &[&str]) -> Ended {
+        let mut command = queens(args);
+        command.args(["--coordinator", &self.behind.coordinator().url()]);
+        command.env("QUEENS_TOKEN", &self.operator);
+        run(command)
+    }
+
+    fn status(&self) -> Value {
+        self.queens(&["status", "1", "--output", "json"]).answer()
+    }
+
+    fn workers(&self) -> Vec<Value> {
+        let workers = self.queens(&["workers", "--output", "json"]).answer();
+        workers.as_array().expect("an array").clone()
+    }
+
+    /// Invites somebody who has so many names.
+    fn invite(&self, n_names: usize) -> String {
+        let line = self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout;
+        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+        token.expect("a token").to_owned()
+    }
+}
+
+/// Starts a worker that shows a token at this address.
+fn worker(url: &str, token: &str, name: &str) -> Running {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
+    command.env("QUEENS_TOKEN", token);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Running::start_redirected(&mut command)
+}
+
+/// Before names of one invitation were one party, this job was done with a wrong number, and anna, bert and carol blocked.
+#[test]
+fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let operator = behind.token("operator");
+    let cluster = Cluster { behind, operator };
+    let url = cluster.behind.coordinator().url();
+    let liar = Liar::start_consistent(&url, 2_000);
+    let token = cluster.invite(50);
+    let names: Vec<String> = (1..=8).map(|number| format!("mallory-{number}")).collect();
+    let _lying: Vec<Running> = names.iter().map(|name| worker(&liar.url(), &token, name)).collect();
+    let honest: Vec<(&str, String)> = HONEST.iter().map(|name| (*name, cluster.invite(1))).collect();
+    let _honest: Vec<Running> = honest.iter().map(|(name, token)| worker(&url, token, name)).collect();
+    wait_until("eleven workers", || (cluster.workers().len() == 11).then_some(()));
+
+    let n = N.to_string();
+    let submitted =
+        cluster.queens(&["submit", &n, "--method", "search", "--recount", "100", "--second-pass"]);
+    assert!(submitted.status.success(), "{submitted:?}");
+    let done = wait_until("the end", || Some(cluster.status()).filter(|status| status["state"] == "done"));
+    assert!(liar.n_lies() > 0, "it has not lied");
+    let expected = published(BoardSize::new(N).expect("a board size")).expect("published").solutions;
+    assert_eq!((&done["solutions"], &done["agrees"]), (&expected.to_string().into(), &true.into()), "{done}");
+
+    // All names of the liar are blocked, with one that comes later, and nobody else.
+    let _later = worker(&url, &token, "innocence");
+    let workers = wait_until("the twelfth", || Some(cluster.workers()).filter(|workers| workers.len() == 12));
+    for worker in &workers {
+        let name = worker["name"].as_str().expect("a name");
+        assert_eq!(worker["state"] == "blocked", !HONEST.contains(&name), "{worker}");
+    }
+    for pass in ["1", "2"] {
+        let verdicts = cluster.queens(&["verdicts", pass, "--output", "json"]).answer();
+        for verdict in verdicts.as_array().expect("an array") {
+            assert!(verdict["lost_worker"].as_str().expect("a name").starts_with("mallory-"), "{verdict}");
+        }
+    }
+    let file = scratch.path().join("certificate");
+    let file = file.to_str().expect("UTF-8");
+    let exported = cluster.queens(&["export", "1", file]);
+    assert!(exported.status.success(), "{exported:?}");
+    let checked = run(queens(["check", file, "--seconds", "0"]));
+    assert!(checked.stdout.contains("confirmed by a second party (100 % of the work)"), "{checked:?}");
+    assert!(checked.stdout.contains("no cross is on the word of one party"), "{checked:?}");
+
+    // Any of the names clears the invitation.
+    let cleared = cluster.queens(&["workers", "unblock", "innocence"]);
+    assert!(cleared.status.success(), "{cleared:?}");
+    let is_ready = |workers: &Vec<Value>| workers.iter().all(|worker| worker["state"] == "ready");
+    wait_until("nobody is blocked", || Some(cluster.workers()).filter(is_ready));
+}
+
+/// One invitation alone: the job waits, and says for what.
+#[test]
+fn a_job_says_that_it_needs_a_second_invitation() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let operator = behind.token("operator");
+    let cluster = Cluster { behind, operator };
+    let url = cluster.behind.coordinator().url();
+    let token = cluster.invite(2);
+    let _workers = ["rack-1", "rack-2"].map(|name| worker(&url, &token, name));
+    let submitted = cluster.queens(&["submit", "12", "--recount", "100"]);
+    assert!(submitted.status.success(), "{submitted:?}");
+    let told = wait_until("what it waits for", || cluster.status()["waits_for"].as_str().map(str::to_owned));
+    assert!(told.contains("a second invitation is needed"), "{told}");
+    let doctor = cluster.queens(&["doctor"]).stdout;
+    assert!(doctor.contains("a second invitation is needed"), "{doctor}");
+    // Its second name is no help, another invitation is.
+    let other = cluster.invite(1);
+    let _other = worker(&url, &other, "anna");
+    wait_until("the end", || Some(cluster.status()).filter(|status| status["state"] == "done"));
+}
