@@ -26,7 +26,7 @@ pub struct Liar {
 }
 
 /// Every delta that it has passed on, by job, cross and first subproblem, and whether it has lied about it.
-type Told = Arc<Mutex<BTreeMap<(u64, u32, u64), bool>>>;
+type Told = Arc<Mutex<BTreeMap<(Vec<u8>, u32, u64), bool>>>;
 
 struct Service {
     coordinator: String,
@@ -97,7 +97,8 @@ impl Workers for Service {
 fn falsify(delta: &mut pb::Delta, percent: u64, told: &Told) {
     let pb::Span { cross, from, .. } = delta.span.unwrap_or_default();
     // Two rounds of multiplying: after one, neighbouring crosses are alike in what is left of a division by 100.
-    let mixed = [u64::from(cross), from].into_iter().fold(delta.job, |mixed, number| {
+    let job = delta.job.iter().fold(0, |job, byte| (job << 4) ^ u64::from(*byte));
+    let mixed = [u64::from(cross), from].into_iter().fold(job, |mixed, number| {
         let mixed = (mixed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 32)
     });
@@ -106,5 +107,5 @@ fn falsify(delta: &mut pb::Delta, percent: u64, told: &Told) {
         delta.solutions += 2;
         delta.checksum = of_delta(delta);
     }
-    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job, cross, from), is_lie);
+    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job.clone(), cross, from), is_lie);
 }

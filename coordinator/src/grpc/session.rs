@@ -215,7 +215,6 @@ fn refused(refusal: &WorkerRefusal) -> Status {
         WorkerRefusal::Another(_)
         | WorkerRefusal::NoHello
         | WorkerRefusal::SecondHello
-        | WorkerRefusal::UnknownJob(_)
         | WorkerRefusal::UnknownSpan { .. }
         | WorkerRefusal::Impossible(_) => Status::invalid_argument(message),
     }

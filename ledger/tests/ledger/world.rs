@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Stored};
-use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal, WantedPlan};
+use queens_ledger::{Ledger, Run, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Priority,
-    Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobIdentity, JobState, JobStatus, Lease, LeaseId, Name,
+    Priority, Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
     BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Pass, Plan, Span, parts_in_counting_order,
@@ -48,7 +48,9 @@ pub(crate) struct World {
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
     /// Subproblems that a worker began before the ledger heard that the lease before theirs was at its end. Until then
     /// they wait, by all that the ledger knows, and may be given to another, who counts them too.
-    begun_unheard: Vec<(JobId, Span)>,
+    begun_unheard: Vec<(JobIdentity, Span)>,
+    /// How often the ledger was restarted.
+    run: u128,
 }
 
 #[derive(Default)]
@@ -73,16 +75,27 @@ impl World {
     }
 
     pub(crate) fn of(stored: Stored, store: MemoryStore) -> Self {
-        let ledger = Ledger::restore(stored).expect("fits");
-        let mut world =
-            Self { ledger, store, now: Duration::ZERO, workers: BTreeMap::new(), begun_unheard: Vec::new() };
+        Self::of_run(stored, store, 0)
+    }
+
+    fn of_run(stored: Stored, store: MemoryStore, run: u128) -> Self {
+        let ledger = Ledger::restore(stored, Run::new(run)).expect("fits");
+        let mut world = Self {
+            ledger,
+            store,
+            now: Duration::ZERO,
+            workers: BTreeMap::new(),
+            begun_unheard: Vec::new(),
+            run,
+        };
         world.carry_out();
         world
     }
 
     /// All workers are gone, and another ledger goes on.
     pub(crate) fn restart(mut self) -> Self {
-        Self::of(self.store.load().expect("memory"), self.store)
+        let run = self.run + 1;
+        Self::of_run(self.store.load().expect("memory"), self.store, run)
     }
 
     pub(crate) fn submit(&mut self, n: u8) -> JobId {
@@ -178,7 +191,7 @@ impl World {
     /// No subproblem is held by two workers that have heard all that they were told.
     pub(crate) fn check_leases(&self) {
         let held = self.workers.values().flat_map(|worker| worker.leases.values());
-        let mut spans: Vec<(JobId, Span)> =
+        let mut spans: Vec<(JobIdentity, Span)> =
             held.flat_map(|(lease, spans)| spans.iter().map(|&span| (lease.job, span))).collect();
         spans.sort_by_key(|(job, span)| (*job, span.cross(), span.from()));
         for pair in spans.windows(2) {
@@ -191,6 +204,11 @@ impl World {
         self.ledger.jobs().into_iter().find(|job| job.id == id).expect("submitted")
     }
 
+    /// What leases of a job name.
+    pub(crate) fn identity(&self, job: JobId) -> JobIdentity {
+        self.ledger.identity(job).expect("submitted")
+    }
+
     pub(crate) fn worker_state(&self, id: WorkerId) -> WorkerState {
         self.ledger.workers().into_iter().find(|worker| worker.id == id).expect("connected").state
     }
@@ -198,7 +216,7 @@ impl World {
     /// What a worker counts next.
     pub(crate) fn next(&self, id: WorkerId) -> Option<(JobId, Span)> {
         let (lease, spans) = self.workers[&id].leases.values().find(|(_, spans)| !spans.is_empty())?;
-        Some((lease.job, spans.front()?.split_at(spans.front()?.from() + 1).0?))
+        Some((self.ledger.job_of(lease.job)?, spans.front()?.split_at(spans.front()?.from() + 1).0?))
     }
 
     /// A worker's thread takes the next subproblem in hand; it counts it whatever it is told meanwhile.

@@ -54,6 +54,7 @@ mod project;
 mod record;
 mod reference;
 mod rehearsal;
+mod restored;
 mod reverse_proxies;
 mod second_pass;
 mod secrets;
