@@ -41,7 +41,7 @@ fn measure(n_records: u64, n_crosses: u64, n_names: u64) {
     let n_parts = crosses_in_counting_order(n).len();
     let names: Vec<Arc<Source>> = (0..n_names).map(source).collect();
     for job in [JobId(1), JobId(2)] {
-        let mut entry = JobEntry::new(job, n, Method::Search, 1_800_000_000_000);
+        let mut entry = JobEntry::new(job, n, Method::Search, 1_800_000_000_000).identified();
         entry.terms.second_of = (job == JobId(2)).then_some(JobId(1));
         let choice = Choice { image: Symmetry::IDENTITY, n_subproblems: n_records, work: n_records.into() };
         let choices = vec![choice; n_parts];

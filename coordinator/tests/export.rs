@@ -74,6 +74,7 @@ impl Job {
     fn entry(&self) -> JobEntry {
         let (phase, terms) = (self.phase, self.terms);
         JobEntry { phase, terms, ..JobEntry::new(self.id, size(), self.plan.method(), 1_800_000_000_000) }
+            .identified()
     }
 
     /// Everything that is recorded of it by this name.

@@ -4,8 +4,8 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use queens_ledger::Ledger;
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
+use queens_ledger::{Ledger, Run};
 use queens_messages::{
     Delta, HalvesSkill, Hello, JobId, Lease, Name, Party, Report, Speed, ToWorker, WorkerId,
 };
@@ -43,7 +43,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
     SqliteStore::open(dir.path()).expect("opens").commit(&gaps()).expect("commits");
     let began = Instant::now();
     let mut store = SqliteStore::open(dir.path()).expect("opens");
-    let mut ledger = Ledger::restore(store.load().expect("loads")).expect("nothing contradicts");
+    let mut ledger = Ledger::restore(store.load().expect("loads"), Run::new(1)).expect("nothing contradicts");
     say(&format!("restarted with {N_GAPS} gaps in {:?}", began.elapsed()));
 
     let worker = WorkerId(1);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use queens_ledger::Ledger;
 use queens_ledger::store::{Block, Phase, Store};
+use queens_ledger::{Ledger, Run};
 use queens_messages::{Name, Terms};
 use queens_solver::Method;
 use queens_store::sqlite::{SqliteStore, audit};
@@ -72,7 +72,7 @@ fn a_directory_of_version_1_is_gone_on_with() {
     assert_eq!(totals.collect::<Vec<_>>(), [4, 40, 92, 0, 0]);
     // They stay what they are.
     assert_eq!(open(dir.path()).load().expect("loads").jobs, stored.jobs);
-    Ledger::restore(stored).expect("can be gone on with");
+    Ledger::restore(stored, Run::new(1)).expect("can be gone on with");
 }
 
 /// A change of the tables needs a migration: without one, this directory has other tables than a new one.

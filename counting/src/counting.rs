@@ -82,7 +82,7 @@ mod tests {
 
     use queens_desk::{Identity, WorkerSession};
     use queens_messages::{
-        Failure, HalvesSkill, JobId, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
+        Failure, HalvesSkill, JobIdentity, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
     };
     use queens_solver::{BoardSize, Method, Span, Symmetry};
 
@@ -94,7 +94,13 @@ mod tests {
             LeasedSpan { span, image: Symmetry::IDENTITY }
         };
         let n = BoardSize::new(8).expect("a board size");
-        Lease { id, job: JobId(1), n, method: Method::Search, spans: crosses.iter().map(leased).collect() }
+        Lease {
+            id,
+            job: JobIdentity(1),
+            n,
+            method: Method::Search,
+            spans: crosses.iter().map(leased).collect(),
+        }
     }
 
     /// A session in which the worker was granted these leases.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_messages::{Delta, Failure, Held, JobId, Lease, LeaseId, LeasedSpan};
+use queens_messages::{Delta, Failure, Held, JobIdentity, Lease, LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Method, Span};
 
 use crate::held_lease::HeldLease;
@@ -31,7 +31,7 @@ pub struct LeaseToCount {
     /// The lease.
     pub id: LeaseId,
     /// Its job.
-    pub job: JobId,
+    pub job: JobIdentity,
     /// The job's board.
     pub n: BoardSize,
     /// How to count it.
@@ -199,7 +199,7 @@ mod tests {
     fn lease(id: u64, spans: &[Span]) -> Lease {
         let n = BoardSize::new(8).expect("a board size");
         let spans = spans.iter().map(|&span| LeasedSpan { span, image: Symmetry::IDENTITY }).collect();
-        Lease { id: LeaseId(id), job: JobId(1), n, method: Method::Search, spans }
+        Lease { id: LeaseId(id), job: JobIdentity(1), n, method: Method::Search, spans }
     }
 
     fn desk(spans: &[Span]) -> (Desk, LeaseToCount) {

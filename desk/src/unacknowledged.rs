@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queens_messages::{Delta, Held, JobId, LeaseId, Report};
+use queens_messages::{Delta, Held, JobIdentity, LeaseId, Report};
 use queens_solver::Span;
 
 /// Reports that may wait to be acknowledged. Beyond that, what is counted stays on the desk until some are.
@@ -50,7 +50,7 @@ impl Unacknowledged {
     /// What lies on the desk together with what was reported and not acknowledged: a coordinator that was restarted may
     /// know neither.
     pub(crate) fn with_held(&self, held: Vec<Held>) -> Vec<Held> {
-        let mut spans: BTreeMap<(LeaseId, JobId), Vec<Span>> = BTreeMap::new();
+        let mut spans: BTreeMap<(LeaseId, JobIdentity), Vec<Span>> = BTreeMap::new();
         for delta in self.reports.iter().flat_map(|report| &report.deltas) {
             spans.entry((delta.lease, delta.job)).or_default().push(delta.span);
         }

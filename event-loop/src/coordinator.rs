@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use queens_ledger::store::StoreError;
-use queens_ledger::{Core, Reporting, RestoreError};
-use queens_store::Archive;
+use queens_ledger::{Core, Reporting, RestoreError, Run};
+use queens_store::{Archive, seed};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -110,7 +110,7 @@ fn prepare(
     stop: CancellationToken,
 ) -> Result<(Handle, EventLoop, Historian), StartError> {
     let stored = store.load()?;
-    let core = Core::restore(stored)?.with_reporting(reporting);
+    let core = Core::restore(stored, Run::new(seed::draw()))?.with_reporting(reporting);
     let kind = store.kind();
     let (commands, queue) = mpsc::channel(QUEUE);
     let contributions = Arc::new(Contributions::of(store.records()));

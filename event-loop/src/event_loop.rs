@@ -280,7 +280,8 @@ impl EventLoop {
             match outcome {
                 SpanOutcome::Recorded => {
                     n_accepted += 1;
-                    let method = self.core.ledger().method(delta.job);
+                    let ledger = self.core.ledger();
+                    let method = ledger.job_of(delta.job).and_then(|job| ledger.method(job));
                     method.into_iter().for_each(|it| self.counters.add_nodes(it, delta.count.nodes));
                     continue;
                 }
@@ -428,7 +429,7 @@ impl EventLoop {
 
     /// Never waits: a worker that doesn't read what it is sent loses its session.
     fn send(&mut self, worker: WorkerId, message: ToWorker) {
-        self.traces.sent(worker, &message);
+        self.traces.sent(worker, &message, |identity| self.core.ledger().job_of(identity));
         let Some(session) = self.core.session(worker) else { return };
         let Some(to_worker) = self.to_workers.get(&session) else { return };
         match to_worker.try_send(message) {

@@ -66,8 +66,8 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
         }
         Note::Silent { worker } => warn!(%worker, "nothing was heard of the worker, its leases are free"),
         Note::Lost(loss) => lost(loss, journal),
-        Note::Failed { worker, name, failure } => {
-            let Failure { job, span, reason, .. } = failure;
+        Note::Failed { worker, name, job, failure } => {
+            let Failure { span, reason, .. } = failure;
             warn!(%worker, %job, %span, reason, "worker failed to count");
             let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
             journal.add(EventKind::Failure, Some(*job), text);

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use queens_messages::{Delta, JobId, LeaseId, ToWorker, WorkerId};
+use queens_messages::{Delta, JobId, JobIdentity, LeaseId, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 use tracing::{Span, debug_span};
 
@@ -39,10 +39,16 @@ impl Traces {
         self.plans.remove(&job);
     }
 
-    /// A message goes out; with it, a lease may begin.
-    pub(crate) fn sent(&mut self, worker: WorkerId, message: &ToWorker) {
+    /// A message goes out; with it, a lease of a job may begin, whose number `job_of` tells.
+    pub(crate) fn sent(
+        &mut self,
+        worker: WorkerId,
+        message: &ToWorker,
+        job_of: impl FnOnce(JobIdentity) -> Option<JobId>,
+    ) {
         let ToWorker::Lease(lease) = message else { return };
-        let (job, n, spans) = (lease.job, lease.n, lease.spans.len());
+        let Some(job) = job_of(lease.job) else { return };
+        let (n, spans) = (lease.n, lease.spans.len());
         let root = self.jobs.entry(job).or_insert_with(|| debug_span!(parent: None, "job", %job, %n));
         let span = debug_span!(parent: &*root, "lease", %job, lease = %lease.id, %worker, spans);
         if span.is_disabled() {

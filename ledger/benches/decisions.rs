@@ -16,9 +16,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use queens_ledger::store::Stored;
-use queens_ledger::{Ledger, WorkerRefusal};
+use queens_ledger::{Ledger, Run, WorkerRefusal};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, Lease, LeaseId, Name, Party, Report, Speed, Submission, ToWorker,
+    Delta, HalvesSkill, Hello, JobIdentity, Lease, LeaseId, Name, Party, Report, Speed, Submission, ToWorker,
     WorkerId,
 };
 use queens_solver::{
@@ -91,6 +91,7 @@ fn measure(n_workers: u64, n_threads: u32) {
 /// Plays a cluster to a ledger.
 struct Cluster {
     ledger: Ledger,
+    identity: JobIdentity,
     now: Duration,
     /// What each worker holds, as it was leased.
     held: BTreeMap<WorkerId, BTreeMap<LeaseId, Vec<Span>>>,
@@ -107,10 +108,11 @@ impl Cluster {
         });
         let plan = Plan::from_choices(n, Method::Search, &choices.collect::<Vec<_>>())
             .expect("one choice for each cross");
-        let mut ledger = Ledger::restore(Stored::default()).expect("nothing contradicts");
+        let mut ledger = Ledger::restore(Stored::default(), Run::new(1)).expect("nothing contradicts");
         let job = ledger.submit(&Submission::new(n, Method::Search), 0, 0).expect("it is taken");
         ledger.planned(Duration::ZERO, job, plan);
-        Self { ledger, now: Duration::ZERO, held: BTreeMap::new() }
+        let identity = ledger.identity(job).expect("it is there");
+        Self { ledger, identity, now: Duration::ZERO, held: BTreeMap::new() }
     }
 
     fn connect(&mut self, worker: u64, n_threads: u32) -> Result<(), WorkerRefusal> {
@@ -165,7 +167,7 @@ impl Cluster {
             }
             let count = Count { solutions: 1, nodes: 1_000_000 };
             let duration = Duration::from_secs_f64(0.1 / PER_LEASE as f64);
-            deltas.push(Delta { job: JobId(1), lease, span, count, duration });
+            deltas.push(Delta { job: self.identity, lease, span, count, duration });
         }
         let report = Report { sequence: 1, deltas, finished: Vec::new() };
         let began = Instant::now();

@@ -311,13 +311,11 @@ impl Book {
         purpose: Purpose,
     ) -> Option<LeaseId> {
         let plan = self.counting(id)?.plan().clone();
-        let (lease, epoch) = self.leases.draw_token();
-        if let Some(epoch) = epoch {
-            self.changes.claim_epoch(epoch);
-        }
+        let identity = self.jobs.get(id)?.identity();
+        let lease = self.leases.draw_token();
         let image = |span: Span| plan.parts()[span.cross() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
-        let message = Lease { id: lease, job: id, n: plan.n(), method: plan.method(), spans: leased };
+        let message = Lease { id: lease, job: identity, n: plan.n(), method: plan.method(), spans: leased };
         self.changes.send(worker, ToWorker::Lease(message));
         let spans = spans.into_iter().collect();
         self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).with_purpose(purpose));

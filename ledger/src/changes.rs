@@ -14,7 +14,6 @@ use crate::store::{Block, Record, SecondCount, Verdict, Write};
 /// What has changed since the effects were last taken, each thing once, however often it has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    epoch: Option<u32>,
     /// Why each is blocked, if it is.
     blocked: BTreeMap<Block, Option<String>>,
     entries: BTreeSet<JobId>,
@@ -33,11 +32,6 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// The first lease tokens of the next ledger begin with this.
-    pub(crate) fn claim_epoch(&mut self, epoch: u32) {
-        self.epoch = Some(epoch);
-    }
-
     /// Some workers get no leases any more, if there is a reason, which may be empty, or get them again.
     pub(crate) fn block(&mut self, block: Block, reason: Option<String>) {
         self.blocked.insert(block, reason);
@@ -122,7 +116,6 @@ impl Changes {
             jobs.change(id, |job| job.settle_active(now));
         }
         let mut writes = Vec::new();
-        writes.extend(changes.epoch.map(Write::Epoch));
         let blocked = |(block, reason): (Block, Option<String>)| Write::Blocked {
             block,
             blocked: reason.is_some(),

@@ -22,6 +22,7 @@ use crate::jobs::restore::RestoreError;
 use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::reporting::Reporting;
+use crate::run::Run;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Stored, Write};
 
@@ -93,13 +94,14 @@ pub struct Due {
 }
 
 impl Core {
-    /// A coordinator that goes on where `stored` left off, without workers.
+    /// A coordinator that goes on where `stored` left off, without workers. The secret of `run` is drawn at
+    /// random at each start.
     ///
     /// # Errors
     /// If a job was made under another decomposition or contradicts its plan.
-    pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
+    pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
         Ok(Self {
-            ledger: Ledger::restore(stored)?,
+            ledger: Ledger::restore(stored, run)?,
             clock: Clock::default(),
             attendance: Attendance::default(),
             notes: Vec::new(),
@@ -251,11 +253,11 @@ impl Core {
     pub fn fail(&mut self, session: Session, failure: &Failure) -> Result<(), WorkerRefusal> {
         self.is_open(session)?;
         let worker = session.worker();
-        let is_known =
+        let failed =
             self.ledger.fail(self.now(), worker, failure).inspect_err(|_| self.disconnect(session))?;
-        if is_known {
+        if let Some(job) = failed {
             let name = self.ledger.worker_name(worker).cloned();
-            self.notes.push(Note::Failed { worker, name, failure: failure.clone() });
+            self.notes.push(Note::Failed { worker, name, job, failure: failure.clone() });
         }
         Ok(())
     }

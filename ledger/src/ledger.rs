@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{
-    Failure, Hello, JobId, JobStatus, LeaseId, Name, Party, Priority, Report, Submission, WorkerId,
+    Failure, Hello, JobId, JobIdentity, JobStatus, LeaseId, Name, Party, Priority, Report, Submission, WorkerId,
     WorkerStatus,
 };
 use queens_solver::{BoardSize, Method, Pass, Plan};
@@ -32,6 +32,7 @@ use crate::jobs::restore::RestoreError;
 use crate::leases::tokens::Tokens;
 use crate::pace::Paces;
 use crate::reporting::Reporting;
+use crate::run::Run;
 use crate::status::{self, CrossStatus};
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Block, Stored};
@@ -47,12 +48,13 @@ pub struct Ledger {
 
 /// Jobs.
 impl Ledger {
-    /// A ledger that goes on where `stored` left off, without workers.
+    /// A ledger that goes on where `stored` left off, without workers. Open jobs get new seeds: the state may be older
+    /// than one in which their seeds were made known, and nobody can tell.
     ///
     /// # Errors
     /// If a job was made under another decomposition or contradicts its plan.
-    pub fn restore(stored: Stored) -> Result<Self, RestoreError> {
-        let mut book = Book::new(Tokens::new(stored.first_epoch, stored.epoch));
+    pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
+        let mut book = Book::new(Tokens::of(run));
         for (Block { name, party }, reason) in stored.blocked {
             match party {
                 Some(party) => book.suspect(party, Suspicion { name, reason }),
@@ -61,7 +63,7 @@ impl Ledger {
         }
         let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
         for job in stored.jobs {
-            jobs::restore(&mut book, job)?;
+            jobs::restore(&mut book, job, run)?;
         }
         // The last coordinator may have recorded all of one and not written that it is done.
         ids.into_iter().for_each(|job| jobs::finish_if_complete(&mut book, job));
@@ -166,6 +168,12 @@ impl Ledger {
         self.book.jobs().iter().map(|job| status::job_status(&self.book, &self.paces, job)).collect()
     }
 
+    /// What leases of a job name, if there is such a job.
+    #[must_use]
+    pub fn identity(&self, job: JobId) -> Option<JobIdentity> {
+        self.book.jobs().get(job).map(Job::identity)
+    }
+
     /// How many jobs there are, and how many of them are planned and not over.
     #[must_use]
     pub fn census(&self) -> (usize, usize) {
@@ -182,6 +190,12 @@ impl Ledger {
     #[must_use]
     pub fn is_open(&self, job: JobId) -> bool {
         self.book.jobs().get(job).is_some_and(Job::is_open)
+    }
+
+    /// The job that leases and reports mean by this, if it is there.
+    #[must_use]
+    pub fn job_of(&self, identity: JobIdentity) -> Option<JobId> {
+        self.book.jobs().identified(identity).map(Job::id)
     }
 
     /// How a job is counted.
@@ -227,8 +241,8 @@ impl Ledger {
         reports::report(&mut self.book, now, worker, report)
     }
 
-    /// A worker can't count a span. Others try, and the rest of the lease goes on. Returns whether the span is known to
-    /// be one of the job: nobody can tell that of leases of another coordinator, and nothing is believed of them.
+    /// A worker can't count a span. Others try, and the rest of the lease goes on. Returns its job, unless
+    /// nothing changes, as with a lease that the worker does not hold.
     ///
     /// # Errors
     /// If it makes no sense; then nothing changes.
@@ -237,7 +251,7 @@ impl Ledger {
         now: Duration,
         worker: WorkerId,
         failure: &Failure,
-    ) -> Result<bool, WorkerRefusal> {
+    ) -> Result<Option<JobId>, WorkerRefusal> {
         failures::fail(&mut self.book, now, worker, failure)
     }
 

@@ -81,6 +81,8 @@ pub enum Note {
         worker: WorkerId,
         /// Its name, if it is still known.
         name: Option<Name>,
+        /// The job.
+        job: JobId,
         /// What it said.
         failure: Failure,
     },

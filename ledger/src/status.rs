@@ -307,7 +307,7 @@ fn has_failed(book: &Book, counting: &Counting) -> bool {
         // Those that fail again and again have had their chance.
         return readiness.useful().is_empty() && !readiness.able().is_empty();
     }
-    let can = readiness.useful_names().values().take(MOST_GROUPS).any(|members| {
+    let can = readiness.useful_parties().values().take(MOST_GROUPS).any(|members| {
         // What a party may still try has failed on two of its workers at most.
         let mut few = members.iter().take(3);
         few.any(|&id| {
@@ -319,10 +319,8 @@ fn has_failed(book: &Book, counting: &Counting) -> bool {
 
 /// How many failed spans nobody who is here may try any more.
 fn n_given_up(book: &Book, method: Method, failed: &FailedSpans) -> u64 {
-    let useful = book.workers().readiness(method).useful_names();
-    let party = |id: &WorkerId| book.workers().get(*id).map(Worker::party);
-    let parties: BTreeSet<Party> =
-        useful.values().take(MOST_GROUPS).filter_map(|members| party(members.first()?)).collect();
+    let useful = book.workers().readiness(method).useful_parties();
+    let parties: BTreeSet<Party> = useful.keys().take(MOST_GROUPS).copied().collect();
     failed.n_given_up(|closed| parties.is_subset(closed)) as u64
 }
 

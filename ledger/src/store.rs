@@ -1,6 +1,7 @@
 //! What is kept of a coordinator's jobs, and the trait for keeping it.
 
 pub mod draw;
+pub mod lineage;
 pub mod memory;
 
 mod record;
@@ -9,11 +10,13 @@ pub use self::record::{MAX_COUNT, MAX_DURATION, Record, SecondCount, Source, Ver
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
+use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, Party, Priority, Terms};
+use queens_messages::{Crosses, JobId, JobIdentity, Name, Party, Priority, Terms};
 use queens_solver::{BoardSize, Choice, Method, Span};
+use siphasher::sip128::{Hasher128, SipHasher24};
 use thiserror::Error;
 
 use crate::intervals::{Extent, Intervals};
@@ -154,12 +157,6 @@ impl StoreError {
 /// What a store holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stored {
-    /// Lease tokens begin with it, so that none repeats after a restart: whoever grants leases first makes a higher
-    /// one durable ([`Write::Epoch`]).
-    pub epoch: u32,
-    /// What the first lease tokens of this store began with. A smaller token was given out by another coordinator,
-    /// whose job of the same number may be another one.
-    pub first_epoch: u32,
     /// Workers that get no leases, and for what reason; an operator's needs none.
     pub blocked: BTreeMap<Block, String>,
     /// All jobs, in the order of their ids.
@@ -191,8 +188,10 @@ pub struct StoredJob {
 /// What is said of a job as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEntry {
-    /// Its number.
+    /// Its number, by which operators name it.
     pub id: JobId,
+    /// What leases of it and its rows name.
+    pub identity: JobIdentity,
     /// The size of its board.
     pub n: BoardSize,
     /// How it is counted.
@@ -222,11 +221,12 @@ pub struct JobEntry {
 }
 
 impl JobEntry {
-    /// A job that has just been submitted, at a time in milliseconds since 1970, on no terms.
+    /// A job that has just been submitted, at a time in milliseconds since 1970, on no terms and without an identity.
     #[must_use]
     pub fn new(id: JobId, n: BoardSize, method: Method, created_ms: u64) -> Self {
         Self {
             id,
+            identity: JobIdentity::default(),
             n,
             method,
             decomposition: method.decomposition(),
@@ -241,6 +241,26 @@ impl JobEntry {
             n_disputed: 0,
             terms: Terms::default(),
         }
+    }
+
+    /// Gives the job its identity, which follows from its seed, a secret drawn at random, and from all that decides what
+    /// its spans mean. So two jobs of one identity count the same, whatever happened to the store between them.
+    #[must_use]
+    pub fn identified(mut self) -> Self {
+        let Terms { crosses, second_of, seed, .. } = self.terms;
+        let (mut hasher, crosses) =
+            (SipHasher24::new_with_key(&seed.to_be_bytes()), crosses.map(Crosses::range));
+        hasher.write_u64(self.id.0);
+        hasher.write_u64(second_of.map_or(0, |first| first.0));
+        hasher.write_u8(self.n.get());
+        hasher.write_u32(self.decomposition);
+        hasher.write(self.method.name().as_bytes());
+        crosses.into_iter().for_each(|crosses| {
+            hasher.write_u32(crosses.start);
+            hasher.write_u32(crosses.end);
+        });
+        self.identity = JobIdentity(hasher.finish128().as_u128());
+        self
     }
 }
 
@@ -323,8 +343,6 @@ pub struct CoverageChange {
 /// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// The next coordinator that loads this store begins its lease tokens with this.
-    Epoch(u32),
     /// Whether some workers get no leases.
     Blocked {
         /// Which.

@@ -9,7 +9,12 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u64);
 
-/// A lease's fencing token: no two leases of one data directory ever have the same, restarts included.
+/// What a job is known by beyond its coordinator's numbers: 128 bits that no other job has. A restored database gives
+/// numbers out again; leases and what is counted of them name this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobIdentity(pub u128);
+
+/// A lease's fencing token, of one run of one coordinator: no other lease has it, of that run or another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(pub u64);
 
@@ -35,6 +40,42 @@ impl FromStr for JobId {
     fn from_str(text: &str) -> Result<Self, InvalidJobId> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
         text.parse().ok().filter(|_| is_plain).map(Self).ok_or(InvalidJobId)
+    }
+}
+
+impl fmt::Display for JobIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl JobIdentity {
+    /// The form on the wire: 16 bytes, the most significant first.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) writes; `None` if there are not 16 bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
+    }
+}
+
+/// A text that is no job's identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected a job's identity, 32 hexadecimal digits")]
+pub struct InvalidJobIdentity;
+
+impl FromStr for JobIdentity {
+    type Err = InvalidJobIdentity;
+
+    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    fn from_str(text: &str) -> Result<Self, InvalidJobIdentity> {
+        let is_plain = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_plain);
+        number.map(Self).ok_or(InvalidJobIdentity)
     }
 }
 

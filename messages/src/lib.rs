@@ -29,7 +29,7 @@ pub use course::{Course, MOST_OF_COURSE, PartGroup};
 pub use date::date;
 pub use decision::Decision;
 pub use fraction::{Fraction, InvalidFraction};
-pub use id::{InvalidJobId, JobId, LeaseId, WorkerId};
+pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
 pub use message::{
     Delta, Failure, HalvesSkill, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator,
     ToWorker,

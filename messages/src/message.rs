@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
-use crate::id::{JobId, LeaseId, WorkerId};
+use crate::id::{JobIdentity, LeaseId, WorkerId};
 use crate::name::Name;
 use crate::report_interval::ReportInterval;
 use crate::speed::Speed;
@@ -66,7 +66,7 @@ pub struct Held {
     /// The lease.
     pub lease: LeaseId,
     /// The job it belongs to.
-    pub job: JobId,
+    pub job: JobIdentity,
     /// What it has not reported yet or is still to count.
     pub spans: Vec<Span>,
 }
@@ -94,7 +94,7 @@ impl Report {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {
     /// The job it belongs to.
-    pub job: JobId,
+    pub job: JobIdentity,
     /// The lease it was counted under.
     pub lease: LeaseId,
     /// What was counted, on chunk boundaries.
@@ -109,7 +109,7 @@ pub struct Delta {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The job it belongs to.
-    pub job: JobId,
+    pub job: JobIdentity,
     /// The lease it was to be counted under.
     pub lease: LeaseId,
     /// What can't be counted.
@@ -153,7 +153,7 @@ pub struct Lease {
     /// The fencing token.
     pub id: LeaseId,
     /// The job.
-    pub job: JobId,
+    pub job: JobIdentity,
     /// The job's board.
     pub n: BoardSize,
     /// How to count it.

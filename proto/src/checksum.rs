@@ -7,16 +7,15 @@ use crc32fast::Hasher;
 
 use crate::pb;
 
-/// The CRC-32 (of zlib) over job, lease, cross, first and last subproblem, solutions, nodes and duration of a delta, in
-/// this order, each as 8 bytes, the least significant first.
+/// The CRC-32 (of zlib) over the bytes of the job's identity, and over lease, cross, first and last subproblem, solutions,
+/// nodes and duration of a delta, in this order, each as 8 bytes, the least significant first.
 #[must_use]
 pub fn of_delta(delta: &pb::Delta) -> u32 {
     let pb::Span { cross, from, to } = delta.span.unwrap_or_default();
-    let fixed = [delta.job, delta.lease, cross.into(), from, to];
-    crc([&fixed[..], &[delta.solutions, delta.nodes, delta.duration_us]].concat())
+    crc(&delta.job, [delta.lease, cross.into(), from, to, delta.solutions, delta.nodes, delta.duration_us])
 }
 
-/// The same over lease, job, n and method of a lease, and over cross, first and last subproblem and image of each of its
+/// The same over job, lease, n and method of a lease, and over cross, first and last subproblem and image of each of its
 /// spans.
 #[must_use]
 pub fn of_lease(lease: &pb::Lease) -> u32 {
@@ -25,11 +24,12 @@ pub fn of_lease(lease: &pb::Lease) -> u32 {
         [cross.into(), from, to, leased.image.into()]
     });
     let method = lease.method.cast_unsigned();
-    crc([lease.lease, lease.job, lease.n.into(), method.into()].into_iter().chain(spans))
+    crc(&lease.job, [lease.lease, lease.n.into(), method.into()].into_iter().chain(spans))
 }
 
-fn crc(words: impl IntoIterator<Item = u64>) -> u32 {
+fn crc(job: &[u8], words: impl IntoIterator<Item = u64>) -> u32 {
     let mut hasher = Hasher::new();
+    hasher.update(job);
     words.into_iter().for_each(|word| hasher.update(&word.to_le_bytes()));
     hasher.finalize()
 }
@@ -42,7 +42,7 @@ mod tests {
     use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
     use super::*;
-    use queens_messages::{Delta, JobId, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
+    use queens_messages::{Delta, JobIdentity, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
 
     /// The message with each of its bits changed in turn.
     fn garbled(message: &impl Message) -> impl Iterator<Item = Vec<u8>> {
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_garbled_delta_is_not_counted() {
         let delta = Delta {
-            job: JobId(1),
+            job: JobIdentity(1),
             lease: LeaseId(7 << 32),
             span: Span::new(300, 1000, 2000).expect("not empty"),
             count: Count { solutions: 12_345, nodes: 67_890_123 },
@@ -79,7 +79,7 @@ mod tests {
             let leased = |image| LeasedSpan { span: Span::new(300, 1000, 2000).expect("not empty"), image };
             let lease = Lease {
                 id: LeaseId(7 << 32),
-                job: JobId(1),
+                job: JobIdentity(1),
                 n: BoardSize::new(27).expect("a board size"),
                 method,
                 spans: Symmetry::UP_TO_MIRROR.map(leased).to_vec(),
@@ -98,8 +98,8 @@ mod tests {
     fn the_checksum_of_a_lease_is_that_of_its_definition() {
         let span = pb::Span { cross: 1, from: 2, to: 3 };
         let spans = vec![pb::LeasedSpan { span: Some(span), image: 1 }];
-        let lease = pb::Lease { lease: 7, job: 1, n: 9, spans, checksum: 0, method: 1 };
-        // As zlib has it of 7, 1, 9, 1, 1, 2, 3 and 1.
-        assert_eq!(of_lease(&lease), 0x1af9_df7b);
+        let lease = pb::Lease { lease: 7, job: vec![1; 16], n: 9, spans, checksum: 0, method: 1 };
+        // As zlib has it of sixteen bytes of 1, and of 7, 9, 1, 1, 2, 3 and 1.
+        assert_eq!(of_lease(&lease), 0x0a2d_55e3);
     }
 }

@@ -51,6 +51,20 @@ pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
     statement.query_map([], record)?.collect()
 }
 
+/// What leases of a job in `dir` name on the wire.
+///
+/// # Errors
+/// If there is no such job.
+///
+/// # Panics
+/// If what is stored is no identity.
+pub fn identity(dir: &Path, job: &str) -> rusqlite::Result<Vec<u8>> {
+    let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let sql = "SELECT identity FROM job WHERE id = ?1";
+    let identity: String = database.query_row(sql, [job], |row| row.get(0))?;
+    Ok(u128::from_str_radix(&identity, 16).expect("hexadecimal").to_be_bytes().to_vec())
+}
+
 /// The share of the estimated work in `dir` that is recorded.
 ///
 /// # Errors

@@ -262,7 +262,7 @@ fn refused(url: &str, problem: &Problem) -> Finding {
         }
         Problem::Unimplemented => "bring both programs to the same version",
         Problem::Refused(_) => "ask who runs it for an invitation, and give its token by --token-file",
-        Problem::Unavailable(_) => "try again soon; its log says more",
+        Problem::Unavailable(_) | Problem::NumberTaken(_) => "try again soon; its log says more",
         Problem::Nonsense(_) => "bring both programs to the same version, and look what is between them",
     };
     Finding::bad("coordinator", found, advice)

@@ -222,7 +222,6 @@ fn refused(refusal: &WorkerRefusal) -> Status {
         WorkerRefusal::Another(_) => Status::already_exists(message),
         WorkerRefusal::NoHello
         | WorkerRefusal::SecondHello
-        | WorkerRefusal::UnknownJob(_)
         | WorkerRefusal::UnknownSpan { .. }
         | WorkerRefusal::Impossible(_) => Status::invalid_argument(message),
     }

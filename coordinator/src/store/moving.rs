@@ -7,7 +7,8 @@ use queens_ledger::store::{Place, StoreError};
 use queens_store::history::{Change, NotKept};
 use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    SOURCE, VERDICT,
 };
 use queens_store::sql::fault::Fault;
 use queens_store::sql::movable::Movable;
@@ -56,9 +57,10 @@ pub struct Moved {
     pub n_invitations: u64,
 }
 
-/// The tables, each after those that its rows refer to. Epochs are not moved: every store has its own.
-const TABLES: [&Table; 9] = [
+/// The tables, each after those that its rows refer to.
+const TABLES: [&Table; 10] = [
     &JOB,
+    &JOB_IDENTITY,
     &PLAN_CROSS,
     &SOURCE,
     &COVERAGE,
@@ -83,8 +85,7 @@ impl Whereabouts {
 }
 
 /// Moves everything from one store to another in which there are no jobs. Nobody may use either meanwhile. Each row is
-/// looked at on the way. What was there stays there. The other store has its own lease tokens, so that workers drop
-/// what they hold. Invitations, names and decisions go with the jobs: to a server in one transaction with them, to a
+/// looked at on the way. What was there stays there. Invitations, names and decisions go with the jobs: to a server in one transaction with them, to a
 /// directory in one of their own, the last thing before the jobs' ends.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_ledger::store::{Store, StoreError};
-use queens_ledger::{Ledger, WantedPlan};
+use queens_ledger::{Ledger, Run, WantedPlan};
 use queens_messages::{
     Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Party, Report, Speed, Submission,
     ToWorker, WorkerId,
@@ -76,7 +76,8 @@ impl Board {
         };
         let mut store = SqliteStore::open(dir).map_err(at_start)?;
         let stored = store.load().map_err(at_start)?;
-        let mut ledger = Ledger::restore(stored).map_err(|error| Refused::AtStart(error.to_string()))?;
+        let mut ledger =
+            Ledger::restore(stored, Run::new(1)).map_err(|error| Refused::AtStart(error.to_string()))?;
         if let Some(other) = ledger.jobs().iter().find(|job| job.n != self.n) {
             return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
         }

@@ -140,7 +140,7 @@ impl Kind {
 
     fn by_sql(self, files: &Files, random: &mut Random) -> Files {
         const KEYS: [(&str, &str); 8] = [
-            ("epoch", "one"),
+            ("job_identity", "job"),
             ("job", "id"),
             ("plan_cross", "job, number"),
             ("coverage", "job, cross"),

@@ -68,7 +68,6 @@ fn all_of_a_sound_directory_is_kept() {
         let after = load(new.path());
         assert_eq!(after.jobs, before.jobs, "at {share}");
         assert_eq!(after.blocked, before.blocked);
-        assert_ne!(after.first_epoch, before.first_epoch, "tokens of the old directory are no good here");
         assert!(!recovered.jobs[0].was_lost);
         finish(&base.board, new.path());
     }

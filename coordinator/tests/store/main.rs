@@ -1,6 +1,6 @@
 //! The store on disk does what the store in memory does, keeps it whatever happens, and doubts what it reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -218,21 +218,6 @@ fn a_backup_is_a_state_of_the_store_that_is_written_to_meanwhile() {
     }
     assert_eq!(files(dir.path()).into_keys().collect::<Vec<_>>(), files_before);
     assert_eq!(files(out.path()).len(), 20, "nothing else is left");
-}
-
-#[test]
-fn a_backup_begins_its_leases_elsewhere() {
-    let dir = sample_dir();
-    let out = new_dir();
-    let tokens = |dir: &Path| {
-        let stored = open(dir).load().expect("loads");
-        assert!(stored.first_epoch <= stored.epoch);
-        stored.first_epoch
-    };
-    let file = out.path().join("backup.db");
-    backup(dir.path(), &file).expect("is written");
-    let found = [tokens(dir.path()), tokens(restored(&file).path()), tokens(new_dir().path())];
-    assert_eq!(found.into_iter().collect::<BTreeSet<_>>().len(), 3, "{found:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a worker says, and when.
 
-use queens_messages::{HalvesSkill, JobId, Lease, LeasedSpan, Name, Report, Speed, WorkerId};
+use queens_messages::{HalvesSkill, JobIdentity, Lease, LeasedSpan, Name, Report, Speed, WorkerId};
 use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
 use super::*;
@@ -28,7 +28,7 @@ fn span(from: u64, to: u64) -> Span {
 fn lease(spans: &[Span]) -> ToWorker {
     let spans = spans.iter().map(|&span| LeasedSpan { span, image: Symmetry::IDENTITY }).collect();
     let n = BoardSize::new(8).expect("a board size");
-    ToWorker::Lease(Lease { id: LEASE, job: JobId(1), n, method: Method::Search, spans })
+    ToWorker::Lease(Lease { id: LEASE, job: JobIdentity(1), n, method: Method::Search, spans })
 }
 
 /// Takes the next chunk of the lease in hand and counts it.

@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_ledger::Ledger;
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
+use queens_ledger::{Ledger, Run};
 use queens_messages::{HalvesSkill, Hello, Name, Party, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
@@ -114,7 +114,7 @@ fn go_on(dir: &Directory) {
     };
     assert_eq!(store.load().expect("it was read"), stored);
     look_at_records(&mut store, &stored);
-    match Ledger::restore(stored) {
+    match Ledger::restore(stored, Run::new(1)) {
         Ok(ledger) => serve(ledger),
         Err(error) => assert!(!error.to_string().is_empty()),
     }

@@ -3,39 +3,38 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, WorkerId};
+use queens_messages::{Failure, JobId, WorkerId};
 
 use crate::book::Book;
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::check_span;
+use crate::jobs::job::Job;
 use crate::schedule::feed::feed;
 
-/// Returns whether that changes anything.
+/// Returns the job, if that changes anything.
 pub(crate) fn fail(
     book: &mut Book,
     now: Duration,
     worker: WorkerId,
     failure: &Failure,
-) -> Result<bool, WorkerRefusal> {
+) -> Result<Option<JobId>, WorkerRefusal> {
     book.advance(now);
     let now = book.now();
     let source = Arc::clone(book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
     let &Failure { job, lease: id, span, ref reason } = failure;
-    if !book.leases().tokens().has(id) {
-        return Ok(false);
-    }
     check_span(book, job, span)?;
+    let Some(job) = book.jobs().identified(job).map(Job::id) else { return Ok(None) };
     let Some(lease) = book.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
-        return Ok(false);
+        return Ok(None);
     };
     let tried = lease.tried().iter().copied().chain([worker]).collect();
     let tried = book.still_there(&tried);
     let Some(plan) = book.counting(job).map(|counting| counting.plan().clone()) else {
-        return Ok(true);
+        return Ok(Some(job));
     };
     let failed = book.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
     if failed.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     let again = book.change_lease(id, |lease| lease.give_up_again(span)).flatten();
     let too_many_spans = book.change_job(job, |job| {
@@ -50,5 +49,5 @@ pub(crate) fn fail(
         book.take_back_all(worker);
     }
     feed(book);
-    Ok(true)
+    Ok(Some(job))
 }

@@ -13,14 +13,15 @@ use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{RestoreError, restored};
+use crate::run::Run;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Phase, StoredJob};
 
 /// A job goes on where it was left.
-pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreError> {
-    let job = restored(stored)?;
+pub(crate) fn restore(book: &mut Book, stored: StoredJob, run: Run) -> Result<(), RestoreError> {
+    let job = restored(stored, run)?;
     let (id, terms) = (job.id(), job.entry().terms);
     if let Some(first) = terms.second_of {
         let known = book.jobs().get(first).map(Job::entry).filter(|entry| entry.terms.second_of.is_none());
@@ -33,8 +34,12 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob) -> Result<(), RestoreE
             return Err(RestoreError::Second { job: id, first });
         }
     }
-    let waits = job.phase() == Phase::Planning;
+    let (waits, is_open) = (job.phase() == Phase::Planning, job.is_open());
     book.add_job(job);
+    if is_open {
+        // Its new seed.
+        book.changes().change_entry(id);
+    }
     if waits {
         want_plan(book, id);
     }

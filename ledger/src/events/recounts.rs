@@ -77,9 +77,16 @@ pub(crate) fn begin(book: &mut Book, id: JobId) {
 
 /// A worker has counted some of a record again under a lease for that. `is_timed` says whether it can have taken as long
 /// as it says.
-pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>, is_timed: bool) {
-    let work = book.counting(delta.job).map_or(0, |counting| work_of(counting.plan(), delta.span));
-    if let Some(method) = book.method(delta.job).filter(|_| is_timed) {
+pub(crate) fn count(
+    book: &mut Book,
+    worker: WorkerId,
+    job: JobId,
+    delta: &Delta,
+    source: &Arc<Source>,
+    is_timed: bool,
+) {
+    let work = book.counting(job).map_or(0, |counting| work_of(counting.plan(), delta.span));
+    if let Some(method) = book.method(job).filter(|_| is_timed) {
         let (nodes, duration) = (delta.count.nodes, delta.duration);
         book.change_worker(worker, |worker| worker.note_counted(method, work, nodes, duration));
     }
@@ -87,13 +94,13 @@ pub(crate) fn count(book: &mut Book, worker: WorkerId, delta: &Delta, source: &A
     let Some(WholeCount { span, count, duration }) = whole else { return };
     let key = (span.cross(), span.from());
     let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: book.date_ms() };
-    let is_there = book.jobs().get(delta.job).is_some_and(|job| job.recounts().get(key).is_some());
+    let is_there = book.jobs().get(job).is_some_and(|job| job.recounts().get(key).is_some());
     if !is_there {
         // Others have settled it meanwhile.
-        return book.changes().compare(Comparison { job: delta.job, second });
+        return book.changes().compare(Comparison { job, second });
     }
-    change(book, delta.job, |recounts, _| recounts.put_back(key));
-    add(book, delta.job, key, second);
+    change(book, job, |recounts, _| recounts.put_back(key));
+    add(book, job, key, second);
 }
 
 /// The answer to a comparison with the record of exactly the same span, which was repeated by accident.

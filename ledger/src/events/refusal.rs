@@ -47,9 +47,6 @@ pub enum WorkerRefusal {
     /// It reports without having said hello, or after it was given up.
     #[error("worker {0} is not known here and has to say hello first")]
     Unknown(WorkerId),
-    /// It reports on a job that does not exist.
-    #[error("report on job {0}, which does not exist")]
-    UnknownJob(JobId),
     /// It reports subproblems that do not exist.
     #[error("report on {span}, which job {job} does not have")]
     UnknownSpan {

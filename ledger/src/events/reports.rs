@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Delta, JobId, LeaseId, Report, ToWorker, WorkerId};
+use queens_messages::{Delta, JobId, JobIdentity, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::Span;
 
 use crate::book::Book;
@@ -13,6 +13,7 @@ use crate::events::jobs::finish_if_complete;
 use crate::events::recounts;
 use crate::events::refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
+use crate::jobs::job::Job;
 use crate::leases::live::LiveLease;
 use crate::records::can_be_recorded;
 use crate::schedule::feed::feed;
@@ -68,50 +69,47 @@ pub(crate) fn report(
         book.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
     }
     tell_interval(book, worker);
-    let touched: BTreeSet<JobId> = report.deltas.iter().map(|delta| delta.job).collect();
+    let touched: BTreeSet<JobId> = report.deltas.iter().filter_map(|delta| job_of(book, delta.job)).collect();
     touched.into_iter().for_each(|job| finish_if_complete(book, job));
     feed(book);
     Ok(outcomes)
 }
 
 fn check(book: &Book, delta: &Delta) -> Result<(), WorkerRefusal> {
-    if !book.leases().tokens().has(delta.lease) {
-        // It is going to be dropped, and its job may be another coordinator's: there is nothing to compare it with.
-        return Ok(());
-    }
     check_span(book, delta.job, delta.span)?;
     let possible = can_be_recorded(delta.count, delta.duration);
     if possible { Ok(()) } else { Err(WorkerRefusal::Impossible(delta.span)) }
 }
 
-/// Whether there is such a span.
-pub(crate) fn check_span(book: &Book, id: JobId, span: Span) -> Result<(), WorkerRefusal> {
-    let job = book.jobs().get(id).ok_or(WorkerRefusal::UnknownJob(id))?;
-    // A job without a plan has had no leases: no honest report can be about it.
-    let is_there = job.counting().is_some_and(|counting| counting.has(span));
-    if is_there { Ok(()) } else { Err(WorkerRefusal::UnknownSpan { job: id, span }) }
+/// Whether there is such a span. Of a job that is not there, or has no plan, there is nothing to compare it with: the store
+/// may have gone back since the worker got its lease. What is said of that is dropped.
+pub(crate) fn check_span(book: &Book, identity: JobIdentity, span: Span) -> Result<(), WorkerRefusal> {
+    let job = book.jobs().identified(identity);
+    let Some((job, counting)) = job.and_then(|job| Some((job.id(), job.counting()?))) else { return Ok(()) };
+    if counting.has(span) { Ok(()) } else { Err(WorkerRefusal::UnknownSpan { job, span }) }
+}
+
+fn job_of(book: &Book, identity: JobIdentity) -> Option<JobId> {
+    book.jobs().identified(identity).map(Job::id)
 }
 
 /// Records one delta that was checked.
 fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> SpanOutcome {
-    let &Delta { job: id, lease, span, .. } = delta;
-    let Some(job) = book.jobs().get(id) else { return SpanOutcome::Unleased };
-    let (phase, Some(counting)) = (job.phase(), job.counting()) else {
+    let &Delta { job: identity, lease, span, .. } = delta;
+    let Some(job) = book.jobs().identified(identity) else { return SpanOutcome::Unleased };
+    let (id, phase, Some(counting)) = (job.id(), job.phase(), job.counting()) else {
         return SpanOutcome::Unleased;
     };
-    if !book.leases().tokens().has(lease) {
-        return SpanOutcome::Unleased;
-    }
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let method = job.method();
     let is_again = book.leases().get(lease).is_some_and(LiveLease::counts_again);
     let (is_timed, is_first) = (could_take(book, worker, delta), proves_thread(book, delta));
-    let is_granted = report_on(book, worker, delta, work);
+    let is_granted = report_on(book, worker, id, delta, work);
     if is_again && is_granted.is_some() {
         if is_first {
             book.change_worker(worker, Worker::prove_thread);
         }
-        recounts::count(book, worker, delta, source, is_timed);
+        recounts::count(book, worker, id, delta, source, is_timed);
         return SpanOutcome::CountedAgain;
     }
     if phase == Phase::Cancelled {
@@ -154,7 +152,7 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
                 }
                 worker.note_recorded();
             });
-            write_record(book, worker, delta, source);
+            write_record(book, worker, id, delta, source);
             SpanOutcome::Recorded
         }
     }
@@ -178,8 +176,8 @@ fn proves_thread(book: &Book, delta: &Delta) -> bool {
 
 /// Notes that a span is reported. Returns what the lease still held of it, or `None` if this worker may not report it:
 /// it was not granted the span under this lease, or has reported it before.
-fn report_on(book: &mut Book, worker: WorkerId, delta: &Delta, work: u128) -> Option<Vec<Span>> {
-    let &Delta { job, lease: id, span, .. } = delta;
+fn report_on(book: &mut Book, worker: WorkerId, job: JobId, delta: &Delta, work: u128) -> Option<Vec<Span>> {
+    let &Delta { lease: id, span, .. } = delta;
     let now = book.now();
     let Some(lease) = book.leases().get(id) else {
         return book.report_former(id, worker, job, span).then(Vec::new);
@@ -191,8 +189,8 @@ fn report_on(book: &mut Book, worker: WorkerId, delta: &Delta, work: u128) -> Op
 }
 
 /// Extends the lease's open record if the delta goes on where that ended, or begins a new one.
-fn write_record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) {
-    let &Delta { job, lease, span, count, duration } = delta;
+fn write_record(book: &mut Book, worker: WorkerId, job: JobId, delta: &Delta, source: &Arc<Source>) {
+    let &Delta { lease, span, count, duration, .. } = delta;
     let mut record = Record { span, count, duration, lease, source: source.clone() };
     if book.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
         record = book.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use queens_messages::{Held, Hello, MOST_THREADS, Party, ToWorker, WorkerId};
+use queens_messages::{Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 
 use crate::book::Book;
 use crate::events::notices;
 use crate::events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
+use crate::jobs::job::Job;
 use crate::leases::live::LiveLease;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::recall_what_is_in_the_way;
@@ -71,10 +72,11 @@ fn check(book: &Book, hello: &Hello, party: Party) -> Result<(), WorkerRefusal> 
 /// the lease is remembered.
 fn adopt(book: &mut Book, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
-    if !book.jobs().get(job).is_some_and(|job| job.is_active()) || !book.can_count(worker, job) {
+    let job = book.jobs().identified(job).filter(|job| job.is_active()).map(Job::id);
+    let Some(job) = job.filter(|&job| book.can_count(worker, job)) else {
         return book.changes().send(worker, ToWorker::Cancel(id));
-    }
-    let granted = granted(book, worker, &held);
+    };
+    let granted = granted(book, worker, job, &held);
     let free = book.change_job(job, |job| {
         let counting = job.counting_mut()?;
         let mut free = SpanSet::default();
@@ -103,21 +105,26 @@ fn adopt(book: &mut Book, worker: WorkerId, held: Held) {
     }
 }
 
-/// What of a lease the worker may keep, of all that it says it holds. We remember what this ledger granted. Leases of
-/// earlier ledgers are not stored: a worker is believed of those, unless somebody else has named the token since.
-fn granted(book: &mut Book, worker: WorkerId, held: &Held) -> SpanSet {
-    let Held { lease, job, spans } = held;
+/// What of a lease of this job the worker may keep, of all that it says it holds. We remember what this run granted. Leases
+/// of earlier runs are not stored: a worker is believed of those, unless somebody else has named the token since. The job
+/// is the one that it counts, so that its counts are of the right spans, wherever the lease is from.
+fn granted(book: &mut Book, worker: WorkerId, job: JobId, held: &Held) -> SpanSet {
+    let Held { lease, spans, .. } = held;
     if book.leases().get(*lease).is_some() {
         return SpanSet::default();
     }
-    if let Some(granted) = book.take_former(*lease, worker, *job) {
+    if let Some(granted) = book.take_former(*lease, worker, job) {
         // What it does not name it will not report.
         return granted.intersection(&spans.iter().copied().collect());
     }
-    if !book.leases().tokens().has_from_before(*lease) || book.leases().has_former(*lease) {
+    let is_restored = book.jobs().get(job).is_some_and(Job::is_restored);
+    if !is_restored
+        || !book.leases().tokens().may_be_of_another_run(*lease)
+        || book.leases().has_former(*lease)
+    {
         return SpanSet::default();
     }
-    let counting = book.counting(*job);
+    let counting = book.counting(job);
     let is_there = |span: &Span| counting.is_some_and(|counting| counting.has(*span));
     spans.iter().copied().filter(is_there).collect()
 }

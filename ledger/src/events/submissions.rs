@@ -126,7 +126,7 @@ fn next_id(book: &Book) -> JobId {
 
 fn add(book: &mut Book, entry: JobEntry) {
     let id = entry.id;
-    book.add_job(Job::new(entry, None));
+    book.add_job(Job::new(entry.identified(), None));
     book.changes().change_entry(id);
     want_plan(book, id);
 }

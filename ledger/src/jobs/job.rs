@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, Priority, Progress, Share};
+use queens_messages::{JobId, JobIdentity, Priority, Progress, Share};
 use queens_solver::{Choice, Method, Plan};
 
 use crate::jobs::agreement::Doubt;
@@ -38,13 +38,24 @@ pub(crate) struct Job {
     doubt: Doubt,
     /// After how many changes of either that was found.
     compared: Option<(u64, u64)>,
+    /// Whether earlier runs may have leased it.
+    is_restored: bool,
 }
 
 impl Job {
     /// A job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
         let (recounts, second, doubt) = (Recounts::default(), None, Doubt::Nothing);
-        Self { entry, counting, recounts, counted_since: None, second, doubt, compared: None }
+        Self {
+            entry,
+            counting,
+            recounts,
+            counted_since: None,
+            second,
+            doubt,
+            compared: None,
+            is_restored: false,
+        }
     }
 
     /// What is said of it as a whole, when that was last settled.
@@ -54,6 +65,10 @@ impl Job {
 
     pub(crate) fn id(&self) -> JobId {
         self.entry.id
+    }
+
+    pub(crate) fn identity(&self) -> JobIdentity {
+        self.entry.identity
     }
 
     /// How it is counted.
@@ -141,6 +156,21 @@ impl Job {
     pub(crate) fn set_doubt(&mut self, doubt: Doubt, compared: (u64, u64)) {
         self.doubt = doubt;
         self.compared = Some(compared);
+    }
+
+    /// It was there when this run began.
+    pub(crate) fn restored(self) -> Self {
+        Self { is_restored: true, ..self }
+    }
+
+    /// Whether earlier runs may have leased it.
+    pub(crate) fn is_restored(&self) -> bool {
+        self.is_restored
+    }
+
+    /// What decides from now on which of its records are counted again.
+    pub(crate) fn set_seed(&mut self, seed: u128) {
+        self.entry.terms.seed = seed;
     }
 
     /// So much more of its work is to be counted again.

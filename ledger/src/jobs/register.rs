@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::{JobId, Priority};
+use queens_messages::{JobId, JobIdentity, Priority};
 use queens_solver::{Method, Pass};
 
 use crate::by_method::ByMethod;
@@ -15,6 +15,7 @@ use crate::jobs::job::{Job, Rank};
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     all: BTreeMap<JobId, Job>,
+    by_identity: BTreeMap<JobIdentity, JobId>,
     /// Jobs that are there to be counted, paused ones included, in the order they are served.
     active: BTreeSet<Rank>,
     /// Those of them of each method with free spans that workers may get.
@@ -36,6 +37,11 @@ impl Jobs {
         self.all.get(&id)
     }
 
+    /// The job that a worker means.
+    pub(crate) fn identified(&self, identity: JobIdentity) -> Option<&Job> {
+        self.all.get(self.by_identity.get(&identity)?)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Job> {
         self.all.values()
     }
@@ -50,6 +56,7 @@ impl Jobs {
 
     pub(crate) fn insert(&mut self, job: Job) {
         let id = job.id();
+        self.by_identity.insert(job.identity(), id);
         self.all.insert(id, job);
         self.change(id, |_| ());
     }

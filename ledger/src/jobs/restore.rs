@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
+use crate::run::Run;
 use crate::store::{Coverage, Phase, StoredJob};
 
 /// What to do about jobs that contradict themselves.
@@ -93,11 +94,11 @@ pub enum RestoreError {
     },
 }
 
-/// A job that goes on where it was left.
+/// A job that goes on where it was left, with a new seed if it is open.
 ///
 /// # Errors
 /// If it was made under another decomposition or contradicts its plan.
-pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
+pub(crate) fn restored(stored: StoredJob, run: Run) -> Result<Job, RestoreError> {
     let StoredJob { entry, choices, coverage, has_second_counts } = stored;
     let job = entry.id;
     let method = entry.method;
@@ -136,7 +137,10 @@ pub(crate) fn restored(stored: StoredJob) -> Result<Job, RestoreError> {
     if (entry.phase == Phase::Planning && is_planned) || (entry.phase == Phase::Active && !is_planned) {
         return Err(RestoreError::Phase { job, phase: entry.phase });
     }
-    let mut restored = Job::new(entry, counting);
+    let mut restored = Job::new(entry, counting).restored();
+    if restored.is_open() {
+        restored.set_seed(run.seed(job));
+    }
     if has_second_counts && let Some((recounts, _)) = restored.recounting_mut() {
         recounts.note_second_count();
     }

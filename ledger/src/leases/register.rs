@@ -90,8 +90,8 @@ impl Leases {
         }
     }
 
-    /// A new token, and the epoch to be claimed with it ([`Tokens::draw`]).
-    pub(crate) fn draw_token(&mut self) -> (LeaseId, Option<u32>) {
+    /// A token that nobody has had.
+    pub(crate) fn draw_token(&mut self) -> LeaseId {
         self.tokens.draw()
     }
 

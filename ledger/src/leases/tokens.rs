@@ -1,48 +1,36 @@
-//! Lease tokens, and who gave them out.
+//! Lease tokens.
 
 use queens_messages::LeaseId;
 
-/// The tokens of this ledger and of those that were stored before it. No token is given out twice.
+use crate::run::Run;
+
+/// The tokens that one run of a coordinator may give out: at a million a second, enough for twelve days.
+const TOKENS_OF_A_RUN: u64 = 1 << 40;
+
+/// The tokens of this run of the coordinator. They begin at a random place, so that those of two runs never meet.
 #[derive(Debug)]
 pub(crate) struct Tokens {
-    /// The first token ever given out for these jobs. Those from `first` to `next` are of this ledger or of one that
-    /// was stored before it. All others are of other coordinators, whose jobs may have the same numbers.
     first: u64,
-    /// The first that this ledger could give out.
-    first_here: u64,
     next: u64,
-    /// The epoch after this one, to be made durable before the first lease is granted.
-    unclaimed_epoch: Option<u32>,
 }
 
 impl Tokens {
-    /// Those of a ledger of this epoch, whose jobs were first leased in `first_epoch`.
-    pub(crate) fn new(first_epoch: u32, epoch: u32) -> Self {
-        Self {
-            first: u64::from(first_epoch) << 32,
-            first_here: u64::from(epoch) << 32,
-            next: u64::from(epoch) << 32,
-            unclaimed_epoch: Some(epoch.saturating_add(1)),
-        }
+    /// Those of a run.
+    pub(crate) fn of(run: Run) -> Self {
+        let first = run.first_token();
+        Self { first, next: first }
     }
 
-    /// A token that nobody has had. With the first one comes the next epoch, which has to be durable before anybody
-    /// hears of the token.
-    pub(crate) fn draw(&mut self) -> (LeaseId, Option<u32>) {
+    /// Draws a token that nobody has had.
+    pub(crate) fn draw(&mut self) -> LeaseId {
         let token = LeaseId(self.next);
         self.next += 1;
-        (token, self.unclaimed_epoch.take())
+        token
     }
 
-    /// Whether a token was given out here or by a ledger that this one follows. What is counted under any other token
-    /// may be of another board: a worker outlives its coordinator, and the next one at that address may have other jobs
-    /// of the same numbers.
-    pub(crate) fn has(&self, lease: LeaseId) -> bool {
-        (self.first..self.next).contains(&lease.0)
-    }
-
-    /// Whether a token was given out by a ledger that this one follows.
-    pub(crate) fn has_from_before(&self, lease: LeaseId) -> bool {
-        (self.first..self.first_here).contains(&lease.0)
+    /// Whether another run may have given out a token: it is not one that this run alone may give out, and fits a column.
+    pub(crate) fn may_be_of_another_run(&self, lease: LeaseId) -> bool {
+        let number = lease.0.checked_sub(self.first);
+        i64::try_from(lease.0).is_ok() && number.is_none_or(|number| number >= TOKENS_OF_A_RUN)
     }
 }

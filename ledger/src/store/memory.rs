@@ -14,7 +14,6 @@ use crate::store::{
 /// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    epoch: u32,
     blocked: BTreeMap<Block, String>,
     jobs: BTreeMap<JobId, MemoryJob>,
 }
@@ -80,13 +79,12 @@ impl Store for MemoryStore {
             has_second_counts: !job.second_counts.is_empty(),
         });
         let (jobs, blocked) = (jobs.collect(), self.blocked.clone());
-        Ok(Stored { epoch: self.epoch, first_epoch: 0, blocked, jobs })
+        Ok(Stored { blocked, jobs })
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match write.clone() {
-                Write::Epoch(epoch) => self.epoch = epoch,
                 Write::Blocked { block, blocked: true, reason } => _ = self.blocked.insert(block, reason),
                 Write::Blocked { block, blocked: false, .. } => _ = self.blocked.remove(&block),
                 Write::Job(entry) => {

@@ -81,7 +81,7 @@ impl Worker {
 
     /// Who it is, whatever its number.
     pub(crate) fn owner(&self) -> Owner {
-        Owner { party: self.party, source: Arc::clone(&self.source) }
+        Owner { party: self.party(), source: Arc::clone(&self.source) }
     }
 
     pub(crate) fn n_threads(&self) -> u32 {

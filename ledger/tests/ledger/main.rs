@@ -17,10 +17,11 @@ mod world;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Phase, Store, Stored, Write};
-use queens_ledger::{JobRefusal, Ledger, RestoreError, SpanOutcome, UnknownWorker};
-use queens_messages::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, WorkerId, WorkerState};
+use queens_ledger::store::{Phase, Store, Write};
+use queens_ledger::{JobRefusal, Ledger, RestoreError, Run, SpanOutcome, UnknownWorker};
+use queens_messages::{
+    Delta, Failure, Held, JobId, JobIdentity, JobState, LeaseId, Report, WorkerId, WorkerState,
+};
 use queens_solver::Span;
 
 use world::{World, named, priority};
@@ -317,9 +318,10 @@ fn failures_on_what_is_not_held_change_nothing() {
     let job = world.submit(7);
     let [first, second] = [world.connect(1, "anna"), world.connect(2, "bert")];
     let held = world.begin(first).expect("something to count");
-    let failure = Failure { job, lease: held.lease, span: held.span, reason: String::new() };
-    assert_eq!(world.ledger.fail(world.now, second, &failure), Ok(false), "it is another's");
-    let other = Failure { lease: LeaseId(u64::MAX), job: JobId(99), ..failure.clone() };
+    let failure =
+        Failure { job: world.identity(job), lease: held.lease, span: held.span, reason: String::new() };
+    assert_eq!(world.ledger.fail(world.now, second, &failure), Ok(None), "it is another's");
+    let other = Failure { lease: LeaseId(u64::MAX), job: JobIdentity(99), ..failure.clone() };
     world.ledger.fail(world.now, first, &other).expect("of another coordinator");
     assert_eq!(world.job(job).n_failed, 0);
     let beyond = Failure { span: Span::new(0, 0, u64::MAX).expect("not empty"), ..failure };
@@ -393,15 +395,15 @@ fn what_was_counted_for_another_coordinator_is_not_believed() {
     theirs.submit(9);
     let worker = theirs.connect(1, "anna");
     let counted = theirs.begin(worker).expect("something to count");
-    // Another directory, whose job 1 is of another board, answers at the same address.
-    let stored = Stored { epoch: 7, first_epoch: 7, ..Stored::default() };
-    let mut ours = World::of(stored, MemoryStore::default());
+    // Another directory, whose job 1 is of another board, answers at the same address, and was restarted since.
+    let mut ours = World::new();
     let job = ours.submit(8);
+    let mut ours = ours.restart();
     let held = Held { lease: counted.lease, job: counted.job, spans: vec![counted.span] };
     let worker = ours.connect_with(1, "anna", vec![held]);
     assert!(!ours.workers[&worker].leases.contains_key(&counted.lease));
     assert_eq!(ours.report(worker, Some(counted)), [SpanOutcome::Unleased]);
-    let unknown = Delta { job: JobId(77), ..counted };
+    let unknown = Delta { job: JobIdentity(77), ..counted };
     assert_eq!(ours.report(worker, Some(unknown)), [SpanOutcome::Unleased]);
     assert_eq!(ours.job(job).progress.n_recorded, 0);
     ours.finish();
@@ -414,7 +416,7 @@ fn a_job_that_is_said_to_be_done_has_to_be() {
     world.submit(6);
     let mut stored = world.store.load().expect("memory");
     stored.jobs[0].entry.phase = Phase::Done;
-    let error = Ledger::restore(stored).expect_err("nothing is recorded").to_string();
+    let error = Ledger::restore(stored, Run::new(1)).expect_err("nothing is recorded").to_string();
     assert!(
         error.starts_with("job 1 is done, but not all of it is recorded: restore a backup, or"),
         "{error}"
@@ -431,7 +433,7 @@ fn a_job_of_which_all_is_recorded_is_done() {
     let mut stored = world.store.load().expect("memory");
     assert_eq!(stored.jobs[0].entry.phase, Phase::Done);
     stored.jobs[0].entry.phase = Phase::Active;
-    let mut ledger = Ledger::restore(stored).expect("nothing contradicts");
+    let mut ledger = Ledger::restore(stored, Run::new(1)).expect("nothing contradicts");
     assert_eq!(ledger.jobs()[0].state, JobState::Done);
     let writes = ledger.take_effects().writes;
     assert!(
@@ -450,7 +452,7 @@ fn a_job_has_a_plan_from_the_moment_it_is_counted() {
         let job = &mut stored.jobs[0];
         job.entry.phase = phase;
         job.choices = job.choices.take().filter(|_| has_plan);
-        let error = Ledger::restore(stored).expect_err("contradicts itself");
+        let error = Ledger::restore(stored, Run::new(1)).expect_err("contradicts itself");
         assert_eq!(error, RestoreError::Phase { job: JobId(1), phase });
     }
 }
@@ -525,11 +527,11 @@ fn a_lease_taken_just_as_it_is_begun_is_counted_twice_and_recorded_once() {
     world.ledger.pause(world.now, paused).expect("is running");
     world.carry_out();
     let in_hand = world.begin(first).expect("its second lease");
-    assert_eq!(in_hand.job, stays);
+    assert_eq!(in_hand.job, world.identity(stays));
     world.step(second);
     world.pass(Duration::from_millis(700));
     let again = world.begin(second).expect("what the first seemed not to have begun");
-    assert_eq!((again.job, again.span), (stays, in_hand.span));
+    assert_eq!((again.job, again.span), (world.identity(stays), in_hand.span));
     assert_eq!(world.report(first, Some(in_hand)), [SpanOutcome::Recorded]);
     assert_eq!(world.report(second, Some(again)), [SpanOutcome::Repeated]);
     world.ledger.resume(world.now, paused).expect("is paused");

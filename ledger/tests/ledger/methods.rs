@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use queens_ledger::Ledger;
 use queens_ledger::RestoreError;
 use queens_ledger::store::{JobEntry, Store, Write};
+use queens_ledger::{Ledger, Run};
 use queens_messages::{HalvesSkill, JobId, JobState, Speed, WorkerId};
 use queens_solver::Method;
 
@@ -12,7 +12,11 @@ use crate::world::{World, named, priority};
 
 /// The jobs of which a worker holds leases.
 fn held(world: &World, worker: WorkerId) -> Vec<JobId> {
-    let mut jobs: Vec<JobId> = world.workers[&worker].leases.values().map(|(lease, _)| lease.job).collect();
+    let mut jobs: Vec<JobId> = world.workers[&worker]
+        .leases
+        .values()
+        .filter_map(|(lease, _)| world.ledger.job_of(lease.job))
+        .collect();
     jobs.dedup();
     jobs
 }
@@ -152,7 +156,8 @@ fn a_restart_keeps_the_method_and_refuses_another_decomposition() {
     let entry = world.store.load().expect("memory").jobs.remove(0).entry;
     let other = JobEntry { decomposition: 99, ..entry };
     world.store.commit(&[Write::Job(other)]).expect("memory");
-    let refused = Ledger::restore(world.store.load().expect("memory")).expect_err("cut otherwise");
+    let refused =
+        Ledger::restore(world.store.load().expect("memory"), Run::new(1)).expect_err("cut otherwise");
     assert_eq!(refused, RestoreError::Decomposition { job, method: Method::Halves, found: 99 });
 }
 

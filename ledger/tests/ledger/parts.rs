@@ -2,7 +2,7 @@
 
 use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::{Coverage, Store, StoredJob};
-use queens_ledger::{Ledger, RestoreError};
+use queens_ledger::{Ledger, RestoreError, Run};
 use queens_messages::{Crosses, JobId, JobState, Submission};
 use queens_solver::{Choice, Method, parts_in_counting_order};
 
@@ -64,12 +64,12 @@ fn records_outside_a_part_are_refused_at_start() {
     stored.jobs[0]
         .coverage
         .push((4, Coverage { recorded: "0..1".parse().expect("ranges"), ..Coverage::default() }));
-    let refused = Ledger::restore(stored.clone()).err();
+    let refused = Ledger::restore(stored.clone(), Run::new(1)).err();
     assert_eq!(refused, Some(RestoreError::Coverage { job, cross: 4 }));
     stored.jobs[0].coverage.clear();
     let crosses = Crosses::new(2, 99).expect("not empty");
     stored.jobs[0].entry.terms.crosses = Some(crosses);
-    let refused = Ledger::restore(stored).err();
+    let refused = Ledger::restore(stored, Run::new(1)).err();
     assert!(matches!(refused, Some(RestoreError::Crosses { job: JobId(1), .. })), "{refused:?}");
 }
 
@@ -82,7 +82,7 @@ fn numbers_that_no_board_comes_to_are_refused_at_start() {
     let refused = |change: &dyn Fn(&mut StoredJob)| {
         let mut stored = stored.clone();
         change(&mut stored.jobs[0]);
-        Ledger::restore(stored).err()
+        Ledger::restore(stored, Run::new(1)).err()
     };
     let choice = |stored: &mut StoredJob, change: &dyn Fn(&mut Choice)| {
         change(&mut stored.choices.as_mut().expect("a plan")[3]);

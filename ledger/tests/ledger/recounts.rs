@@ -250,7 +250,7 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
     let span = late.span;
     assert!(world.store.records(job).any(|record| record.span == span), "a record of one subproblem");
 
-    let held = queens_messages::Held { lease: late.lease, job, spans: vec![span] };
+    let held = queens_messages::Held { lease: late.lease, job: late.job, spans: vec![span] };
     let mallory = world.connect_with(1, "mallory", vec![held]);
     late.count.solutions += 1;
     assert_eq!(say(&mut world, mallory, vec![late]), [SpanOutcome::Repeated]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queens_ledger::store::{Phase, Store, Stored};
-use queens_ledger::{JobRefusal, Ledger, NoSecondPass, RestoreError, SubmissionRefusal, Verification};
+use queens_ledger::{JobRefusal, Ledger, NoSecondPass, RestoreError, Run, SubmissionRefusal, Verification};
 use queens_messages::{Crosses, JobId, JobState, JobStatus, Share, Submission};
 use queens_solver::{Count, Method};
 
@@ -178,7 +178,7 @@ fn passes_that_differ_are_disputed_and_never_done() {
     // A count that its worker has got wrong.
     let mut stored = world.store.load().expect("memory");
     stored.jobs[0].coverage[2].1.solutions += 1;
-    let ledger = Ledger::restore(stored).expect("nobody can see that");
+    let ledger = Ledger::restore(stored, Run::new(1)).expect("nobody can see that");
     world.ledger = ledger;
     world.workers.clear();
     world.carry_out();
@@ -202,7 +202,7 @@ fn a_second_pass_of_nothing_like_it_is_refused_at_start() {
     fn check(stored: &Stored, change: impl Fn(&mut Stored)) {
         let mut stored = stored.clone();
         change(&mut stored);
-        let refused = Ledger::restore(stored).expect_err("it contradicts itself");
+        let refused = Ledger::restore(stored, Run::new(1)).expect_err("it contradicts itself");
         assert!(matches!(refused, RestoreError::Second { .. }), "{refused}");
     }
     check(&stored, |stored| _ = stored.jobs.remove(0));
@@ -215,7 +215,7 @@ fn a_second_pass_of_nothing_like_it_is_refused_at_start() {
     });
     let mut two = stored.clone();
     two.jobs[1].entry.phase = Phase::Cancelled;
-    Ledger::restore(two).expect("it is given up");
+    Ledger::restore(two, Run::new(1)).expect("it is given up");
 }
 
 /// A lie in the first pass: the second pass finds the cross, two names that agree find the liar, and the job is done with

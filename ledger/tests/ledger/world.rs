@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Stored};
-use queens_ledger::{Ledger, SpanOutcome, SubmissionRefusal, WantedPlan};
+use queens_ledger::{Ledger, Run, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, Lease, LeaseId, Name, Party,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobIdentity, JobState, JobStatus, Lease, LeaseId, Name, Party,
     Priority, Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
@@ -48,9 +48,11 @@ pub(crate) struct World {
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
     /// Subproblems that a worker began before the ledger heard that the lease before theirs was at its end. Until then
     /// they wait, by all that the ledger knows, and may be given to another, who counts them too.
-    begun_unheard: Vec<(JobId, Span)>,
+    begun_unheard: Vec<(JobIdentity, Span)>,
     /// Who comes next; if nobody is asked, each name is a party.
     party: Option<Party>,
+    /// How often the ledger was restarted.
+    run: u128,
 }
 
 #[derive(Default)]
@@ -75,7 +77,11 @@ impl World {
     }
 
     pub(crate) fn of(stored: Stored, store: MemoryStore) -> Self {
-        let ledger = Ledger::restore(stored).expect("fits");
+        Self::of_run(stored, store, 0)
+    }
+
+    fn of_run(stored: Stored, store: MemoryStore, run: u128) -> Self {
+        let ledger = Ledger::restore(stored, Run::new(run)).expect("fits");
         let mut world = Self {
             ledger,
             store,
@@ -83,6 +89,7 @@ impl World {
             workers: BTreeMap::new(),
             begun_unheard: Vec::new(),
             party: None,
+            run,
         };
         world.carry_out();
         world
@@ -90,7 +97,8 @@ impl World {
 
     /// All workers are gone, and another ledger goes on.
     pub(crate) fn restart(mut self) -> Self {
-        Self::of(self.store.load().expect("memory"), self.store)
+        let run = self.run + 1;
+        Self::of_run(self.store.load().expect("memory"), self.store, run)
     }
 
     pub(crate) fn submit(&mut self, n: u8) -> JobId {
@@ -195,7 +203,7 @@ impl World {
     /// No subproblem is held by two workers that have heard all that they were told.
     pub(crate) fn check_leases(&self) {
         let held = self.workers.values().flat_map(|worker| worker.leases.values());
-        let mut spans: Vec<(JobId, Span)> =
+        let mut spans: Vec<(JobIdentity, Span)> =
             held.flat_map(|(lease, spans)| spans.iter().map(|&span| (lease.job, span))).collect();
         spans.sort_by_key(|(job, span)| (*job, span.cross(), span.from()));
         for pair in spans.windows(2) {
@@ -208,6 +216,11 @@ impl World {
         self.ledger.jobs().into_iter().find(|job| job.id == id).expect("submitted")
     }
 
+    /// What leases of a job name.
+    pub(crate) fn identity(&self, job: JobId) -> JobIdentity {
+        self.ledger.identity(job).expect("submitted")
+    }
+
     pub(crate) fn worker_state(&self, id: WorkerId) -> WorkerState {
         self.ledger.workers().into_iter().find(|worker| worker.id == id).expect("connected").state
     }
@@ -215,7 +228,7 @@ impl World {
     /// What a worker counts next.
     pub(crate) fn next(&self, id: WorkerId) -> Option<(JobId, Span)> {
         let (lease, spans) = self.workers[&id].leases.values().find(|(_, spans)| !spans.is_empty())?;
-        Some((lease.job, spans.front()?.split_at(spans.front()?.from() + 1).0?))
+        Some((self.ledger.job_of(lease.job)?, spans.front()?.split_at(spans.front()?.from() + 1).0?))
     }
 
     /// A worker's thread takes the next subproblem in hand; it counts it whatever it is told meanwhile.

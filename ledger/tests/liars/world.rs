@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store, Write};
+use queens_ledger::store::{Record, Store};
+use queens_ledger::{Ledger, Run};
 use queens_messages::{
     Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
     Submission, ToWorker, WorkerId, WorkerState,
@@ -67,7 +67,7 @@ impl World {
         let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
         let plan = Plan::from_choices(n, Method::Search, &choices).expect("one choice for each part");
         let mut store = MemoryStore::default();
-        let ledger = Ledger::restore(store.load().expect("memory")).expect("nothing");
+        let ledger = Ledger::restore(store.load().expect("memory"), Run::new(1)).expect("nothing");
         Self {
             random,
             ledger,
@@ -204,7 +204,7 @@ impl World {
         let duration = Duration::from_millis(20);
         let deltas = chunk.map(|(lease, job, span)| {
             let count = self.told(nature, job, span);
-            Delta { job, lease, span, count, duration }
+            Delta { job: self.ledger.identity(job).expect("submitted"), lease, span, count, duration }
         });
         let deltas = deltas.into_iter().collect();
         let Some(member) = self.members.get_mut(&id) else { return };
@@ -254,17 +254,14 @@ impl World {
             }
             self.store.commit(&effects.writes).expect("memory");
             if let Some(mirror) = &mut self.mirror {
-                // Each store begins its tokens elsewhere.
-                let is_same = |write: &&Write| !matches!(write, Write::Epoch(_));
-                let writes: Vec<Write> = effects.writes.iter().filter(is_same).cloned().collect();
-                mirror.commit(&writes).expect("it can be written");
+                mirror.commit(&effects.writes).expect("it can be written");
             }
             if may_crash && self.random.below(200) == 0 {
                 return Err(Crashed);
             }
             for (worker, message) in effects.messages {
                 if let Some(member) = self.members.get_mut(&worker) {
-                    member.hear(message);
+                    member.hear(message, &self.ledger);
                 }
             }
             for comparison in &effects.comparisons {
@@ -295,7 +292,8 @@ impl World {
     fn crash(&mut self) {
         self.n_crashes += 1;
         let was = std::mem::replace(&mut self.crashes, false);
-        self.ledger = Ledger::restore(self.store.load().expect("memory")).expect("it can be gone on with");
+        self.ledger = Ledger::restore(self.store.load().expect("memory"), Run::new(self.n_crashes.into()))
+            .expect("it can be gone on with");
         let names: Vec<String> = self.members.values().map(|member| member.name.clone()).collect();
         self.members.clear();
         for name in names {
@@ -488,10 +486,11 @@ fn party_of(name: &str) -> &str {
 }
 
 impl Member {
-    fn hear(&mut self, message: ToWorker) {
+    fn hear(&mut self, message: ToWorker, ledger: &Ledger) {
         match message {
             ToWorker::Lease(lease) => {
-                let spans = lease.spans.iter().map(|leased| (lease.job, leased.span)).collect();
+                let job = ledger.job_of(lease.job).expect("it grants what it has");
+                let spans = lease.spans.iter().map(|leased| (job, leased.span)).collect();
                 self.leases.insert(lease.id, spans);
             }
             ToWorker::Shorten { lease, spans: taken } => {

@@ -120,10 +120,10 @@ impl Contents {
         let mut touched = BTreeSet::new();
         for write in writes {
             match write {
-                Write::Epoch(_) | Write::Blocked { .. } => {}
+                Write::Blocked { .. } => {}
                 Write::SecondCount { job, count } => self.compare(*job, count),
                 Write::Verdict { job, verdict } => {
-                    let truth = puzzle(puzzles, *job).count(verdict.span);
+                    let truth = self.puzzle(puzzles, *job).count(verdict.span);
                     assert_eq!(verdict.count, truth, "a wrong verdict: {verdict:?}");
                     assert_ne!(verdict.lost, truth, "a wrong verdict: {verdict:?}");
                 }
@@ -136,12 +136,13 @@ impl Contents {
                             "job {} goes back: {entry:?}",
                             entry.id
                         );
+                        assert_eq!(before.identity, entry.identity, "another job {}", entry.id);
                         // Who comes to contradict themselves confirm nothing any more.
                         assert!(before.n_disputed <= entry.n_disputed);
                     }
                 }
                 Write::Plan { job, choices } => {
-                    let plan = &puzzle(puzzles, *job).plan;
+                    let plan = &self.puzzle(puzzles, *job).plan;
                     assert!(plan.parts().iter().map(|cross| cross.choice()).eq(choices), "another plan");
                     let mut progress = Progress::default();
                     for choice in choices {
@@ -155,11 +156,11 @@ impl Contents {
                     let known = known.and_then(|cross| cross.records.get(&record.span.from()));
                     let is_new = known != Some(record);
                     assert!(!is_new || !cancelled.contains(job), "recorded after cancellation: {record:?}");
-                    self.add(puzzle(puzzles, *job), *job, record);
+                    self.add(puzzles, *job, record);
                     touched.insert((*job, record.span.cross()));
                 }
                 Write::Coverage { job, cross, change } => {
-                    self.cover(puzzle(puzzles, *job), *job, *cross, change);
+                    self.cover(puzzles, *job, *cross, change);
                     touched.insert((*job, *cross));
                 }
             }
@@ -172,7 +173,13 @@ impl Contents {
         }
     }
 
-    fn add(&mut self, puzzle: &Puzzle, job: JobId, record: &Record) {
+    /// What a job of this number counts to, as it is stored.
+    pub(crate) fn puzzle<'a>(&self, puzzles: &'a [Puzzle], job: JobId) -> &'a Puzzle {
+        puzzle(puzzles, self.entries[&job].identity)
+    }
+
+    fn add(&mut self, puzzles: &[Puzzle], job: JobId, record: &Record) {
+        let puzzle = self.puzzle(puzzles, job);
         let span = record.span;
         assert!(puzzle.has(span), "a record outside the plan: {record:?}");
         assert_eq!(record.count, puzzle.count(span), "a wrong record of job {job}: {record:?}");
@@ -188,7 +195,8 @@ impl Contents {
         assert!(after.is_none_or(|(&from, _)| span.to() <= from), "overlap: {record:?}, {after:?}");
     }
 
-    fn cover(&mut self, puzzle: &Puzzle, job: JobId, number: u32, change: &CoverageChange) {
+    fn cover(&mut self, puzzles: &[Puzzle], job: JobId, number: u32, change: &CoverageChange) {
+        let puzzle = self.puzzle(puzzles, job);
         let cross = self.crosses.entry((job, number)).or_default();
         let before = cross.coverage.clone();
         cross.coverage.apply(change);

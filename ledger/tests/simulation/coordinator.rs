@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_ledger::store::Write;
-use queens_ledger::{Batch, Core, Due, Note, Sealed, Session, SubmissionRefusal, WorkerRefusal};
+use queens_ledger::{Batch, Core, Due, Note, Run, Sealed, Session, SubmissionRefusal, WorkerRefusal};
 use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
@@ -12,9 +12,6 @@ use super::puzzle::puzzle;
 use super::sight::Sight;
 use super::surroundings::{Command, Request, Surroundings};
 use super::worker::party_of;
-
-/// What decides which records are counted again.
-pub(crate) const SEED: u128 = 7;
 
 /// A worker is given up when a report is so late; and how seldom that is looked at.
 const LATE: Duration = Duration::from_secs(14);
@@ -71,10 +68,10 @@ pub(crate) struct Coordinator {
 
 impl Coordinator {
     /// Goes on with what is durable, having taken the lead in this epoch.
-    pub(crate) fn start(epoch: u64, around: &mut Surroundings<'_>) -> Self {
+    pub(crate) fn start(epoch: u64, run: Run, around: &mut Surroundings<'_>) -> Self {
         let stored = around.disk.load();
-        around.witness.restart(&around.disk.contents, stored.epoch);
-        let core = Core::restore(stored).expect("what was stored can be gone on with");
+        around.witness.restart(&around.disk.contents, around.tokens);
+        let core = Core::restore(stored, run).expect("what was stored can be gone on with");
         let core = core.with_reporting(around.reporting);
         let mut coordinator = Self {
             core,
@@ -147,8 +144,8 @@ impl Coordinator {
     fn apply(&mut self, command: Command, around: &mut Surroundings<'_>) {
         self.now = self.now.max(self.core.now());
         match command {
-            Command::Submit(asked) => {
-                let submitted = self.core.submit(&asked, SEED);
+            Command::Submit(asked, seed) => {
+                let submitted = self.core.submit(&asked, seed);
                 self.answers.push(Answer::Submitted(submitted));
             }
             Command::Cancel(job) => {
@@ -160,8 +157,9 @@ impl Coordinator {
                 }
             }
             Command::Planned(job) => {
-                self.core.planned(job, puzzle(around.puzzles, job).plan.clone().into());
-                around.witness.planned(job);
+                let identity = self.core.ledger().identity(job).expect("it wanted the plan");
+                self.core.planned(job, puzzle(around.puzzles, identity).plan.clone().into());
+                around.witness.planned(job, identity);
             }
             Command::Connect { hello, link } => {
                 let ledger = self.core.ledger();

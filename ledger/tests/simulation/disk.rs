@@ -10,7 +10,7 @@ use queens_solver::{Plan, Span};
 
 use super::contents::Contents;
 use super::lead::{Fenced, Lead};
-use super::puzzle::{Puzzle, puzzle};
+use super::puzzle::Puzzle;
 
 /// A store that is watched.
 #[derive(Debug)]
@@ -97,8 +97,9 @@ impl Disk {
 
     /// What the records of a real disk prove; closes it.
     pub(crate) fn audit(&mut self, puzzles: &[Puzzle]) -> Vec<Audited> {
+        let contents = &self.contents;
         match std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default())) {
-            Medium::Real(disk) => disk.audit(&|job| puzzle(puzzles, job).plan.clone()),
+            Medium::Real(disk) => disk.audit(&|job| contents.puzzle(puzzles, job).plan.clone()),
             Medium::Memory(_) => Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::MAX_DURATION;
-use queens_messages::{Delta, Held, Hello, JobId, LeaseId, Report, ToCoordinator, WorkerId};
+use queens_messages::{Delta, Held, Hello, JobIdentity, LeaseId, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
 use super::coordinator::{Coordinator, Standstill};
@@ -110,9 +110,10 @@ impl World<'_> {
     }
 
     /// The jobs whose plans are durable.
-    fn planned_jobs(&self) -> Vec<JobId> {
+    fn planned_jobs(&self) -> Vec<JobIdentity> {
         let durable = &self.disk.contents;
-        durable.entries.keys().copied().filter(|&job| durable.progress(job).is_some()).collect()
+        let planned = durable.entries.iter().filter(|(job, _)| durable.progress(**job).is_some());
+        planned.map(|(_, entry)| entry.identity).collect()
     }
 
     /// Some fencing token that was given out.
@@ -305,7 +306,7 @@ impl World<'_> {
         let n_crosses = u32::try_from(n_crosses).expect("few");
         let outside = |cross, from, to| Span::new(cross, from, to).expect("not empty");
         match self.random.below(7) {
-            0 => delta.job = JobId(99),
+            0 => delta.job = JobIdentity(99),
             1 => delta.span = outside(n_crosses, 0, 1),
             2 => delta.span = outside(u32::MAX, 0, 1),
             3 => delta.span = outside(delta.span.cross(), delta.span.from(), u64::MAX),
@@ -329,8 +330,9 @@ impl World<'_> {
         }
         let outside = Span::new(u32::MAX, 0, u64::MAX).expect("not empty");
         let beyond = Span::new(0, 1 << 40, 1 << 41).expect("not empty");
-        for (i, (job, span)) in
-            (0..).zip([(JobId(1), outside), (JobId(1), beyond), (JobId(99), beyond), (JobId(0), outside)])
+        let job = self.puzzles[0].identity;
+        let other = JobIdentity(99);
+        for (i, (job, span)) in (0..).zip([(job, outside), (job, beyond), (other, beyond), (other, outside)])
         {
             hello.held.push(Held { lease: LeaseId(u64::MAX - i), job, spans: vec![span, span] });
         }

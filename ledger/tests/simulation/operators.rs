@@ -34,7 +34,7 @@ impl World<'_> {
         }
         self.ask_for_jobs();
         self.submitted_to.push(self.hosts[host].start);
-        self.command(host, Command::Submit(self.puzzles[number].submission()));
+        self.command(host, self.puzzles[self.current[number]].command());
     }
 
     /// Submits again what was not accepted, if whoever was asked can't accept it any more.
@@ -45,7 +45,7 @@ impl World<'_> {
             if self.submitted_to[number] != start {
                 self.submitted_to[number] = start;
                 self.tally.sights.see(Sight::JobAskedForAgain);
-                let again = Command::Submit(self.puzzles[number].submission());
+                let again = self.puzzles[self.current[number]].command();
                 self.hosts[leader].coordinator.as_mut().expect("it leads").push(again);
             }
         }

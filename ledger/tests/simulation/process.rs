@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queens_ledger::Run;
 use queens_messages::ToWorker;
 
 use super::coordinator::Coordinator;
@@ -170,7 +171,7 @@ impl World<'_> {
         (here.started, here.ahead, here.behind) = (self.now, Duration::ZERO, Duration::ZERO);
         let (start, epoch) = (here.start, here.epoch);
         let mut around = self.surroundings(host);
-        let coordinator = Coordinator::start(epoch, &mut around);
+        let coordinator = Coordinator::start(epoch, Run::new(start.into()), &mut around);
         let requests = around.requests;
         self.hosts[host].coordinator = Some(coordinator);
         self.ask_again();

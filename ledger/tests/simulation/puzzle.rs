@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_messages::{JobId, Share, Submission};
+use queens_ledger::store::JobEntry;
+use queens_messages::{JobId, JobIdentity, Share, Submission, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;
+use super::surroundings::Command;
 
 /// The boards that are counted.
 const SIZES: std::ops::RangeInclusive<u8> = 6..=12;
@@ -29,6 +31,10 @@ pub(crate) struct Puzzle {
     pub(crate) nodes: u128,
     /// How much of it is to be counted again.
     pub(crate) recount: Share,
+    /// Drawn when it is submitted.
+    pub(crate) seed: u128,
+    /// What its job is known by then, as number `number`.
+    pub(crate) identity: JobIdentity,
 }
 
 impl Library {
@@ -46,9 +52,9 @@ impl Library {
         Self(sizes.flat_map(|n| Method::ALL.map(|method| counts((n, method)))).collect())
     }
 
-    /// A board of a random size, by a random method, cut at random. Each part keeps its real number of solutions, which
+    /// A job of this number: a board of a random size, by a random method, cut at random. Each part keeps its real number of solutions, which
     /// is shared out among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
-    pub(crate) fn puzzle(&self, random: &mut Random) -> Puzzle {
+    pub(crate) fn puzzle(&self, number: JobId, random: &mut Random) -> Puzzle {
         // Small boards more often: they have few crosses, so that these have many subproblems.
         let sizes = [6, 6, 6, 7, 8, 8, 8, 9, 10, 11, 12];
         let size = random.pick(&sizes).expect("not empty");
@@ -76,7 +82,10 @@ impl Library {
         // Of half of them nothing, and of many all.
         let shares = [0, 0, 0, 0, 10_000, 100_000, 500_000, 1_000_000];
         let recount = Share::of_ppm(random.pick(&shares).expect("not empty")).expect("a share");
-        Puzzle { plan, sums, solutions, nodes, recount }
+        let seed = u128::from(random.below(u64::MAX));
+        let terms = Terms { seed, ..Terms::default() };
+        let entry = JobEntry { terms, ..JobEntry::new(number, *n, *method, 0) };
+        Puzzle { plan, sums, solutions, nodes, recount, seed, identity: entry.identified().identity }
     }
 }
 
@@ -96,8 +105,9 @@ fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
 
 impl Puzzle {
     /// What somebody asks for who wants it counted.
-    pub(crate) fn submission(&self) -> Submission {
-        Submission { recount: Some(self.recount), ..Submission::new(self.plan.n(), self.plan.method()) }
+    pub(crate) fn command(&self) -> Command {
+        let asked = Submission::new(self.plan.n(), self.plan.method());
+        Command::Submit(Submission { recount: Some(self.recount), ..asked }, self.seed)
     }
 
     /// What a span of the plan counts to.
@@ -136,7 +146,12 @@ fn index(number: u64) -> usize {
     usize::try_from(number).expect("small")
 }
 
-/// The puzzle of a job: jobs are numbered from 1.
-pub(crate) fn puzzle(puzzles: &[Puzzle], job: JobId) -> &Puzzle {
-    &puzzles[usize::try_from(job.0 - 1).expect("few jobs")]
+/// The puzzle of a job.
+pub(crate) fn puzzle(puzzles: &[Puzzle], job: JobIdentity) -> &Puzzle {
+    find(puzzles, job).expect("it was submitted")
+}
+
+/// The puzzle of a job, if there is such a job.
+pub(crate) fn find(puzzles: &[Puzzle], job: JobIdentity) -> Option<&Puzzle> {
+    puzzles.iter().find(|puzzle| puzzle.identity == job)
 }

@@ -16,7 +16,8 @@ use super::worker::Worker;
 /// What waits in the event loop's queue.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Submit(Submission),
+    /// With a seed.
+    Submit(Submission, u128),
     Cancel(JobId),
     Planned(JobId),
     Connect {

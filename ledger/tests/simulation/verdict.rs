@@ -6,15 +6,13 @@ use queens_ledger::store::Phase;
 use queens_ledger::store::draw::is_drawn;
 use queens_messages::JobId;
 
-use super::coordinator::SEED;
-use super::puzzle::puzzle;
 use super::world::World;
 
 impl World<'_> {
     /// Every job's total is that of its board, from what is stored alone.
     pub(crate) fn check_end(&mut self) {
         let stored = self.disk.load();
-        assert_eq!(stored.jobs.len(), self.puzzles.len(), "jobs");
+        assert_eq!(stored.jobs.len(), self.current.len(), "jobs");
         for job in stored.jobs {
             let id = job.entry.id;
             let mut recorded: BTreeMap<u32, (u64, u128, u128)> = BTreeMap::new();
@@ -41,10 +39,11 @@ impl World<'_> {
 
     /// Of a job that is done all that was drawn to be counted again was, by another name.
     fn check_confirmed(&self, job: JobId) {
-        let share = puzzle(&self.puzzles, job).recount;
+        let share = self.disk.contents.puzzle(&self.puzzles, job).recount;
+        let seed = self.disk.contents.entries[&job].terms.seed;
         for record in self.disk.contents.records(job) {
             let span = record.span;
-            let is_due = is_drawn(SEED, share, job, span.cross(), span.from());
+            let is_due = is_drawn(seed, share, job, span.cross(), span.from());
             assert!(
                 !is_due || self.disk.contents.is_confirmed(job, span),
                 "{record:?} was not counted again"
@@ -65,7 +64,7 @@ impl World<'_> {
     }
 
     fn check_total(&self, job: JobId, recorded: &BTreeMap<u32, (u64, u128, u128)>) {
-        let puzzle = puzzle(&self.puzzles, job);
+        let puzzle = self.disk.contents.puzzle(&self.puzzles, job);
         let (mut solutions, mut nodes) = (0, 0);
         for (number, planned) in (0..).zip(puzzle.plan.parts()) {
             let sums = recorded.get(&number).copied().unwrap_or_default();

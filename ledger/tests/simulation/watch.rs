@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use queens_desk::Identity;
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, LeaseId, Report, ReportInterval, ToCoordinator, ToWorker,
+    Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, LeaseId, Report, ReportInterval, ToCoordinator,
+    ToWorker,
 };
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
 
@@ -44,7 +45,7 @@ pub(crate) struct Watch {
 /// What has become of a lease, but for what is reported of it.
 #[derive(Debug)]
 struct WatchedLease {
-    job: JobId,
+    job: JobIdentity,
     /// What is to be counted, and no thread has begun.
     left: Vec<Span>,
     in_hand: Option<Span>,
@@ -192,7 +193,7 @@ impl Watch {
     }
 
     /// What it still has to count.
-    pub(crate) fn uncounted(&self) -> impl Iterator<Item = (LeaseId, JobId, Span)> {
+    pub(crate) fn uncounted(&self) -> impl Iterator<Item = (LeaseId, JobIdentity, Span)> {
         self.leases.iter().flat_map(|(&lease, watched)| {
             let uncounted = watched.in_hand.iter().chain(&watched.left);
             uncounted.map(move |&span| (lease, watched.job, span))
@@ -286,7 +287,7 @@ impl Watch {
     }
 
     /// What it holds or has not seen acknowledged, span by span, in order.
-    fn held(&self) -> BTreeMap<(LeaseId, JobId), Vec<Span>> {
+    fn held(&self) -> BTreeMap<(LeaseId, JobIdentity), Vec<Span>> {
         let mut held = Vec::new();
         for delta in self.unacknowledged.iter().flat_map(|report| &report.deltas) {
             held.push(Held { lease: delta.lease, job: delta.job, spans: vec![delta.span] });
@@ -301,8 +302,8 @@ impl Watch {
 }
 
 /// The spans of each lease, merged where they touch. None may be there twice.
-fn held_by_lease(held: &[Held]) -> BTreeMap<(LeaseId, JobId), Vec<Span>> {
-    let mut by_lease: BTreeMap<(LeaseId, JobId), Vec<Span>> = BTreeMap::new();
+fn held_by_lease(held: &[Held]) -> BTreeMap<(LeaseId, JobIdentity), Vec<Span>> {
+    let mut by_lease: BTreeMap<(LeaseId, JobIdentity), Vec<Span>> = BTreeMap::new();
     for held in held {
         by_lease.entry((held.lease, held.job)).or_default().extend(&held.spans);
     }

@@ -7,7 +7,7 @@ use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, Lease, LeaseId, Party, Report, ToWorker, WorkerId,
+    Delta, Failure, Held, Hello, JobId, JobIdentity, Lease, LeaseId, Name, Party, Report, ToWorker, WorkerId,
 };
 use queens_solver::{Count, Span};
 
@@ -21,7 +21,11 @@ use super::worker::{name, party_of};
 pub(crate) struct Witness {
     /// What is recorded of each cross, durable or not.
     recorded: BTreeMap<(JobId, u32), Intervals>,
+    /// The jobs that have plans, and the numbers of all whose identities are known.
     planned: BTreeSet<JobId>,
+    jobs: BTreeMap<JobIdentity, JobId>,
+    /// Those that were there when this coordinator began.
+    restored: BTreeSet<JobId>,
     cancelled: BTreeSet<JobId>,
     /// Leases as their workers see them.
     leases: BTreeMap<LeaseId, Seen>,
@@ -30,9 +34,9 @@ pub(crate) struct Witness {
     granted: BTreeMap<LeaseId, Granted>,
     /// What was reported and not granted, for example because somebody else has named the token after a restart.
     unleased: BTreeSet<(WorkerId, LeaseId, Span)>,
-    /// The first token of this coordinator, and the one after its last.
-    first_here: u64,
-    next: u64,
+    /// The tokens that were given out when this coordinator began, and those that it has given out.
+    earlier: BTreeSet<LeaseId>,
+    here: BTreeSet<LeaseId>,
     /// Reported again, and not compared yet.
     repeated: Vec<(JobId, Span, Count, Party)>,
     /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
@@ -58,10 +62,11 @@ struct Granted {
 
 impl Witness {
     /// The coordinator was restarted and knows what is durable.
-    pub(crate) fn restart(&mut self, durable: &Contents, epoch: u32) {
-        let first_here = u64::from(epoch) << 32;
-        *self = Self { first_here, next: first_here, ..Self::default() };
+    pub(crate) fn restart(&mut self, durable: &Contents, tokens: &BTreeSet<LeaseId>) {
+        *self = Self { earlier: tokens.clone(), ..Self::default() };
         for (&job, entry) in &durable.entries {
+            self.jobs.insert(entry.identity, job);
+            self.restored.insert(job);
             let crosses = durable.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
             self.recorded.extend(crosses);
             if durable.progress(job).is_some() {
@@ -73,7 +78,8 @@ impl Witness {
         }
     }
 
-    pub(crate) fn planned(&mut self, job: JobId) {
+    pub(crate) fn planned(&mut self, job: JobId, identity: JobIdentity) {
+        self.jobs.insert(identity, job);
         if !self.cancelled.contains(&job) {
             self.planned.insert(job);
         }
@@ -92,22 +98,24 @@ impl Witness {
     pub(crate) fn accepts(&self, puzzles: &[Puzzle], report: &Report) -> bool {
         report.deltas.iter().all(|delta| {
             let fits = |count: Count| count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT;
-            !self.knows(delta.lease)
-                || self.planned.contains(&delta.job)
-                    && puzzle(puzzles, delta.job).has(delta.span)
-                    && fits(delta.count)
-                    && delta.duration <= MAX_DURATION
+            let is_there = self.job(delta.job).is_none() || puzzle(puzzles, delta.job).has(delta.span);
+            is_there && fits(delta.count) && delta.duration <= MAX_DURATION
         })
+    }
+
+    /// The number of a job that has a plan.
+    fn job(&self, identity: JobIdentity) -> Option<JobId> {
+        self.jobs.get(&identity).copied().filter(|job| self.planned.contains(job))
     }
 
     /// Whether one before this coordinator has given out a token.
     pub(crate) fn is_from_before(&self, lease: LeaseId) -> bool {
-        lease.0 < self.first_here
+        self.earlier.contains(&lease)
     }
 
     /// Whether this coordinator or one before it has; one that leads now may have given it out since.
     pub(crate) fn knows(&self, lease: LeaseId) -> bool {
-        lease.0 < self.next
+        self.earlier.contains(&lease) || self.here.contains(&lease)
     }
 
     /// Whether a worker may report this span: it was granted under this lease and is not reported. `None` if that may
@@ -115,7 +123,7 @@ impl Witness {
     /// hello.
     pub(crate) fn is_granted(&self, worker: WorkerId, delta: &Delta) -> Option<bool> {
         let granted = self.granted.get(&delta.lease)?;
-        Some(granted.may_report(worker, delta))
+        Some(self.job(delta.job).is_some_and(|job| granted.may_report(worker, job, delta)))
     }
 
     /// What a worker may report under which token, of what is recorded: another worker counted it in its place.
@@ -123,9 +131,10 @@ impl Witness {
         let mut repeatable = Vec::new();
         for (&lease, granted) in self.granted.iter().filter(|(_, granted)| granted.worker == worker) {
             let Granted { job, .. } = *granted;
+            let Some((&identity, _)) = self.jobs.iter().find(|(_, number)| **number == job) else { continue };
             for &Record { span, count, duration, .. } in records.get(&job).into_iter().flatten() {
-                let delta = Delta { job, lease, span, count, duration };
-                repeatable.extend(granted.may_report(worker, &delta).then_some(delta));
+                let delta = Delta { job: identity, lease, span, count, duration };
+                repeatable.extend(granted.may_report(worker, job, &delta).then_some(delta));
             }
         }
         repeatable
@@ -170,12 +179,12 @@ impl Witness {
         if let Some(seen) = self.leases.get_mut(&delta.lease).filter(|seen| seen.worker == worker) {
             seen.take_off(&[delta.span]);
         }
-        if !self.knows(delta.lease) {
+        let Some(job) = self.job(delta.job) else {
             self.unleased.insert((worker, delta.lease, delta.span));
             return SpanOutcome::Unleased;
-        }
+        };
         let mut granted =
-            self.granted.get_mut(&delta.lease).filter(|granted| granted.may_report(worker, delta));
+            self.granted.get_mut(&delta.lease).filter(|granted| granted.may_report(worker, job, delta));
         let is_ignored = matches!(outcome, SpanOutcome::Unleased | SpanOutcome::Discarded);
         if granted
             .as_ref()
@@ -186,10 +195,10 @@ impl Witness {
         let is_granted = granted.is_some();
         let is_again = granted.as_ref().is_some_and(|granted| granted.is_again);
         granted.into_iter().for_each(|granted| granted.take_off(delta.span));
-        if self.cancelled.contains(&delta.job) {
+        if self.cancelled.contains(&job) {
             return SpanOutcome::Discarded;
         }
-        let recorded = self.recorded.entry((delta.job, delta.span.cross())).or_default();
+        let recorded = self.recorded.entry((job, delta.span.cross())).or_default();
         let range = delta.span.from()..delta.span.to();
         match (is_granted, recorded.contains(&range)) {
             (false, true) => SpanOutcome::Discarded,
@@ -200,14 +209,14 @@ impl Witness {
             // What it comes to is known when all of the record is counted, unless the lease was lost before.
             (true, true) if is_again && outcome == SpanOutcome::CountedAgain => SpanOutcome::CountedAgain,
             (true, true) => {
-                let Delta { job, span, count, .. } = *delta;
+                let Delta { span, count, .. } = *delta;
                 self.repeated.push((job, span, count, party_of(&name(worker))));
                 SpanOutcome::Repeated
             }
             (true, false) if recorded.intersects(&range) => SpanOutcome::Discarded,
             (true, false) => {
                 recorded.insert(range);
-                self.fresh.push((Some(delta.job), delta.span));
+                self.fresh.push((Some(job), delta.span));
                 SpanOutcome::Recorded
             }
         }
@@ -242,14 +251,15 @@ impl Witness {
     ) {
         self.leave(hello.worker);
         for held in &hello.held {
-            let &Held { lease, job, ref spans } = held;
+            let &Held { lease, job: identity, ref spans } = held;
+            // What it holds of no job here it is told to give up.
+            let Some(job) = self.job(identity) else { continue };
             let seen = Seen { worker: hello.worker, job, spans: spans.clone() };
             self.leases.entry(lease).or_insert(seen);
-            let is_countable = puzzles
-                .get(usize::try_from(job.0.wrapping_sub(1)).expect("fits"))
-                .is_some_and(|puzzle| can_count(puzzle.plan.method(), hello.halves));
-            let is_open =
-                is_countable && self.planned.contains(&job) && !self.cancelled.contains(&job) && is_open(job);
+            let is_countable = can_count(puzzle(puzzles, identity).plan.method(), hello.halves);
+            let is_open = is_countable && !self.cancelled.contains(&job) && is_open(job);
+            let may_be_from_before =
+                self.restored.contains(&job) && !self.here.contains(&lease) && i64::try_from(lease.0).is_ok();
             if let Some(granted) = self.granted.get_mut(&lease) {
                 // One that had to draw another number is known by its name.
                 let is_renumbered = name(granted.worker) == hello.name && !there.contains(&granted.worker);
@@ -261,8 +271,8 @@ impl Witness {
                     let unnamed: Vec<Span> = granted.spans.iter().flat_map(named).collect();
                     unnamed.into_iter().for_each(|span| granted.take_off(span));
                 }
-            } else if is_open && lease.0 < self.first_here {
-                let puzzle = puzzle(puzzles, job);
+            } else if is_open && may_be_from_before {
+                let puzzle = puzzle(puzzles, identity);
                 let spans = spans.iter().copied().filter(|&span| puzzle.has(span)).collect();
                 let worker = hello.worker;
                 self.granted.insert(lease, Granted { worker, job, spans, since: now, is_again: false });
@@ -273,9 +283,10 @@ impl Witness {
     /// The ledger has granted a lease, whether or not its worker hears of it.
     pub(crate) fn grant(&mut self, now: Duration, worker: WorkerId, lease: &Lease) {
         let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
-        let is_again = spans.iter().all(|&span| self.is_recorded(lease.job, span));
-        self.next = self.next.max(lease.id.0 + 1);
-        self.granted.insert(lease.id, Granted { worker, job: lease.job, spans, since: now, is_again });
+        let job = self.job(lease.job).expect("it has a plan");
+        let is_again = spans.iter().all(|&span| self.is_recorded(job, span));
+        self.here.insert(lease.id);
+        self.granted.insert(lease.id, Granted { worker, job, spans, since: now, is_again });
     }
 
     pub(crate) fn leave(&mut self, worker: WorkerId) {
@@ -302,12 +313,13 @@ impl Witness {
                 assert!(!lease.spans.is_empty(), "lease {} of nothing", lease.id);
                 let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
                 // What is counted again is a whole record, of a job of which everything is recorded.
-                let is_record = |span: &Span| known.has_record(lease.job, *span);
-                let is_again = spans.iter().all(is_record) && known.is_all_recorded(lease.job);
+                let job = self.job(lease.job).expect("it has a plan");
+                let is_record = |span: &Span| known.has_record(job, *span);
+                let is_again = spans.iter().all(is_record) && known.is_all_recorded(job);
                 if !is_again {
-                    spans.iter().for_each(|&span| self.check_free(lease.job, span));
+                    spans.iter().for_each(|&span| self.check_free(job, span));
                 }
-                self.leases.insert(lease.id, Seen { worker: to, job: lease.job, spans });
+                self.leases.insert(lease.id, Seen { worker: to, job, spans });
             }
             ToWorker::Shorten { lease, spans } => {
                 if let Some(seen) = self.leases.get_mut(lease).filter(|seen| seen.worker == to) {
@@ -353,15 +365,18 @@ impl Witness {
     /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants
     /// it any more.
     fn check_durable(&self, durable: &Contents, worker: WorkerId, delta: &Delta) {
-        let entry = &durable.entries[&delta.job];
-        let durable = durable.recorded(delta.job, delta.span.cross());
-        let range = delta.span.from()..delta.span.to();
         let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));
+        let Some(job) = self.job(delta.job) else {
+            return assert!(is_unleased, "acknowledged to {worker}, of no job here: {delta:?}");
+        };
+        let entry = &durable.entries[&job];
+        let durable = durable.recorded(job, delta.span.cross());
+        let range = delta.span.from()..delta.span.to();
         assert!(
             entry.phase == Phase::Cancelled || durable.intersects(&range) || is_unleased,
             "acknowledged to {worker}, but not durable: {delta:?} of {durable}"
         );
-        let known = self.recorded.get(&(delta.job, delta.span.cross()));
+        let known = self.recorded.get(&(job, delta.span.cross()));
         let missing = known.into_iter().flat_map(Intervals::ranges).find(|known| !durable.contains(known));
         assert!(missing.is_none(), "acknowledged to {worker} before {missing:?} of {delta:?} is durable");
     }
@@ -396,8 +411,8 @@ impl Seen {
 }
 
 impl Granted {
-    fn may_report(&self, worker: WorkerId, delta: &Delta) -> bool {
-        let is_its = self.worker == worker && self.job == delta.job;
+    fn may_report(&self, worker: WorkerId, job: JobId, delta: &Delta) -> bool {
+        let is_its = self.worker == worker && self.job == job;
         is_its && delta.span.without(&self.spans).is_empty()
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_desk::{AfterStep, Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
 use queens_messages::{
-    Failure, HalvesSkill, JobId, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker, WorkerId,
+    Failure, HalvesSkill, JobIdentity, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{Count, Method, Span};
 
@@ -151,7 +151,7 @@ impl Worker {
 
     /// Lets a thread begin its next chunk, for which it may have to end its lease and take another; `None` if there
     /// is nothing to do, or it is at work already.
-    pub(crate) fn begin(&mut self, thread: usize) -> Option<(JobId, Span)> {
+    pub(crate) fn begin(&mut self, thread: usize) -> Option<(JobIdentity, Span)> {
         let thread = &mut self.threads[thread];
         if thread.as_ref().is_some_and(|thread| thread.chunk.is_some()) {
             return None;
@@ -173,7 +173,12 @@ impl Worker {
     }
 
     /// A thread has counted its chunk, unless it was told to drop it.
-    pub(crate) fn finish(&mut self, thread: usize, count: impl Fn(JobId, Span) -> Count, duration: Duration) {
+    pub(crate) fn finish(
+        &mut self,
+        thread: usize,
+        count: impl Fn(JobIdentity, Span) -> Count,
+        duration: Duration,
+    ) {
         let Some(Thread { lease, chunk }) = &mut self.threads[thread] else { return };
         let Some(chunk) = chunk.take() else { return };
         let id = lease.id;
@@ -194,7 +199,7 @@ impl Worker {
 
     /// That it can count nothing of what it holds, told of each subproblem; it goes on counting all the same.
     pub(crate) fn failures_of_all(&self) -> Vec<Failure> {
-        let one = |(lease, job, span): (LeaseId, JobId, Span)| {
+        let one = |(lease, job, span): (LeaseId, JobIdentity, Span)| {
             let reason = || "flood".to_owned();
             let subproblem = move |number| Span::new(span.cross(), number, number + 1).expect("not empty");
             (span.from()..span.to()).map(move |number| Failure {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queens_desk::{AfterStep, SessionStep};
 use queens_ledger::Reporting;
-use queens_messages::{JobId, LeaseId, ToCoordinator, WorkerId};
+use queens_messages::{JobId, JobIdentity, LeaseId, ToCoordinator, WorkerId};
 use queens_solver::Span;
 
 use super::coordinator::Coordinator;
@@ -43,7 +43,10 @@ pub(crate) struct World<'a> {
     events: BTreeMap<(Duration, u64), Event>,
     n_events: u64,
     pub(crate) random: Random,
+    /// All that was ever to be counted.
     pub(crate) puzzles: Vec<Puzzle>,
+    /// Which of them is the job of each number, less 1.
+    pub(crate) current: Vec<usize>,
     /// The process that each job was last asked of, those that were submitted.
     pub(crate) submitted_to: Vec<u64>,
     pub(crate) wants_cancel: bool,
@@ -86,12 +89,13 @@ impl<'a> World<'a> {
         let drawn = if n_hosts > 1 { draw_of_two(&mut random.fork()) } else { draw(&mut random.fork()) };
         let n_jobs = if random.percent(30) { 2 } else { 1 };
         let reporting = any_reporting(&mut random);
-        let puzzles: Vec<Puzzle> = (0..n_jobs).map(|_| library.puzzle(&mut random)).collect();
+        let puzzles: Vec<Puzzle> = (1..=n_jobs).map(|job| library.puzzle(JobId(job), &mut random)).collect();
         let mut world = Self {
             now: Duration::ZERO,
             events: BTreeMap::new(),
             n_events: 0,
             random,
+            current: (0..puzzles.len()).collect(),
             puzzles,
             submitted_to: Vec::new(),
             wants_cancel: false,
@@ -149,8 +153,8 @@ impl<'a> World<'a> {
                     self.disk.contents.entries
                 );
             }
-            let are_over = self.submitted_to.len() == self.puzzles.len()
-                && (1..).take(self.puzzles.len()).all(|job| self.disk.contents.is_over(JobId(job)));
+            let are_over = self.submitted_to.len() == self.current.len()
+                && (1..).take(self.current.len()).all(|job| self.disk.contents.is_over(JobId(job)));
             if !are_over {
                 continue;
             }
@@ -386,7 +390,7 @@ impl<'a> World<'a> {
     fn drive(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let stuck_until = worker.stuck_until;
-        let begun: Vec<(usize, JobId, Span)> = (0..worker.n_threads())
+        let begun: Vec<(usize, JobIdentity, Span)> = (0..worker.n_threads())
             .filter_map(|thread| worker.begin(thread).map(|(job, chunk)| (thread, job, chunk)))
             .collect();
         let step = worker.link.map(|link| (link, worker.step(self.now)));

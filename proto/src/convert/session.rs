@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report, Speed,
-    ToCoordinator, ToWorker, WorkerId,
+    Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report,
+    Speed, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
@@ -51,11 +51,15 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
     }
 }
 
+fn identity(bytes: &[u8]) -> Result<JobIdentity, InvalidMessage> {
+    JobIdentity::from_bytes(bytes).ok_or(InvalidMessage::Missing("a job's identity"))
+}
+
 impl From<Hello> for pb::Hello {
     fn from(hello: Hello) -> Self {
         let held = |held: Held| pb::HeldLease {
             lease: held.lease.0,
-            job: held.job.0,
+            job: held.job.to_bytes().to_vec(),
             spans: held.spans.into_iter().map(pb::Span::from).collect(),
         };
         Self {
@@ -84,7 +88,7 @@ impl TryFrom<pb::Hello> for Hello {
         }
         at_most("the number of held leases", hello.held.len(), MOST_HELD)?;
         let held = |held: pb::HeldLease| -> Result<Held, InvalidMessage> {
-            Ok(Held { lease: LeaseId(held.lease), job: JobId(held.job), spans: spans(held.spans)? })
+            Ok(Held { lease: LeaseId(held.lease), job: identity(&held.job)?, spans: spans(held.spans)? })
         };
         Ok(Self {
             worker: WorkerId(hello.worker),
@@ -131,7 +135,7 @@ impl TryFrom<pb::Report> for Report {
 impl From<Delta> for pb::Delta {
     fn from(delta: Delta) -> Self {
         let mut message = Self {
-            job: delta.job.0,
+            job: delta.job.to_bytes().to_vec(),
             lease: delta.lease.0,
             span: Some(delta.span.into()),
             solutions: delta.count.solutions,
@@ -153,7 +157,7 @@ impl TryFrom<pb::Delta> for Delta {
             return Err(InvalidMessage::Garbled("a delta"));
         }
         Ok(Self {
-            job: JobId(delta.job),
+            job: identity(&delta.job)?,
             lease: LeaseId(delta.lease),
             span: delta.span.ok_or(InvalidMessage::Missing("a delta's span"))?.try_into()?,
             count: Count {
@@ -168,7 +172,7 @@ impl TryFrom<pb::Delta> for Delta {
 impl From<Failure> for pb::Failure {
     fn from(failure: Failure) -> Self {
         Self {
-            job: failure.job.0,
+            job: failure.job.to_bytes().to_vec(),
             lease: failure.lease.0,
             span: Some(failure.span.into()),
             reason: one_line(&failure.reason),
@@ -181,7 +185,7 @@ impl TryFrom<pb::Failure> for Failure {
 
     fn try_from(failure: pb::Failure) -> Result<Self, InvalidMessage> {
         Ok(Self {
-            job: JobId(failure.job),
+            job: identity(&failure.job)?,
             lease: LeaseId(failure.lease),
             span: failure.span.ok_or(InvalidMessage::Missing("a failure's span"))?.try_into()?,
             reason: one_line(&failure.reason),
@@ -242,7 +246,7 @@ impl From<Lease> for pb::Lease {
         };
         let mut message = Self {
             lease: lease.id.0,
-            job: lease.job.0,
+            job: lease.job.to_bytes().to_vec(),
             n: lease.n.get().into(),
             spans: lease.spans.into_iter().map(span).collect(),
             checksum: 0,
@@ -270,7 +274,7 @@ impl TryFrom<pb::Lease> for Lease {
         };
         Ok(Self {
             id: LeaseId(lease.lease),
-            job: JobId(lease.job),
+            job: identity(&lease.job)?,
             n: BoardSize::try_from(lease.n)?,
             method: method(lease.method)?,
             spans: lease.spans.into_iter().map(span).collect::<Result<_, _>>()?,

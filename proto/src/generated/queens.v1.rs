@@ -67,9 +67,9 @@ pub struct HeldLease {
     /// The lease's token, as granted.
     #[prost(uint64, tag = "1")]
     pub lease: u64,
-    /// The job's id.
-    #[prost(uint64, tag = "2")]
-    pub job: u64,
+    /// The job's identity, 16 bytes: its number may be another job's by now.
+    #[prost(bytes = "vec", tag = "2")]
+    pub job: ::prost::alloc::vec::Vec<u8>,
     /// What was not acknowledged yet or is still to be counted.
     #[prost(message, repeated, tag = "3")]
     pub spans: ::prost::alloc::vec::Vec<Span>,
@@ -102,11 +102,11 @@ pub struct Report {
     pub finished: ::prost::alloc::vec::Vec<u64>,
 }
 /// A span counted to its end.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Delta {
-    /// The job's id.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
+    /// The job's identity, 16 bytes: its number may be another job's by now.
+    #[prost(bytes = "vec", tag = "1")]
+    pub job: ::prost::alloc::vec::Vec<u8>,
     /// The token of the lease it was counted under.
     #[prost(uint64, tag = "2")]
     pub lease: u64,
@@ -122,7 +122,7 @@ pub struct Delta {
     /// Time one thread took for it, in microseconds.
     #[prost(uint64, tag = "6")]
     pub duration_us: u64,
-    /// CRC-32 (of zlib) over job, lease, cross, from, to, solutions, nodes and duration, each as 8 bytes, the least
+    /// CRC-32 (of zlib) over job, and over lease, cross, from, to, solutions, nodes and duration, each as 8 bytes, the least
     /// significant first. A delta that does not match it is refused with INVALID_ARGUMENT.
     #[prost(fixed32, tag = "7")]
     pub checksum: u32,
@@ -134,9 +134,9 @@ pub struct Goodbye {}
 /// what is lost of it is tried again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Failure {
-    /// The job's id.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
+    /// The job's identity, 16 bytes: its number may be another job's by now.
+    #[prost(bytes = "vec", tag = "1")]
+    pub job: ::prost::alloc::vec::Vec<u8>,
     /// The token of the lease the span is of.
     #[prost(uint64, tag = "2")]
     pub lease: u64,
@@ -178,20 +178,20 @@ pub mod coordinator_message {
 /// Spans handed to one worker, to be counted in their order by one thread. Never repeated.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Lease {
-    /// The fencing token; no two leases of one coordinator's data have the same.
+    /// The fencing token, of one run of one coordinator.
     #[prost(uint64, tag = "1")]
     pub lease: u64,
-    /// The job's id.
-    #[prost(uint64, tag = "2")]
-    pub job: u64,
+    /// The job's identity, 16 bytes: its number may be another job's by now.
+    #[prost(bytes = "vec", tag = "2")]
+    pub job: ::prost::alloc::vec::Vec<u8>,
     /// Size of the job's board, 0 to 32.
     #[prost(uint32, tag = "3")]
     pub n: u32,
     /// What to count, at most 8192 spans.
     #[prost(message, repeated, tag = "4")]
     pub spans: ::prost::alloc::vec::Vec<LeasedSpan>,
-    /// CRC-32 (of zlib) over lease, job, n and method, and over cross, from, to and image of each span, each as 8 bytes, the
-    /// least significant first. A lease that does not match it must not be counted.
+    /// CRC-32 (of zlib) over job, and over lease, n and method, and cross, from, to and image of each span, each as 8 bytes,
+    /// the least significant first. A lease that does not match it must not be counted.
     #[prost(fixed32, tag = "5")]
     pub checksum: u32,
     /// How to count it.

@@ -75,7 +75,6 @@ pub fn audit_all(
     database: &dyn Database,
     truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, Fault> {
-    read::epochs(database)?;
     read::blocked(database)?;
     let sources = read::sources(database)?;
     let jobs = read::jobs(database)?;

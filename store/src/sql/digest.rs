@@ -1,8 +1,9 @@
 //! Digests: a row that is not what was written is found out when it is read.
 //!
 //! The last column of every table is a digest of the table's name and of all other columns of the row, its key
-//! included. In the tables that belong to a job it is also of the board, its method and decomposition, and of whether it
-//! is a second pass: a row of another job's is no good even if the numbers of the two jobs are the same. So a flipped
+//! included. In the tables that belong to a job it is also of the job's identity, of the board, its method and
+//! decomposition, and of whether it is a second pass: a row of another job's is no good even if the numbers of the two
+//! jobs are the same. So a flipped
 //! bit, a row in the place of another, and a page of another file are noticed. What is missing is noticed by numbers and
 //! digests one level up: of a plan in its job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
 //!
@@ -14,6 +15,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use queens_ledger::store::JobEntry;
+use queens_messages::JobIdentity;
 use queens_solver::{Choice, Method};
 use rusqlite::types::{Value, ValueRef};
 use siphasher::sip::SipHasher13;
@@ -22,21 +24,12 @@ use super::database::{Database, Row};
 use super::fault::Fault;
 use super::table::Table;
 
-pub(crate) const EPOCH: Table = Table {
-    name: "epoch",
-    columns: &["one", "next", "first"],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO epoch (one, next, first, digest) \
-          VALUES (?1, ?2, ?3, ?4) \
-          ON CONFLICT (one) DO UPDATE SET next = excluded.next, first = excluded.first, digest = \
-          excluded.digest",
-};
 /// Jobs.
 pub const JOB: Table = Table {
     name: "job",
     columns: &[
         "id",
+        "identity",
         "n",
         "decomposition",
         "phase",
@@ -60,12 +53,12 @@ pub const JOB: Table = Table {
     ],
     n_key: 1,
     is_of_job: false,
-    put: "INSERT INTO job (id, n, decomposition, phase, created_ms, active_ms, n_verified, \
+    put: "INSERT INTO job (id, identity, n, decomposition, phase, created_ms, active_ms, n_verified, \
           n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, method, \
           crosses_from, crosses_to, recount, second_of, seed, exported_ms, digest) \
           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-          ?19, ?20, ?21, ?22) \
-          ON CONFLICT (id) DO UPDATE SET n = excluded.n, decomposition = excluded.decomposition, \
+          ?19, ?20, ?21, ?22, ?23) \
+          ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, n = excluded.n, decomposition = excluded.decomposition, \
           phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
           excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
           excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
@@ -74,6 +67,16 @@ pub const JOB: Table = Table {
           crosses_from = excluded.crosses_from, crosses_to = excluded.crosses_to, recount = \
           excluded.recount, second_of = excluded.second_of, seed = excluded.seed, exported_ms = \
           excluded.exported_ms, digest = excluded.digest",
+};
+/// The identities of jobs once more: without that of a job whose row is damaged, none of its other rows proves itself.
+pub const JOB_IDENTITY: Table = Table {
+    name: "job_identity",
+    columns: &["job", "identity"],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO job_identity (job, identity, digest) \
+          VALUES (?1, ?2, ?3) \
+          ON CONFLICT (job) DO UPDATE SET identity = excluded.identity, digest = excluded.digest",
 };
 /// The parts of plans.
 pub const PLAN_CROSS: Table = Table {
@@ -224,6 +227,7 @@ const SECOND: &str = "second";
 /// What the rows of a job are about: part of their digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
+    pub(crate) identity: JobIdentity,
     pub(crate) n: u8,
     pub(crate) method: Method,
     pub(crate) decomposition: u32,
@@ -235,7 +239,8 @@ impl Board {
     /// The board of a job.
     pub fn of(job: &JobEntry) -> Self {
         let is_second = job.terms.second_of.is_some();
-        Self { n: job.n.get(), method: job.method, decomposition: job.decomposition, is_second }
+        let JobEntry { identity, method, decomposition, .. } = *job;
+        Self { identity, n: job.n.get(), method, decomposition, is_second }
     }
 }
 
@@ -256,6 +261,7 @@ impl Table {
         let mut bytes = Vec::with_capacity(128);
         put(&mut bytes, ValueRef::Text(self.name.as_bytes()));
         if let Some(board) = board.filter(|_| self.is_of_job) {
+            put(&mut bytes, ValueRef::Blob(&board.identity.to_bytes()));
             put(&mut bytes, ValueRef::Integer(board.n.into()));
             put(&mut bytes, ValueRef::Integer(board.decomposition.into()));
             put(&mut bytes, ValueRef::Text(board.method.name().as_bytes()));
@@ -298,6 +304,7 @@ impl Table {
 /// The digest of a whole plan: of all choices, in order.
 pub(crate) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     let mut bytes = Vec::with_capacity(32 * (choices.len() + 1));
+    bytes.extend(board.identity.to_bytes());
     bytes.extend([board.n]);
     bytes.extend(board.decomposition.to_le_bytes());
     bytes.extend(board.method.name().as_bytes());
@@ -343,26 +350,34 @@ mod tests {
     /// What SipHash-1-3 by its specification makes of the bytes: other digests would make every database damaged.
     #[test]
     fn digests_are_what_they_were_when_they_were_stored() {
-        let board = Board { n: 17, method: Method::Search, decomposition: 2, is_second: false };
+        let board = Board {
+            identity: JobIdentity(1),
+            n: 17,
+            method: Method::Search,
+            decomposition: 2,
+            is_second: false,
+        };
         let text = |text: &'static str| ValueRef::Text(text.as_bytes());
         let party = text("000102030405060708090a0b0c0d0e0f");
         let source = [ValueRef::Integer(1), text("anna"), text("0.1.0"), text("portable"), party];
         assert_eq!(SOURCE.digest(None, source), 318_978_711_402_589_216);
         let range = [3, 5, 0, 20].map(ValueRef::Integer);
-        assert_eq!(COVERAGE_RANGE.digest(Some(board), range), -1_320_042_609_337_097_627);
+        assert_eq!(COVERAGE_RANGE.digest(Some(board), range), 1_960_969_595_428_207_374);
         let choice = |image, n_subproblems, work| Choice {
             image: Symmetry::from_index(image).expect("one of eight"),
             n_subproblems,
             work,
         };
         let choices = [choice(1, 100, 5), choice(0, 1, 1 << 70)];
-        assert_eq!(plan_digest(board, &choices), 6_901_964_241_197_185_802);
+        assert_eq!(plan_digest(board, &choices), 910_602_476_989_399_806);
     }
 
     /// A row of a count by one method is none of a count by the other, whatever the versions of the two.
     #[test]
     fn digests_tell_methods_apart() {
-        let board = |method| Some(Board { n: 17, method, decomposition: 2, is_second: false });
+        let board = |method| {
+            Some(Board { identity: JobIdentity(1), n: 17, method, decomposition: 2, is_second: false })
+        };
         let range = || [3, 5, 0, 20].map(ValueRef::Integer);
         let [search, halves] = Method::ALL.map(|method| COVERAGE_RANGE.digest(board(method), range()));
         assert_ne!(search, halves);
@@ -370,10 +385,29 @@ mod tests {
         assert_ne!(search, halves);
     }
 
+    /// A row of a job is none of another that has its number later.
+    #[test]
+    fn digests_tell_jobs_apart() {
+        let board = |identity| Board {
+            identity: JobIdentity(identity),
+            n: 17,
+            method: Method::Search,
+            decomposition: 2,
+            is_second: false,
+        };
+        let range = || [3, 5, 0, 20].map(ValueRef::Integer);
+        assert_ne!(
+            COVERAGE_RANGE.digest(Some(board(1)), range()),
+            COVERAGE_RANGE.digest(Some(board(2)), range())
+        );
+        assert_ne!(plan_digest(board(1), &[]), plan_digest(board(2), &[]));
+    }
+
     #[test]
     fn a_row_is_written_by_its_columns() {
-        let of_jobs = [JOB, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, RECORD, SECOND_COUNT, VERDICT];
-        let tables = of_jobs.into_iter().chain([EPOCH, SOURCE, BLOCKED_WORKER, POINT, EVENT]);
+        let of_jobs =
+            [JOB, JOB_IDENTITY, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, RECORD, SECOND_COUNT, VERDICT];
+        let tables = of_jobs.into_iter().chain([SOURCE, BLOCKED_WORKER, POINT, EVENT]);
         for table in tables {
             let columns = table.columns.iter().chain(&["digest"]);
             let set = columns.clone().skip(table.n_key).map(|column| format!("{column} = excluded.{column}"));

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
-use queens_messages::{Crosses, InvalidName, InvalidParty, JobId, Name, Party, Priority, Share, Terms};
+use queens_messages::{Crosses, InvalidName, InvalidParty, JobId, JobIdentity, Name, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
 use super::database::{Database, Row, first, for_each};
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    VERDICT, plan_digest,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    SOURCE, VERDICT, plan_digest,
 };
 use super::fault::Fault;
 use super::table::Table;
@@ -42,13 +42,19 @@ fn all(table: &Table, rest: &str) -> String {
     format!("SELECT {} FROM {} {rest}", table.all(), table.name)
 }
 
-/// What the next lease tokens begin with, and what the first began with.
-pub(crate) fn epochs(database: &dyn Database) -> Result<(u32, u32), Fault> {
-    let epochs = first(database, &all(&EPOCH, "WHERE one = 1"), &[], |row| {
-        EPOCH.verify(row, None, &"epoch")?;
-        Ok((integer(row, "next", &"epoch")?, integer(row, "first", &"epoch")?))
+/// Whether each job has the identity that is kept beside its row.
+fn check_identities(database: &dyn Database, jobs: &[StoredJob]) -> Result<(), Fault> {
+    let mut kept = BTreeMap::new();
+    select(database, &JOB_IDENTITY, "", &[], |row| {
+        let job: u64 = integer(row, "job", &"an identity")?;
+        let place = format!("identity of job {job}");
+        JOB_IDENTITY.verify(row, None, &place)?;
+        kept.insert(JobId(job), parsed(row, "identity", &place)?);
+        Ok::<_, Fault>(())
     })?;
-    epochs.ok_or_else(|| Fault::Damaged("there is no epoch".to_owned()))
+    let own: BTreeMap<JobId, JobIdentity> =
+        jobs.iter().map(|job| (job.entry.id, job.entry.identity)).collect();
+    if kept == own { Ok(()) } else { Err(Fault::Damaged("identities are not those of the jobs".to_owned())) }
 }
 
 /// Workers that get no leases, with the reasons.
@@ -103,8 +109,9 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
 pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     let rows = job_rows(database)?;
     let ids = rows.iter().map(|job| job.row.id).collect();
-    let jobs = rows.into_iter().map(|columns| stored(database, columns)).collect::<Result<_, _>>()?;
+    let jobs = rows.into_iter().map(|columns| stored(database, columns)).collect::<Result<Vec<_>, _>>()?;
     check_tables(database, &ids)?;
+    check_identities(database, &jobs)?;
     Ok(jobs)
 }
 
@@ -175,6 +182,7 @@ fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
     let known = Phase::ALL.into_iter().find(|known| known.name() == phase);
     Ok(JobEntry {
         id,
+        identity: parsed(row, "identity", &place)?,
         n: size.ok_or_else(|| Fault::Damaged(format!("{place}: n {n} is no board size")))?,
         method: parsed(row, "method", &place)?,
         decomposition: integer(row, "decomposition", &place)?,

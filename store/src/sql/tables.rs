@@ -6,7 +6,7 @@ use queens_messages::JobId;
 use queens_solver::Span;
 
 use super::database::Database;
-use super::digest::{BLOCKED_WORKER, EPOCH, JOB};
+use super::digest::{BLOCKED_WORKER, JOB};
 use super::draw::{Before, Reader};
 use super::fault::Fault;
 use super::read;
@@ -22,10 +22,9 @@ pub struct Tables {
 impl Tables {
     /// Everything that a coordinator goes on with.
     pub fn load(database: &dyn Database) -> Result<Stored, Fault> {
-        let (epoch, first_epoch) = read::epochs(database).map_err(|fault| fault.at(EPOCH))?;
         let blocked = read::blocked(database).map_err(|fault| fault.at(BLOCKED_WORKER))?;
         let jobs = read::jobs(database).map_err(|fault| fault.at(JOB))?;
-        Ok(Stored { epoch, first_epoch, blocked, jobs })
+        Ok(Stored { blocked, jobs })
     }
 
     /// Makes writes part of the transaction that is open. If it is taken back, what is known here has to be forgotten.

@@ -10,8 +10,8 @@ use rusqlite::types::Value;
 
 use super::database::{Database, first};
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    VERDICT, plan_digest,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    SOURCE, VERDICT, plan_digest,
 };
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, sql_integer};
@@ -36,9 +36,6 @@ struct KnownJob {
 /// Makes one write part of the transaction that is open.
 pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -> Result<(), Fault> {
     match write {
-        Write::Epoch(next) => read::epochs(database)
-            .and_then(|(_, first)| epochs(database, *next, first))
-            .map_err(|fault| fault.at(EPOCH)),
         Write::Blocked { block, blocked, reason } => {
             self::blocked(database, block, *blocked, reason).map_err(|fault| fault.at(BLOCKED_WORKER))
         }
@@ -60,11 +57,6 @@ pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -
     }
 }
 
-/// What the next lease tokens begin with, and what the first began with.
-pub fn epochs(database: &dyn Database, next: u32, first: u32) -> Result<(), Fault> {
-    EPOCH.put(database, None, vec![1.into(), next.into(), first.into()])
-}
-
 fn blocked(database: &dyn Database, block: &Block, blocked: bool, reason: &str) -> Result<(), Fault> {
     let party = block.party.map(|party| party.to_string()).unwrap_or_default();
     let key = vec![block.name.to_string().into(), party.into()];
@@ -77,14 +69,24 @@ fn blocked(database: &dyn Database, block: &Block, blocked: bool, reason: &str) 
 
 fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
     let board = Board::of(row);
-    let plan = match find_job(database, known, row.id)? {
+    let found = find_job(database, known, row.id)?;
+    let plan = match found {
         None => None,
         Some(known) if known.board == board => known.plan,
         Some(_) => return Err(Fault::Impossible(format!("job {} is of another board already", row.id))),
     };
     put_job(database, row, plan)?;
+    if found.is_none() {
+        put_identity(database, row)?;
+    }
     known.jobs.insert(row.id, KnownJob { board, plan });
     Ok(())
+}
+
+/// Writes the identity of a job beside its row.
+pub(crate) fn put_identity(database: &dyn Database, row: &JobEntry) -> Result<(), Fault> {
+    let values = vec![sql_integer("job", row.id.0)?.into(), row.identity.to_string().into()];
+    JOB_IDENTITY.put(database, None, values)
 }
 
 /// The form in which a seed is stored: 32 hexadecimal digits.
@@ -106,6 +108,7 @@ pub(crate) fn put_job(
     let second_of = row.terms.second_of.map(|job| sql_integer("job", job.0)).transpose()?;
     let values = vec![
         sql_integer("job", row.id.0)?.into(),
+        row.identity.to_string().into(),
         row.n.get().into(),
         row.decomposition.into(),
         row.phase.name().to_owned().into(),

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::directory::{DATABASE, check_database, open_to_read};
 use super::schema;
 use crate::sql::fault::Fault;
-use crate::sql::{read, write};
+use crate::sql::read;
 
 /// Why there is no backup.
 #[derive(Debug, Error)]
@@ -35,8 +35,7 @@ pub enum BackupError {
 /// Copies the database of the directory `dir` to `file`, as it is at one moment, and returns the copy's size in bytes.
 /// A coordinator may go on writing meanwhile.
 ///
-/// The copy is a database for a data directory of its own, under the name `queens.db`. It begins its lease tokens
-/// elsewhere: a coordinator that goes on with it takes nothing from workers of the other that it could mistake.
+/// The copy is a database for a data directory of its own, under the name `queens.db`.
 ///
 /// # Errors
 /// If the directory can't be read, or there is a `file` already, or it can't be written; then there is none.
@@ -73,8 +72,6 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
         let mut copy = Connection::open(&absolute)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut copy, schema::MIGRATIONS)?;
-        let first = schema::draw_epoch(&copy)?;
-        write::epochs(&copy, first, first)?;
         read::jobs(&copy)?;
         copy.close().map_err(|(_, error)| error.into())
     };

@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{Block, JobEntry, Phase, StoreError, Write};
-use queens_messages::{JobId, Name, Party, Terms};
+use queens_messages::{JobId, JobIdentity, Name, Party, Terms};
 use queens_process::open_regular_file;
 use queens_solver::{BoardSize, Choice, Method, Pass};
 use rusqlite::Connection;
@@ -18,7 +18,9 @@ use super::salvage::{Candidate, candidates};
 use crate::clock::unix_ms;
 use crate::seed;
 use crate::sql::audit::{Truth, other_decomposition, pass};
-use crate::sql::digest::{BLOCKED_WORKER, Board, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT};
+use crate::sql::digest::{
+    BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
+};
 use crate::sql::fault::Fault;
 use crate::sql::read::{self, integer, sql_integer};
 use crate::sql::table::Table;
@@ -89,8 +91,7 @@ pub struct RecoveredJob {
 /// directory or a database. Nothing is written to `damaged`.
 ///
 /// A row is what was written if its digest says so. Plans are made again; of the records those are kept that lie in
-/// them and overlap no other; what is covered is added up from those. The new directory begins its lease tokens
-/// elsewhere.
+/// them and overlap no other; what is covered is added up from those.
 ///
 /// # Errors
 /// If nothing proves itself, or the new directory can't be written; then there is no database in it.
@@ -161,6 +162,7 @@ fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
 struct Salvage<'a> {
     connection: &'a Connection,
     boards: BTreeMap<i64, Board>,
+    identities: BTreeMap<i64, JobIdentity>,
     /// Jobs whose own rows are lost.
     lost: BTreeSet<i64>,
     n_unreadable: u64,
@@ -169,8 +171,8 @@ struct Salvage<'a> {
 impl<'a> Salvage<'a> {
     /// Takes over all rows with the right digest.
     fn of(connection: &'a Connection, database: &File, log: Option<&File>) -> Result<Self, Fault> {
-        let (boards, lost) = (BTreeMap::new(), BTreeSet::new());
-        let mut salvage = Self { connection, boards, lost, n_unreadable: 0 };
+        let (boards, identities, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let mut salvage = Self { connection, boards, identities, lost, n_unreadable: 0 };
         // Jobs first: the digests of their rows are made with their boards.
         let n_unreadable = candidates(database, log, &mut |candidate| salvage.keep_job(&candidate))?;
         candidates(database, log, &mut |candidate| salvage.keep_part(&candidate))?;
@@ -190,6 +192,12 @@ impl<'a> Salvage<'a> {
         {
             BLOCKED_WORKER.put(self.connection, None, values[..BLOCKED_WORKER.columns.len()].to_vec())?;
         }
+        if is_proved(&JOB_IDENTITY, None, values)
+            && let [Value::Integer(job @ 0..), Value::Text(identity), _] = &values[..]
+            && let Ok(identity) = identity.parse()
+        {
+            self.identities.insert(*job, identity);
+        }
         if is_proved(&JOB, None, values) && matches!(values.first(), Some(Value::Integer(0..))) {
             JOB.put(self.connection, None, values[..JOB.columns.len()].to_vec())?;
             self.note_board(values);
@@ -199,13 +207,20 @@ impl<'a> Salvage<'a> {
 
     /// Notes what the rows of a job are about.
     fn note_board(&mut self, job: &[Value]) {
-        if let [Value::Integer(id), Value::Integer(n), Value::Integer(decomposition), ..] = job
+        if let [
+            Value::Integer(id),
+            Value::Text(identity),
+            Value::Integer(n),
+            Value::Integer(decomposition),
+            ..,
+        ] = job
+            && let Ok(identity) = identity.parse()
             && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
             && let Some(Value::Text(method)) = job.get(METHOD)
             && let Ok(method) = method.parse()
         {
             let is_second = matches!(job.get(SECOND_OF), Some(Value::Integer(_)));
-            self.boards.insert(*id, Board { n, method, decomposition, is_second });
+            self.boards.insert(*id, Board { identity, n, method, decomposition, is_second });
         }
     }
 
@@ -217,10 +232,7 @@ impl<'a> Salvage<'a> {
             // Of a job whose row is lost, the board is the one that makes the digest right. Of a second pass nobody knows
             // then of what.
             let known = self.boards.get(job).copied();
-            let all = Method::ALL.into_iter().flat_map(|method| {
-                let decomposition = method.decomposition();
-                (0..=BoardSize::MAX).map(move |n| Board { n, method, decomposition, is_second: false })
-            });
+            let all = self.identities.get(job).into_iter().flat_map(|&identity| all_boards(identity));
             let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
             if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
                 table.put(self.connection, Some(board), values[..table.columns.len()].to_vec())?;
@@ -250,6 +262,7 @@ impl<'a> Salvage<'a> {
                 Some(found) => (found.row, found.plan.is_some()),
                 None => (lost_job(id, board)?, true),
             };
+            write::put_identity(self.connection, &row)?;
             jobs.push(self.repair_job(row, was_planned)?);
         }
         // Whatever was missed is not to be found out by the next coordinator.
@@ -270,6 +283,7 @@ impl<'a> Salvage<'a> {
         for table in [&RECORD, &SECOND_COUNT, &VERDICT, &PLAN_CROSS] {
             self.connection.execute(&format!("DELETE FROM {} WHERE job = ?1", table.name), [job])?;
         }
+        self.connection.execute("DELETE FROM job_identity WHERE job = ?1", [job])?;
         self.connection.execute("DELETE FROM job WHERE id = ?1", [job])?;
         Ok(())
     }
@@ -412,9 +426,17 @@ impl<'a> Salvage<'a> {
     }
 }
 
+/// The boards of which a first pass with this identity may be.
+fn all_boards(identity: JobIdentity) -> impl Iterator<Item = Board> {
+    Method::ALL.into_iter().flat_map(move |method| {
+        let decomposition = method.decomposition();
+        (0..=BoardSize::MAX).map(move |n| Board { identity, n, method, decomposition, is_second: false })
+    })
+}
+
 /// The columns of jobs that say the method, and of which job one is the second pass.
-const METHOD: usize = 14;
-const SECOND_OF: usize = 18;
+const METHOD: usize = 15;
+const SECOND_OF: usize = 19;
 
 /// Whether values are a row of the table with the digest that belongs to it.
 fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
@@ -423,8 +445,14 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 }
 
 /// What can be said of a job of which only the board is known.
-fn lost_job(id: JobId, Board { n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
+fn lost_job(id: JobId, Board { identity, n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
     let terms = Terms { seed: seed::draw(), ..Terms::default() };
-    Ok(JobEntry { decomposition, phase: Phase::Active, terms, ..JobEntry::new(id, n, method, unix_ms()) })
+    Ok(JobEntry {
+        identity,
+        decomposition,
+        phase: Phase::Active,
+        terms,
+        ..JobEntry::new(id, n, method, unix_ms())
+    })
 }

@@ -3,7 +3,6 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::sql::fault::Fault;
-use crate::sql::write;
 
 /// What `file queens.db` shows, and what tells our databases from others.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
@@ -41,16 +40,9 @@ pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
 pub(super) fn make(connection: &mut Connection) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(include_str!("schema.sql"))?;
-    let first = draw_epoch(&transaction)?;
-    write::epochs(&*transaction, first, first)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)
-}
-
-/// Draws at random what the lease tokens of a database begin with.
-pub(super) fn draw_epoch(connection: &Connection) -> Result<u32, Fault> {
-    Ok(connection.query_row("SELECT random() & 0x3fffffff", [], |row| row.get(0))?)
 }
 
 /// Carries out the migrations that a database lacks, all or none.

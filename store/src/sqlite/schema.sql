@@ -3,19 +3,10 @@
 -- Comments stand inside the statements, so that `.schema` shows them in the database itself.
 -- Numbers that may pass 2^63 are decimal text. Times are UTC. sql/digest.rs explains the digests.
 
-CREATE TABLE epoch (
-    one    INTEGER PRIMARY KEY CHECK (one = 1),                    -- there is one row
-    -- What the lease tokens of the next coordinator begin with; they must stay below 2^63.
-    next   INTEGER NOT NULL CHECK (next BETWEEN 0 AND 2147483647),
-    -- What the first lease tokens began with. Every directory and every backup begins somewhere else, so that no
-    -- token of one is taken for one of another, whose jobs have the same numbers and may be others.
-    first  INTEGER NOT NULL CHECK (first BETWEEN 0 AND next),
-    digest INTEGER NOT NULL                                        -- of the rest of the row, as in all tables
-) STRICT;
-
 CREATE TABLE job (
     -- What is counted: Q(n), each job with a plan of its own.
     id            INTEGER PRIMARY KEY CHECK (id >= 0),
+    identity      TEXT NOT NULL,                                   -- what no other job has: 32 hexadecimal digits
     n             INTEGER NOT NULL CHECK (n BETWEEN 0 AND 32),     -- rows and columns of the board
     decomposition INTEGER NOT NULL CHECK (decomposition >= 0),     -- version of the method's rules by which it is cut
     phase         TEXT NOT NULL,                                   -- planning, active, done or cancelled
@@ -41,6 +32,13 @@ CREATE TABLE job (
     seed          TEXT NOT NULL,
     exported_ms   INTEGER CHECK (exported_ms >= 0),                -- when it was first exported; NULL: it has not been
     digest        INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE job_identity (
+    -- The identity of each job once more, for when the job's row is damaged: it is part of the digests of all its rows.
+    job      INTEGER PRIMARY KEY REFERENCES job (id),
+    identity TEXT NOT NULL,
+    digest   INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE plan_cross (

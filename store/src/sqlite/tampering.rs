@@ -12,8 +12,8 @@ use super::tests::{audit_sample, count_eight, sample};
 use super::{SqliteStore, audit, recover};
 use crate::sql::database::Row;
 use crate::sql::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, EPOCH, JOB, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE,
-    VERDICT, plan_digest,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    SOURCE, VERDICT, plan_digest,
 };
 use crate::sql::fault::Fault;
 use crate::sql::read;
@@ -38,12 +38,14 @@ fn tampered(sql: &str, sealed: bool) -> (String, String) {
 
 /// Makes the digests of all rows of job 3 and of no job fit; where there is no such table, there are none.
 fn seal_sample(connection: &Connection) {
-    let job = "SELECT n, method, decomposition FROM job WHERE id = 3";
-    let board = connection.query_row(job, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)));
-    if let Ok((n, method, decomposition)) = board
-        && let Ok(method) = method.parse()
+    let job = "SELECT n, method, decomposition, identity FROM job WHERE id = 3";
+    let text = |row: &rusqlite::Row<'_>, i| row.get::<_, String>(i);
+    let board =
+        connection.query_row(job, [], |row| Ok((row.get(0)?, text(row, 1)?, row.get(2)?, text(row, 3)?)));
+    if let Ok((n, method, decomposition, identity)) = board
+        && let (Ok(method), Ok(identity)) = (method.parse(), identity.parse())
     {
-        let board = Board { n, method, decomposition, is_second: false };
+        let board = Board { identity, n, method, decomposition, is_second: false };
         let mut statement = connection.prepare("SELECT * FROM plan_cross ORDER BY number").expect("SQL");
         let mut rows = statement.query([]).expect("readable");
         let mut choices = Vec::new();
@@ -56,7 +58,7 @@ fn seal_sample(connection: &Connection) {
             _ = seal(connection, table, Some((JobId(3), board)));
         }
     }
-    for table in [&EPOCH, &JOB, &SOURCE, &BLOCKED_WORKER] {
+    for table in [&JOB, &JOB_IDENTITY, &SOURCE, &BLOCKED_WORKER] {
         _ = seal(connection, table, None);
     }
 }
@@ -90,7 +92,7 @@ fn reason(error: StoreError) -> String {
 }
 
 const TABLES: [&Table; 10] = [
-    &EPOCH,
+    &JOB_IDENTITY,
     &JOB,
     &PLAN_CROSS,
     &COVERAGE,
@@ -182,9 +184,10 @@ fn loading_finds_what_cannot_be() {
     fn check(sql: &str, expected: &str) {
         assert_eq!(tampered(sql, true).0, expected);
     }
-    check("DELETE FROM epoch", "there is no epoch");
-    check("UPDATE epoch SET next = -1", "epoch: next -1 is out of range");
-    check("UPDATE epoch SET first = -1", "epoch: first -1 is out of range");
+    check(
+        "UPDATE job SET identity = 'x' WHERE id = 3",
+        "job 3: identity 'x': expected a job's identity, 32 hexadecimal digits",
+    );
     check("DROP TABLE blocked_worker", "table blocked_worker: no such table: blocked_worker");
     check(
         "UPDATE blocked_worker SET name = char(27)",
@@ -360,7 +363,10 @@ fn records_of_no_job_and_of_no_cross_are_not_recovered() {
     let all_columns = |row: &rusqlite::Row<'_>| (0..RECORD.columns.len()).map(|i| row.get(i)).collect();
     let row: Vec<Value> = connection.query_row("SELECT * FROM record", [], all_columns).expect("a record");
     let method = Method::Search;
-    let board = Board { n: 8, method, decomposition: method.decomposition(), is_second: false };
+    let identity: String =
+        connection.query_row("SELECT identity FROM job", [], |row| row.get(0)).expect("a job");
+    let identity = identity.parse().expect("an identity");
+    let board = Board { identity, n: 8, method, decomposition: method.decomposition(), is_second: false };
     for number in [0, 1] {
         let mut row = row.clone();
         row[number] = Value::Integer(-1);

@@ -266,7 +266,7 @@ fn why_a_message_is_too_large_is_told_and_logged() {
             let name = format!("talker-{worker}");
             let (sender, mut answers) = session(channel(&coordinator).await, hello(worker, &name)).await;
             let reason = "x".repeat(megabytes << 20);
-            let failure = pb::Failure { job: 1, lease: 1, span: None, reason };
+            let failure = pb::Failure { job: vec![0; 16], lease: 1, span: None, reason };
             let message = pb::WorkerMessage { message: Some(Message::Failure(failure)) };
             sender.send(message).await.expect("it is open");
             let end = tokio::time::timeout(CLOSED, answers.next()).await.expect("it ends");

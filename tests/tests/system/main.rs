@@ -60,6 +60,7 @@ mod put_back;
 mod record;
 mod reference;
 mod rehearsal;
+mod restored;
 mod reverse_proxies;
 mod second_pass;
 mod secrets;

@@ -12,6 +12,7 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, Method, published};
 use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, worker_with};
+use queens_tests::data_dir::identity;
 use queens_tests::http;
 use queens_tests::process::{clean, queens, run, wait_at_most, wait_until};
 use queens_tests::{TempDir, binary, say};
@@ -142,7 +143,8 @@ async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
     let search = submit(&coordinator, 10, Method::Search);
     let leased = session.message().await.expect("a session").and_then(|message| message.message);
     let Some(pb::coordinator_message::Message::Lease(lease)) = leased else { panic!("{leased:?}") };
-    assert_eq!((lease.job.to_string(), lease.method), (search, pb::Method::Search.into()));
+    let identity = identity(&scratch.path().join("data"), &search).expect("it is there");
+    assert_eq!((lease.job, lease.method), (identity, pb::Method::Search.into()));
     let _able = coordinator.worker("able");
     wait_until("the count of the halves", || (coordinator.status(&halves)["state"] == "done").then_some(()));
     assert_eq!(coordinator.status(&halves)["solutions"], solutions(10).to_string().as_str());

@@ -11,8 +11,8 @@ use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
 use queens_solver::DECOMPOSITION_VERSION;
 use queens_tests::cluster::{Coordinator, coordinator_command};
-use queens_tests::data_dir::records;
-use queens_tests::process::{clean, queens, run};
+use queens_tests::data_dir::{identity, records};
+use queens_tests::process::{clean, queens, run, wait_until};
 use queens_tests::{TempDir, binary};
 use tonic::{Code, Status};
 
@@ -149,13 +149,15 @@ fn check_refused(fixture: &Fixture, messages: Vec<Message>, code: Code, what: &s
 fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     let fixture = fixture();
     let hello = hello();
-    // What comes under a lease that was never granted here is not even looked at.
     fixture.check_alive();
     let lease = records(&fixture.scratch.path().join("data")).expect("readable")[0].lease.unsigned_abs();
-    let job = fixture.coordinator.submit(14).parse().expect("a number");
-    let delta = |job, cross, from, to, solutions| {
+    let number = fixture.coordinator.submit(14);
+    wait_until("the plan", || (fixture.coordinator.status(&number)["state"] == "queued").then_some(()));
+    let job = identity(&fixture.scratch.path().join("data"), &number).expect("it is there");
+    let delta = |job: &[u8], cross, from, to, solutions| {
         let span = Some(pb::Span { cross, from, to });
-        let delta = pb::Delta { job, lease, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
+        let delta =
+            pb::Delta { job: job.to_vec(), lease, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
         let delta = pb::Delta { checksum: checksum::of_delta(&delta), ..delta };
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
         vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
@@ -187,16 +189,16 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     check_refused(&fixture, vec![Message::Goodbye(pb::Goodbye {})], Code::InvalidArgument, "hello");
     let twice = vec![Message::Hello(hello.clone()), Message::Hello(hello)];
     check_refused(&fixture, twice, Code::InvalidArgument, "second hello");
-    check_refused(&fixture, delta(99, 0, 0, 1, 1), Code::InvalidArgument, "job 99, which does not exist");
-    check_refused(&fixture, delta(job, 0, 0, 2, 1), Code::InvalidArgument, "subproblems 0..2");
-    check_refused(&fixture, delta(job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
-    check_refused(&fixture, delta(job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
-    check_refused(&fixture, delta(job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
+    check_refused(&fixture, delta(&[1], 0, 0, 1, 1), Code::InvalidArgument, "identity is missing");
+    check_refused(&fixture, delta(&job, 0, 0, 2, 1), Code::InvalidArgument, "subproblems 0..2");
+    check_refused(&fixture, delta(&job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
+    check_refused(&fixture, delta(&job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
+    check_refused(&fixture, delta(&job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
     // The job that lies were told of is counted right.
     let _worker = fixture.coordinator.worker("honest");
-    let watched = fixture.coordinator.queens(["watch", &job.to_string()]);
+    let watched = fixture.coordinator.queens(["watch", &number]);
     assert_eq!(watched.status.code(), Some(0), "{watched:?}");
-    assert_eq!(fixture.coordinator.status(&job.to_string())["solutions"], "365596");
+    assert_eq!(fixture.coordinator.status(&number)["solutions"], "365596");
 }
 
 #[test]

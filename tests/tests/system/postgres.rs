@@ -41,32 +41,36 @@ fn behaves_like_the_store_in_memory() {
     played.expect("the same");
 }
 
+/// A write that is easily told from others.
+fn blocked(name: &str) -> queens_ledger::store::Write {
+    let name = queens_messages::Name::of_any(name);
+    queens_ledger::store::Write::Blocked { name, blocked: true, reason: String::new() }
+}
+
 /// Whoever leads alone writes: nobody else can take the lead, and who has lost it can't write any more.
 #[test]
 fn only_who_leads_writes() {
-    use queens_ledger::store::{Store, Write};
+    use queens_ledger::store::Store;
 
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("lead");
     let mut first = try_open(&address, "http://first:1").expect("opens");
-    first.commit(&[Write::Epoch(1 << 30)]).expect("leads");
+    first.commit(&[blocked("one")]).expect("leads");
     let refused = try_open(&address, "http://second:1").expect_err("another leads");
     assert!(matches!(&refused, StoreError::Led { leader, .. } if leader == "http://first:1"), "{refused}");
     // As if its term had run out while it was stopped.
     postgres.sql("lead", "UPDATE queens.lease SET expires = '-infinity'").expect("is there");
     let mut second = try_open(&address, "http://second:1").expect("opens");
-    let late = first.commit(&[Write::Epoch(1 << 30)]).expect_err("it leads no more");
+    let late = first.commit(&[blocked("one")]).expect_err("it leads no more");
     assert!(matches!(&late, StoreError::Fenced(_)) && !late.may_heal(), "{late}");
-    second.commit(&[Write::Epoch((1 << 30) + 1)]).expect("leads");
+    second.commit(&[blocked("two")]).expect("leads");
     // That it leads no more does not take the lead from who has it.
     drop(first);
-    second.commit(&[Write::Epoch((1 << 30) + 2)]).expect("leads");
+    second.commit(&[blocked("three")]).expect("leads");
     drop(second);
     // Given up, and not waited for.
-    assert_eq!(
-        try_open(&address, "http://third:1").expect("opens").load().expect("loads").epoch,
-        (1 << 30) + 2
-    );
+    let stored = try_open(&address, "http://third:1").expect("opens").load().expect("loads");
+    assert_eq!(stored.blocked.len(), 3);
 }
 
 /// Nobody else takes the lead while a transaction of the leader is open, also if it was renewed meanwhile, which needs to

@@ -3,7 +3,6 @@
 use queens_store::sql::database::first;
 use queens_store::sql::fault::Fault;
 use queens_store::sql::read::cell;
-use queens_store::sql::write;
 
 use super::session::Session;
 
@@ -15,14 +14,7 @@ const LOCK: i64 = i64::from_be_bytes(*b"NQns\0\0\0\x01");
 
 /// Makes the tables of the jobs, if there are none.
 pub(super) fn make(session: &Session) -> Result<(), Fault> {
-    make_once(session, "version", |session| {
-        session.carry_out(include_str!("schema.sql"))?;
-        // Every database begins its lease tokens somewhere else.
-        let start = "SELECT floor(random() * 1073741824)::bigint AS start";
-        let start = first(session, start, &[], |row| cell::<u32>(row, "start", &"a random number"))?;
-        let start = start.unwrap_or_default();
-        write::epochs(session, start, start)
-    })
+    make_once(session, "version", |session| session.carry_out(include_str!("schema.sql")))
 }
 
 /// Makes tables, if the one among them that says their version is not there: all or none of them. Others that make any

@@ -3,16 +3,10 @@
 --
 -- Numbers that may pass 2^63 are decimal text. Times are UTC.
 
-CREATE TABLE epoch (
-    one    BIGINT PRIMARY KEY CHECK (one = 1),                      -- there is one row
-    next   BIGINT NOT NULL CHECK (next BETWEEN 0 AND 2147483647),   -- what the next coordinator's lease tokens begin with
-    first  BIGINT NOT NULL CHECK (first BETWEEN 0 AND next),        -- what the first lease tokens began with
-    digest BIGINT NOT NULL                                          -- of the rest of the row, as in all tables
-);
-
 CREATE TABLE job (
     -- What is counted: Q(n), each job with a plan of its own.
     id            BIGINT PRIMARY KEY CHECK (id >= 0),
+    identity      TEXT NOT NULL,                                    -- what no other job has: 32 hexadecimal digits
     n             BIGINT NOT NULL CHECK (n BETWEEN 0 AND 32),       -- rows and columns of the board
     decomposition BIGINT NOT NULL CHECK (decomposition >= 0),       -- version of the method's rules by which it is cut
     phase         TEXT NOT NULL,                                    -- planning, active, done or cancelled
@@ -34,6 +28,13 @@ CREATE TABLE job (
     seed          TEXT NOT NULL,                                    -- decides what is counted again
     exported_ms   BIGINT CHECK (exported_ms >= 0),                  -- when it was first exported
     digest        BIGINT NOT NULL
+);
+
+CREATE TABLE job_identity (
+    -- The identity of each job once more, for when the job's row is damaged: it is part of the digests of all its rows.
+    job      BIGINT PRIMARY KEY REFERENCES job (id),
+    identity TEXT NOT NULL,
+    digest   BIGINT NOT NULL
 );
 
 CREATE TABLE plan_cross (

@@ -10,8 +10,8 @@ use queens_store::sql::table::Table;
 
 /// The tables, each after those that its rows refer to.
 const ORDER: [&str; 14] = [
-    "epoch",
     "job",
+    "job_identity",
     "plan_cross",
     "source",
     "coverage",

@@ -8,11 +8,12 @@ use siphasher::sip::SipHasher13;
 const OF_JOBS: [&str; 6] = ["plan_cross", "coverage", "coverage_range", "record", "second_count", "verdict"];
 
 /// The others; that of jobs is the last, as there is a digest of the plan in it.
-const OTHERS: [&str; 4] = ["epoch", "source", "blocked_worker", "job"];
+const OTHERS: [&str; 4] = ["job_identity", "source", "blocked_worker", "job"];
 
 /// What the rows of a job are about.
 struct Board {
     job: i64,
+    identity: Vec<u8>,
     n: i64,
     decomposition: i64,
     method: String,
@@ -34,10 +35,12 @@ pub(super) fn seal(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn boards(connection: &Connection) -> rusqlite::Result<Vec<Board>> {
-    let mut statement = connection.prepare("SELECT id, n, decomposition, method, second_of FROM job")?;
+    let mut statement =
+        connection.prepare("SELECT id, n, decomposition, method, second_of, identity FROM job")?;
     let board = |row: &Row<'_>| {
         Ok(Board {
             job: row.get(0)?,
+            identity: bytes_of(&row.get::<_, String>(5)?),
             n: row.get(1)?,
             decomposition: row.get(2)?,
             method: row.get(3)?,
@@ -46,6 +49,11 @@ fn boards(connection: &Connection) -> rusqlite::Result<Vec<Board>> {
     };
     let boards = statement.query_map([], board)?;
     Ok(boards.flatten().collect())
+}
+
+/// The bytes of an identity; none if it is none.
+fn bytes_of(identity: &str) -> Vec<u8> {
+    u128::from_str_radix(identity, 16).map_or(Vec::new(), |identity| identity.to_be_bytes().to_vec())
 }
 
 /// Makes the digests of a table's rows fit: of a job's, or of all.
@@ -68,6 +76,7 @@ fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> ru
         let mut bytes = Vec::new();
         put(&mut bytes, ValueRef::Text(table.as_bytes()));
         if let Some(board) = board {
+            put(&mut bytes, ValueRef::Blob(&board.identity));
             put(&mut bytes, ValueRef::Integer(board.n));
             put(&mut bytes, ValueRef::Integer(board.decomposition));
             for text in [board.method.as_str()].into_iter().chain(board.is_second.then_some("second")) {
@@ -83,7 +92,8 @@ fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> ru
 
 /// Makes the digest of a job's plan fit, and the number of its parts.
 fn seal_plan(connection: &Connection, board: &Board) -> rusqlite::Result<()> {
-    let mut bytes = vec![board.n.to_le_bytes()[0]];
+    let mut bytes = board.identity.clone();
+    bytes.push(board.n.to_le_bytes()[0]);
     bytes.extend_from_slice(&board.decomposition.to_le_bytes()[..4]);
     bytes.extend_from_slice(board.method.as_bytes());
     bytes.extend_from_slice(if board.is_second { b"second" } else { b"" });

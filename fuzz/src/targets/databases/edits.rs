@@ -40,7 +40,7 @@ const TABLES: [&str; 11] = [
     "verdict",
     "source",
     "blocked_worker",
-    "epoch",
+    "job_identity",
     "sqlite_schema",
 ];
 

@@ -108,7 +108,8 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
         let id = JobId(number);
         let plan = Plan::new(n, method, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it");
         let choices: Vec<Choice> = plan.parts().iter().map(|part| *part.choice()).collect();
-        let entry = JobEntry { phase: Phase::Active, paused: number > 1, ..JobEntry::new(id, n, method, 1) };
+        let entry = JobEntry { phase: Phase::Active, paused: number > 1, ..JobEntry::new(id, n, method, 1) }
+            .identified();
         store.commit(&[Write::Job(entry), Write::Plan { job: id, choices }]).expect("in memory");
     }
     let block = Block { name: Name::of_any("bert"), party: None };

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use queens_messages::{
-    Delta, HalvesSkill, Held, Hello, JobId, Lease, LeaseId, LeasedSpan, Name, Report, Speed, ToCoordinator,
-    ToWorker, WorkerId,
+    Delta, HalvesSkill, Held, Hello, JobIdentity, Lease, LeaseId, LeasedSpan, Name, Report, Speed,
+    ToCoordinator, ToWorker, WorkerId,
 };
 use queens_proto::client::{Connection, endpoint};
 use queens_proto::pb;
@@ -110,7 +110,7 @@ impl Worker {
     }
 
     fn held(&self) -> Vec<Held> {
-        let mut held: BTreeMap<(LeaseId, JobId), Vec<Span>> = BTreeMap::new();
+        let mut held: BTreeMap<(LeaseId, JobIdentity), Vec<Span>> = BTreeMap::new();
         for delta in self.pending.iter().flat_map(|(_, report)| &report.deltas) {
             held.entry((delta.lease, delta.job)).or_default().push(delta.span);
         }
@@ -245,7 +245,7 @@ impl Worker {
     }
 }
 
-fn delta(job: JobId, lease: LeaseId, span: Span) -> Delta {
+fn delta(job: JobIdentity, lease: LeaseId, span: Span) -> Delta {
     let n = span.n_subproblems();
     let count = Count { solutions: n, nodes: 3 * n };
     let duration = Duration::from_millis(n * 1000 / SUBPROBLEMS_PER_SECOND);
