@@ -10,6 +10,7 @@ mod book;
 pub(crate) mod book_error;
 pub(crate) mod contents;
 mod decisions;
+mod entry;
 mod failures;
 mod keeper;
 mod names;

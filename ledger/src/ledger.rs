@@ -104,7 +104,7 @@ impl Ledger {
     /// # Errors
     /// If there is no such job, or it is done. One that was given up before stays so.
     pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-        jobs::cancel(&mut self.book, now, id)
+        operators::cancel(&mut self.book, now, id)
     }
 
     /// A certificate of a job is out. Returns whether the job is done, so that there can be one.

@@ -16,9 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::book::{Book, Place};
+use super::entry::entry;
 use super::failures::Failures;
 use super::keeper::{Guest, Keeper, StartFailure};
-use super::noting::{Noting, decision};
+use super::noting::Noting;
 use super::pass::Pass;
 use super::permits::{Kind, kind, permit};
 use super::portions::{Excess, Person, Portions, Quota};
@@ -288,8 +289,8 @@ impl Admission {
                     n => format!(" ({n} refusals before it are not recorded)"),
                 };
                 let outcome = format!("refused: {refusal}{more}");
-                let decision = decision(who, role, peer, path);
-                keeper.note_soon(Decision { outcome, party, ..decision }, true);
+                let entry = entry(who, role, peer, path);
+                keeper.note_soon(Decision { outcome, party, ..entry }, true);
             }
             let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
             warn!(peer, path, reason = %refusal, left_out, "not let in");

@@ -149,23 +149,24 @@ impl Book {
     }
 
     /// Notes where a coordinator is reached: in a directory the one that uses it, on a server one of several, known by
-    /// its URL.
+    /// its URL; all that don't know theirs are one.
     ///
     /// # Errors
     /// If it can't be written.
     pub fn note_place(&mut self, place: &Place) -> Result<(), BookError> {
-        let sql = match (&self.shelf, &place.url) {
-            (Shelf::File { .. }, _) => {
-                "INSERT INTO place (only, url, pin) VALUES (1, ?1, ?2)
-                 ON CONFLICT (only) DO UPDATE SET url = excluded.url, pin = excluded.pin"
+        let (sql, url) = match &self.shelf {
+            Shelf::File { .. } => {
+                let sql = "INSERT INTO place (only, url, pin) VALUES (1, ?1, ?2)
+                           ON CONFLICT (only) DO UPDATE SET url = excluded.url, pin = excluded.pin";
+                (sql, place.url.clone())
             }
-            (Shelf::Shared(_), Some(_)) => {
-                "INSERT INTO place (url, pin) VALUES (?1, ?2)
-                 ON CONFLICT (url) DO UPDATE SET pin = excluded.pin"
+            Shelf::Shared(_) => {
+                let sql = "INSERT INTO place (url, pin) VALUES (?1, ?2)
+                           ON CONFLICT (url) DO UPDATE SET pin = excluded.pin";
+                (sql, Some(place.url.clone().unwrap_or_default()))
             }
-            (Shelf::Shared(_), None) => return Ok(()),
         };
-        let values = [Value::from(place.url.clone()), place.pin.clone().into()];
+        let values = [Value::from(url), place.pin.clone().into()];
         self.shelf.transact(|database| Ok(database.change(sql, &values)?))
     }
 
@@ -178,7 +179,8 @@ impl Book {
             let mut all = Vec::new();
             for_each(database, "SELECT url, pin FROM place ORDER BY url", &[], |row| -> Result<(), Fault> {
                 let column = |name| row.get(name, &"where a coordinator is reached");
-                all.push(Place { url: column("url")?, pin: column("pin")? });
+                let url: Option<String> = column("url")?;
+                all.push(Place { url: url.filter(|url| !url.is_empty()), pin: column("pin")? });
                 Ok(())
             })?;
             Ok(all)

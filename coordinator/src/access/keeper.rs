@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::book::{Book, Place};
 use super::book_error::BookError;
-use super::noting::decision;
+use super::entry::entry;
 
 /// What may wait for the thread.
 const QUEUE: usize = 1024;
@@ -376,7 +376,7 @@ impl Keeping {
         let what = format!("{told}: gone, removed by hand or put back to an earlier state");
         let noted = Decision {
             outcome: "whoever came with them is put out".to_owned(),
-            ..decision("the coordinator".to_owned(), "", None, &what)
+            ..entry("the coordinator".to_owned(), "", None, &what)
         };
         self.note(vec![(false, noted)]);
     }
@@ -404,7 +404,7 @@ mod tests {
         let open = || Book::open(&Whereabouts::Directory(dir.path().to_owned())).expect("opens");
         let (commands, queue) = mpsc::channel(QUEUE);
         for (what, is_refusal) in [("a", true), ("b", false), ("c", true), ("d", false)] {
-            let decision = decision(String::new(), "", None, what);
+            let decision = entry(String::new(), "", None, what);
             commands.try_send(Command::Note { decision, is_refusal, reply: None }).expect("room");
         }
         drop(commands);

@@ -5,13 +5,10 @@ use std::net::IpAddr;
 use queens_access::Role;
 use queens_event_loop::Deed;
 use queens_messages::Decision;
-use queens_store::unix_ms;
 
+use super::entry::{LONGEST, entry};
 use super::keeper::Keeper;
 use super::pass::Pass;
-
-/// What of a refusal is kept.
-const LONGEST: usize = 300;
 
 /// A decision that is on its way. Dropped before its outcome is known, it is recorded all the same: it may have been
 /// carried out.
@@ -25,7 +22,7 @@ pub(crate) struct Noting {
 impl Noting {
     pub(super) fn new(keeper: Keeper, pass: &Pass, peer: Option<IpAddr>, path: &str) -> Self {
         let role = pass.role().map(Role::name).unwrap_or_default();
-        let decision = Decision { party: pass.party(), ..decision(pass.to_string(), role, peer, path) };
+        let decision = Decision { party: pass.party(), ..entry(pass.to_string(), role, peer, path) };
         Self { keeper, decision: Some(decision), deed: Deed::default() }
     }
 
@@ -56,19 +53,5 @@ impl Drop for Noting {
         if let Some(decision) = self.take(None) {
             self.keeper.note_soon(decision, false);
         }
-    }
-}
-
-/// A decision without an outcome.
-pub(super) fn decision(who: String, role: &str, peer: Option<IpAddr>, what: &str) -> Decision {
-    Decision {
-        number: 0,
-        at_ms: unix_ms(),
-        who,
-        party: None,
-        role: role.to_owned(),
-        peer: peer.map(|peer| peer.to_canonical().to_string()).unwrap_or_default(),
-        what: what.chars().take(LONGEST).collect(),
-        outcome: String::new(),
     }
 }

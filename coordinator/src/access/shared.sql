@@ -25,7 +25,7 @@ CREATE INDEX name_of_party ON name (party, name);
 
 CREATE TABLE place (
     -- Where coordinators are reached, and what the key of each is known by, as it was when it was started last. What is
-    -- gone for good is removed by hand.
+    -- gone for good is removed by hand. The URL is empty of those that don't know theirs, as behind a proxy.
     url TEXT COLLATE "C" PRIMARY KEY,
     pin TEXT
 );

@@ -8,7 +8,6 @@ use queens_solver::Plan;
 
 use crate::book::Book;
 use crate::effects::{Comparison, WantedPlan};
-use crate::events::operators::JobRefusal;
 use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
 use crate::jobs::job::Job;
@@ -64,27 +63,6 @@ pub(crate) fn planned(book: &mut Book, now: Duration, id: JobId, plan: Arc<Plan>
     finish_if_complete(book, id);
     feed(book);
     preempt(book);
-}
-
-pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    book.advance(now);
-    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
-    if job.phase() == Phase::Done {
-        return Err(JobRefusal::Over { job: id, phase: Phase::Done });
-    }
-    let first = job.first_pass();
-    if job.is_open() {
-        // Without the first pass nobody needs the second; without the second the first is what it is.
-        let passes = if first == id { book.jobs().passes(id) } else { vec![id] };
-        for pass in passes {
-            close(book, pass, Phase::Cancelled);
-        }
-        if first != id {
-            book.change_job(first, |job| job.set_second(None));
-            finish_if_complete(book, first);
-        }
-    }
-    Ok(())
 }
 
 /// A certificate of a job is out, and of its second pass with it: what it says stands. Returns whether the job is done, so
@@ -160,7 +138,7 @@ fn compare_passes(book: &mut Book, passes: &[JobId]) {
     }
 }
 
-fn close(book: &mut Book, id: JobId, phase: Phase) {
+pub(crate) fn close(book: &mut Book, id: JobId, phase: Phase) {
     book.end_job(id, phase);
     feed(book);
 }

@@ -8,6 +8,7 @@ use queens_solver::Method;
 use thiserror::Error;
 
 use crate::book::Book;
+use crate::events::jobs::{close, finish_if_complete};
 use crate::events::submissions::{NoSecondPass, TooManyJobs};
 use crate::events::{notices, recounts};
 use crate::jobs::job::Job;
@@ -131,6 +132,27 @@ pub(crate) fn set_priority(
     }
     feed(book);
     preempt(book);
+    Ok(())
+}
+
+pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+    book.advance(now);
+    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+    if job.phase() == Phase::Done {
+        return Err(JobRefusal::Over { job: id, phase: Phase::Done });
+    }
+    let first = job.first_pass();
+    if job.is_open() {
+        // Without the first pass nobody needs the second; without the second the first is what it is.
+        let passes = if first == id { book.jobs().passes(id) } else { vec![id] };
+        for pass in passes {
+            close(book, pass, Phase::Cancelled);
+        }
+        if first != id {
+            book.change_job(first, |job| job.set_second(None));
+            finish_if_complete(book, first);
+        }
+    }
     Ok(())
 }
 
