@@ -42,5 +42,5 @@ pub use status::{
     Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,
     WorkerState, WorkerStatus,
 };
-pub use terms::{Crosses, InvalidCrosses, InvalidShare, Share, Submission, Terms};
+pub use terms::{Arbiter, Crosses, InvalidCrosses, InvalidShare, Share, Submission, Terms};
 pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Submission};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Name, Submission};
 use queens_process::say;
 use queens_proto::client::{Operator, Problem, Routes};
 use queens_solver::{BoardSize, Method};
@@ -29,7 +29,7 @@ pub(crate) async fn count(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(routes).await?;
-    let id = submit(&operator, n, method, |method| Submission::new(n, method)).await?;
+    let id = submit(&operator, n, method, |method| Submission::new(n, method), None).await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
@@ -61,13 +61,14 @@ pub(crate) async fn submit(
     n: BoardSize,
     choice: MethodChoice,
     asked: impl FnOnce(Method) -> Submission,
+    recount_by: Option<&Name>,
 ) -> anyhow::Result<JobId> {
     let (workers, _) = match choice.named() {
         Some(_) => Default::default(),
         None => operator.workers_and_blocked().await?,
     };
     let method = choice.method_of_cluster(n, &workers);
-    operator.submit(asked(method)).await.map_err(|error| match error.problem {
+    operator.submit_to_be_recounted(asked(method), recount_by).await.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }
