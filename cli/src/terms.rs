@@ -3,10 +3,10 @@
 use std::str::FromStr;
 
 use clap::Args;
-use queens_messages::{Crosses, Priority, Share, Submission};
+use queens_messages::{Crosses, Name, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 
-#[derive(Clone, Copy, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TermsArgs {
     /// Count only these crosses of the plan (parts, by halves), such as 0..100, the end left out
     #[arg(long, env = "QUEENS_CROSSES", value_name = "A..B")]
@@ -18,7 +18,24 @@ pub(crate) struct TermsArgs {
     recount: Option<Share>,
 
     #[command(flatten)]
+    pub(crate) recount_by: RecountByArgs,
+
+    #[command(flatten)]
     second_pass: SecondPassArgs,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RecountByArgs {
+    /// Have only this party count again, and believe nobody without it: the number or the label of an invitation, or a
+    /// worker's name where nobody is asked for an invitation
+    #[arg(long, value_name = "PARTY")]
+    recount_by: Option<Name>,
+}
+
+impl RecountByArgs {
+    pub(crate) const fn by(&self) -> Option<&Name> {
+        self.recount_by.as_ref()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -74,6 +91,8 @@ impl TermsArgs {
             priority,
             crosses: self.crosses,
             recount: self.recount,
+            // The coordinator knows who is meant.
+            recount_by: None,
             second_pass: self.second_pass.method(method),
             confirmed: true,
         }

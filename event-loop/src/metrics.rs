@@ -320,13 +320,13 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
     of_jobs("job_disputed_spans", "Recorded spans that another count contradicts", &|job| {
         job.n_disputed as f64
     })?;
-    of_jobs("job_verified_spans", "Recorded spans on which two names agree", &|job| job.n_verified as f64)?;
+    of_jobs("job_verified_spans", "Recorded spans on which two parties agree", &|job| job.n_verified as f64)?;
     of_jobs("job_spans_to_recount", "Recorded spans that are known to be counted again", &|job| {
         job.recounting.n_open as f64
     })?;
     of_jobs(
         "job_open_cases",
-        "Recorded spans of which counts differ, and on which no two names agree yet",
+        "Recorded spans of which counts differ, and on which no two parties agree yet",
         &|job| job.recounting.n_cases as f64,
     )?;
     of_jobs("job_active_seconds", "Time the job has been counted", &|job| job.active.as_secs_f64())?;

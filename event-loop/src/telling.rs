@@ -34,11 +34,13 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
             info!(%job, %priority, "job's priority changed");
             about(*job, format!("has priority {priority} now"), journal);
         }
-        Note::JobChanged { job, change: JobChange::Verify(Verification { recount, second_pass }) } => {
+        Note::JobChanged { job, change: JobChange::Verify(more) } => {
+            let Verification { recount, recount_by, second_pass } = more;
             let again = recount.map(|share| format!("{share} of its work"));
             let twice = second_pass.map(|method| format!("all of it by {method}"));
             let what: Vec<String> = again.into_iter().chain(twice).collect();
-            let text = format!("to be counted again: {}", what.join(" and "));
+            let by = recount_by.map(|arbiter| format!(" by {arbiter} alone")).unwrap_or_default();
+            let text = format!("to be counted again{by}: {}", what.join(" and "));
             info!(%job, "{text}");
             about(*job, text, journal);
         }

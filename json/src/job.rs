@@ -17,7 +17,7 @@ pub struct Job {
     /// Where it stands.
     #[cfg_attr(feature = "schema", schema(schema_with = state))]
     state: &'static str,
-    /// What it waits for, in words: a worker, or another name; null if it waits for nothing.
+    /// What it waits for, in words: a worker, another name or a second invitation; null if it waits for nothing.
     #[cfg_attr(feature = "schema", schema(required))]
     waits_for: Option<String>,
     /// How urgent it is; higher ones are counted first.
@@ -50,7 +50,7 @@ pub struct Job {
     verified: u64,
     /// Recorded spans that a second count has contradicted.
     disputed: u64,
-    /// Records that were drawn to be counted again, or are doubted, and on which no two names agree yet.
+    /// Records that were drawn to be counted again, or are doubted, and on which no two parties agree yet.
     to_recount: u64,
     /// The work that is expected to be left of what is counted again.
     work_to_recount: String,
@@ -108,6 +108,9 @@ pub struct Job {
     crosses: Option<String>,
     /// The share of its work that is counted again, 0 to 1.
     recount: f64,
+    /// Who alone counts it again, such as "invitation 3"; null if any other party than has counted it may.
+    #[cfg_attr(feature = "schema", schema(required))]
+    recount_by: Option<String>,
     /// The job of which this is the second pass; null if it is none.
     #[cfg_attr(feature = "schema", schema(required))]
     second_of: Option<String>,
@@ -171,6 +174,7 @@ impl Job {
             parts: job.n_parts,
             crosses: job.terms.crosses.map(|crosses| crosses.to_string()),
             recount: job.terms.recount.fraction(),
+            recount_by: job.terms.recount_by.map(|arbiter| arbiter.to_string()),
             second_of: job.terms.second_of.map(|job| job.to_string()),
             second: job.second.map(|job| job.to_string()),
             doubt: job.doubt.clone(),
@@ -215,7 +219,7 @@ mod tests {
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
-                r#""crosses":null,"recount":0.0,"second_of":null,"second":null,"doubt":null,"#,
+                r#""crosses":null,"recount":0.0,"recount_by":null,"second_of":null,"second":null,"doubt":null,"#,
                 r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )
         );

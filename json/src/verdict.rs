@@ -3,7 +3,7 @@
 use queens_messages::VerdictStatus;
 use serde::Serialize;
 
-/// A span of which there were different counts, and on which two names have agreed.
+/// A span of which there were different counts, and on which two parties have agreed.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verdict {
@@ -17,7 +17,7 @@ pub struct Verdict {
     number: u32,
     /// When it was found, in milliseconds since 1970.
     at_ms: u64,
-    /// What two names have counted.
+    /// What two parties have counted.
     solutions: String,
     /// Its work.
     nodes: String,

@@ -14,7 +14,7 @@ use crate::events::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
-use crate::jobs::recounts::Recount;
+use crate::jobs::recounts::{Recount, may_count};
 use crate::pace::Paces;
 use crate::store::{Coverage, Phase};
 use crate::workers::register::Holding;
@@ -211,7 +211,9 @@ const MOST_LOOKS: usize = 64;
 fn is_disputed(book: &Book, job: &Job) -> bool {
     let useful = book.workers().readiness(job.method()).useful_parties();
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    cases.any(|case| case.n_different() > 2 && useful.keys().all(|party| case.barred().contains(party)))
+    let can_nobody =
+        |barred: &BTreeSet<Party>| !useful.keys().any(|party| may_count(barred, *party, job.arbiter()));
+    cases.any(|case| case.n_different() > 2 && can_nobody(&case.barred()))
 }
 
 /// The other pass of a job, if it has one in which something is left to be counted, or counted again.
@@ -243,7 +245,8 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
         );
     }
     let useful = book.workers().readiness(job.method()).useful_parties();
-    let can_nobody = |barred: &BTreeSet<Party>| useful.keys().all(|party| barred.contains(party));
+    let can_nobody =
+        |barred: &BTreeSet<Party>| !useful.keys().any(|party| may_count(barred, *party, job.arbiter()));
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
     if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.barred())) {
         let (another, who) = another_than(&case.names(), &case.barred());
@@ -256,6 +259,12 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     }
     let groups = job.recounts().barred().take(MOST_GROUPS);
     if let Some((barred, first)) = groups.into_iter().find(|(barred, _)| can_nobody(barred)) {
+        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !barred.contains(&it.party)) {
+            return Some(format!(
+                "a worker of {arbiter} that can count by {}: nobody else is to count it again (--recount-by)",
+                job.method()
+            ));
+        }
         let names = first.map(Recount::names).unwrap_or_default();
         let (another, who) = another_than(&names, barred);
         let why = match (job.recounts().n_cases(), barred.len()) {

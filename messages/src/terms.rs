@@ -9,6 +9,7 @@ use queens_solver::{BoardSize, Method};
 use thiserror::Error;
 
 use crate::id::JobId;
+use crate::party::Party;
 use crate::priority::Priority;
 
 /// What somebody asks for who submits a job.
@@ -24,6 +25,8 @@ pub struct Submission {
     pub crosses: Option<Crosses>,
     /// The share of its work that is to be counted again; `None` for what is [usual](crate::default_recount).
     pub recount: Option<Share>,
+    /// Who counts it again; any other party than has counted it if `None`.
+    pub recount_by: Option<Arbiter>,
     /// The method of its second pass, if there is to be one.
     pub second_pass: Option<Method>,
     /// Whether somebody has said that it is meant, whatever it [takes](crate::price_of_job).
@@ -35,7 +38,7 @@ impl Submission {
     #[must_use]
     pub fn new(n: BoardSize, method: Method) -> Self {
         let (priority, recount) = (Priority::default(), Some(Share::NOTHING));
-        Self { n, method, priority, crosses: None, recount, second_pass: None, confirmed: true }
+        Self { n, method, priority, crosses: None, recount, recount_by: None, second_pass: None, confirmed: true }
     }
 }
 
@@ -46,6 +49,8 @@ pub struct Terms {
     pub crosses: Option<Crosses>,
     /// The share of its work that is counted again.
     pub recount: Share,
+    /// Who counts it again; any other party than has counted it if `None`.
+    pub recount_by: Option<Arbiter>,
     /// The job of which this is the second pass, if it is one.
     pub second_of: Option<JobId>,
     /// What decides which records are counted again: drawn at random when the job is submitted, and not told before it
@@ -53,6 +58,24 @@ pub struct Terms {
     pub seed: u128,
     /// When it was first exported, in milliseconds since 1970; `None` if it has not been.
     pub exported_ms: Option<u64>,
+}
+
+/// The party that is asked when records of a job are counted again, and without which no two agree on one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Arbiter {
+    /// Who it is; all zeros where that is not told.
+    pub party: Party,
+    /// The number of its invitation; `None` where nobody is asked for one, and a name is a party.
+    pub invitation: Option<u64>,
+}
+
+impl fmt::Display for Arbiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.invitation {
+            Some(number) => write!(f, "invitation {number}"),
+            None => f.write_str("one name"),
+        }
+    }
 }
 
 /// Parts of a plan that follow each other, by their numbers; at least one.

@@ -67,7 +67,7 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let mut submitted = Vec::new();
     for n in boards.iter() {
         let asked = |method| args.terms.submission(n, method, args.priority);
-        let job = match submit(&operator, n, args.method.choice(), asked).await {
+        let job = match submit(&operator, n, args.method.choice(), asked, args.terms.recount_by.by()).await {
             Ok(job) => job,
             Err(error) if submitted.is_empty() => return Err(error),
             Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),

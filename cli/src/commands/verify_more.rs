@@ -7,10 +7,10 @@ use queens_messages::Share;
 
 use crate::changed_job::show_change;
 use crate::flags::JobArgs;
-use crate::terms::SecondPassArgs;
+use crate::terms::{RecountByArgs, SecondPassArgs};
 
 #[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("more").required(true).multiple(true).args(["recount", "second_pass"])))]
+#[command(group(ArgGroup::new("more").required(true).multiple(true).args(["recount", "recount_by", "second_pass"])))]
 pub(crate) struct VerifyMoreArgs {
     #[command(flatten)]
     of: JobArgs,
@@ -18,6 +18,9 @@ pub(crate) struct VerifyMoreArgs {
     /// Have this share of the work counted again by other workers, in per cent: 0 to 100
     #[arg(long, value_name = "P")]
     recount: Option<Share>,
+
+    #[command(flatten)]
+    recount_by: RecountByArgs,
 
     #[command(flatten)]
     second_pass: SecondPassArgs,
@@ -28,6 +31,6 @@ pub(crate) async fn run(args: &VerifyMoreArgs) -> anyhow::Result<ExitCode> {
     let JobArgs { job, remote } = &args.of;
     let operator = remote.connect().await?;
     let method = operator.job(*job).await?.method;
-    operator.verify_more(*job, args.recount, args.second_pass.method(method)).await?;
+    operator.verify_more(*job, args.recount, args.second_pass.method(method), args.recount_by.by()).await?;
     show_change(&operator, *job, remote.output()).await
 }

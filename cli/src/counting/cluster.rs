@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Priority, Submission};
+use queens_messages::{Contribution, JobId, JobState, JobStatus, Name, Priority, Submission};
 use queens_process::say;
 use queens_proto::client::{Operator, Problem, Routes};
 use queens_solver::{BoardSize, Method};
@@ -30,10 +30,16 @@ pub(crate) async fn count(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(routes).await?;
-    let id = submit(&operator, n, method, |method| {
-        // Whoever counts was asked before.
-        TermsArgs::default().submission(n, method, Priority::default())
-    })
+    let id = submit(
+        &operator,
+        n,
+        method,
+        |method| {
+            // Whoever counts was asked before.
+            TermsArgs::default().submission(n, method, Priority::default())
+        },
+        None,
+    )
     .await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
@@ -66,13 +72,14 @@ pub(crate) async fn submit(
     n: BoardSize,
     choice: MethodChoice,
     asked: impl FnOnce(Method) -> Submission,
+    recount_by: Option<&Name>,
 ) -> anyhow::Result<JobId> {
     let (workers, _) = match choice.named() {
         Some(_) => Default::default(),
         None => operator.workers_and_blocked().await?,
     };
     let method = choice.method_of_cluster(n, &workers);
-    operator.submit(asked(method)).await.map_err(|error| match error.problem {
+    operator.submit_to_be_recounted(asked(method), recount_by).await.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }

@@ -115,7 +115,10 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     let doubt = job.doubt.as_ref().map(|doubt| format!("\nin doubt      {doubt}")).unwrap_or_default();
     let recount = match job.terms.recount {
         Share::NOTHING => String::new(),
-        share => format!("\nrecount       {share} of the work: {}", recounted(job)),
+        share => {
+            let by = job.terms.recount_by.map(|arbiter| format!(" by {arbiter}")).unwrap_or_default();
+            format!("\nrecount       {share} of the work{by}: {}", recounted(job))
+        }
     };
     let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
     let verdicts = |disputes| {

@@ -26,7 +26,7 @@ impl OperatorAction {
         Ok(match self {
             Self::Submit { n, method, priority } => {
                 let asked = |method| TermsArgs::default().submission(*n, method, *priority);
-                let job = submit(operator, *n, *method, asked).await?;
+                let job = submit(operator, *n, *method, asked, None).await?;
                 format!("job {job} is submitted")
             }
             Self::Pause(job) => {

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use queens_access::{Invitation, NotAdmitted, Permit, Pin, Role, Secret, Token};
 use queens_event_loop::Seldom;
-use queens_messages::{Decision, Party};
+use queens_messages::{Arbiter, Decision, Name, Party, plain};
 use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;
@@ -142,6 +142,33 @@ impl Admission {
     #[must_use]
     pub fn asks(&self) -> bool {
         self.asks
+    }
+
+    /// The party that a text names: the number or the label of a worker's invitation or, where nobody is asked for one, a
+    /// worker's name.
+    ///
+    /// # Errors
+    /// If nobody is meant, or several are.
+    pub(crate) fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
+        let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else {
+            let name: Name = text.parse().map_err(|error| format!("--recount-by: {error}"))?;
+            return Ok(Arbiter { party: Party::of_name(&name), invitation: None });
+        };
+        let mut meant = keeper.meant_by(text);
+        meant.retain(|invitation| invitation.role == Role::Worker && invitation.is_open(unix_ms()).is_ok());
+        // A label may look like a number: the number goes first.
+        let by_number = meant.iter().find(|invitation| invitation.number.to_string() == text);
+        match (by_number, &meant[..]) {
+            (Some(one), _) | (None, [one]) => Ok(Arbiter { party: one.party, invitation: Some(one.number) }),
+            (None, []) => Err(format!(
+                "no open invitation of a worker has the number or the label '{}' ('queens-coordinator invitations' lists them)",
+                plain::line(text)
+            )),
+            (None, _) => Err(format!(
+                "several invitations have the label '{}': name one by its number",
+                plain::line(text)
+            )),
+        }
     }
 
     /// Lets a request in, or says why not. `path` is the path as the table of all requests has it.

@@ -106,6 +106,17 @@ impl Keeper {
         known.by_party.get(&party).and_then(|invitation| known.by_number.get(invitation)).cloned()
     }
 
+    /// The open invitations that a text means: that of this number, or those of workers with this label.
+    pub(super) fn meant_by(&self, text: &str) -> Vec<Arc<Invitation>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let guests = known.by_number.values().map(|guest| &guest.invitation);
+        let is_meant = |invitation: &&Arc<Invitation>| {
+            let has_label = invitation.label.as_ref().is_some_and(|label| label.as_str() == text);
+            invitation.number.to_string() == text || has_label
+        };
+        guests.filter(is_meant).cloned().collect()
+    }
+
     /// Whoever was invited last with this key.
     pub(super) fn guest_with_key(&self, key: &Pin) -> Option<Guest> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use queens_access::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
-use queens_messages::{JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
+use queens_messages::{Arbiter, JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
@@ -44,7 +44,10 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
-        let asked = Submission::try_from(request.into_inner()).map_err(|error| invalid_message(&error))?;
+        let request = request.into_inner();
+        let recount_by = self.arbiter(&request.recount_by)?;
+        let asked = Submission::try_from(request).map_err(|error| invalid_message(&error))?;
+        let asked = Submission { recount_by, ..asked };
         let submitted = self.handle.submit(asked).await.map_err(stopped)?;
         let job = submitted.map_err(|refusal| refused(&refusal))?;
         Ok(Response::new(pb::SubmitResponse { job: job.0 }))
@@ -106,6 +109,7 @@ impl Jobs for JobsService {
         let request = request.into_inner();
         let job = request.job;
         let more = verification(&request).map_err(|error| invalid_message(&error))?;
+        let more = Verification { recount_by: self.arbiter(&request.recount_by)?, ..more };
         self.change_job(job, JobChange::Verify(more)).await?;
         Ok(Response::new(pb::VerifyMoreResponse {}))
     }
@@ -223,6 +227,12 @@ impl JobsService {
         Self { handle, admission }
     }
 
+    /// Who alone counts again, if that is said.
+    fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, Status> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        text.map(|text| self.admission.arbiter(text)).transpose().map_err(Status::invalid_argument)
+    }
+
     async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {
         let changed = self.handle.change_job(JobId(job), change).await.map_err(stopped)?;
         changed.map_err(not_changed)
@@ -250,7 +260,7 @@ fn not_changed(refusal: JobRefusal) -> Status {
 
 fn verification(request: &pb::VerifyMoreRequest) -> Result<Verification, InvalidMessage> {
     let (recount, second_pass) = verify_more(request)?;
-    Ok(Verification { recount, second_pass })
+    Ok(Verification { recount, recount_by: None, second_pass })
 }
 
 fn priority(priority: i32) -> Result<Priority, Status> {

@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::{Contribution, Verdict};
 use queens_ledger::{JobChange, Verification};
-use queens_messages::{InvalidCrosses, InvalidShare, Priority, Submission};
+use queens_messages::{Arbiter, InvalidCrosses, InvalidShare, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub(super) struct SubmissionBody {
     /// The share of its work to count again, in per cent with at most four decimals; if not given, 1 from n = 20 on,
     /// unless all workers that are there came with one invitation, and nothing otherwise.
     recount: Option<String>,
+    /// Who alone counts it again: the number or the label of an invitation, or a worker's name where nobody is asked for an
+    /// invitation; any other party than has counted it if not given.
+    recount_by: Option<String>,
     /// The method by which all of it is counted a second time; it is not if not given.
     #[cfg_attr(test, schema(schema_with = second_method))]
     second_pass: Option<String>,
@@ -69,7 +72,8 @@ pub(super) async fn submit(
     State(app): State<App>,
     body: Body<SubmissionBody>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(SubmissionBody { n, method, priority, crosses, recount, second_pass, confirm })) = body?;
+    let Json(Object(SubmissionBody { n, method, priority, crosses, recount, recount_by, second_pass, confirm })) =
+        body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
     let method = some_method(method)?.unwrap_or(Method::Search);
     let priority = self::priority(priority)?;
@@ -79,7 +83,8 @@ pub(super) async fn submit(
     let recount = recount.map(|share| share.parse()).transpose();
     let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
     let second_pass = some_method(second_pass)?;
-    let asked = Submission { n, method, priority, crosses, recount, second_pass, confirmed: confirm };
+    let recount_by = arbiter(&app, recount_by)?;
+    let asked = Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: confirm };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
@@ -178,6 +183,9 @@ pub(super) async fn set_priority(
 pub(super) struct MoreChecks {
     /// The share of its work, in per cent with at most four decimals; what is less than agreed already changes nothing.
     recount: Option<String>,
+    /// Who alone counts it again: the number or the label of an invitation, or a worker's name where nobody is asked for an
+    /// invitation; any other party than has counted it if not given.
+    recount_by: Option<String>,
     /// The method by which all of it is counted a second time; it is not if not given.
     #[cfg_attr(test, schema(schema_with = second_method))]
     second_pass: Option<String>,
@@ -196,11 +204,19 @@ pub(super) async fn verify_more(
     Path(id): Path<String>,
     body: Body<MoreChecks>,
 ) -> Answer<Job> {
-    let Json(Object(MoreChecks { recount, second_pass })) = body?;
+    let Json(Object(MoreChecks { recount, recount_by, second_pass })) = body?;
+    let recount_by = arbiter(&app, recount_by)?;
     let recount = recount.map(|share| share.parse()).transpose();
     let recount = recount.map_err(|error: InvalidShare| RequestRefusal::bad_request(error.to_string()))?;
     let second_pass = some_method(second_pass)?;
-    change(&app, &id, JobChange::Verify(Verification { recount, second_pass })).await
+    change(&app, &id, JobChange::Verify(Verification { recount, recount_by, second_pass })).await
+}
+
+/// Who alone counts again, if that is said.
+fn arbiter(app: &App, text: Option<String>) -> Result<Option<Arbiter>, RequestRefusal> {
+    let text = text.filter(|text| !text.is_empty());
+    let found = text.map(|text| app.admission.arbiter(&text)).transpose();
+    found.map_err(RequestRefusal::bad_request)
 }
 
 fn some_method(name: Option<String>) -> Result<Option<Method>, RequestRefusal> {

@@ -11,7 +11,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
     Block, Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, Verdict, Write,
 };
-use queens_messages::{Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
+use queens_messages::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
 /// Subproblems of every cross, unless a test says otherwise.
@@ -99,6 +99,10 @@ fn any_terms() -> impl Strategy<Value = Terms> {
             crosses: crosses
                 .map(|(from, len)| Crosses::new(from, from.saturating_add(len)).expect("not empty")),
             recount: Share::of_ppm(ppm).expect("a share"),
+            recount_by: (ppm % 2 == 1).then(|| Arbiter {
+                party: Party::of_name(&Name::of_any("anna")),
+                invitation: (ppm % 3 == 1).then_some(7),
+            }),
             second_of: None,
             seed,
             exported_ms,

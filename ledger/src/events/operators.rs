@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{JobId, Name, Priority, Share, ToWorker, WorkerId};
+use queens_messages::{Arbiter, JobId, Name, Priority, Share, ToWorker, WorkerId};
 use queens_solver::Method;
 use thiserror::Error;
 
@@ -36,6 +36,8 @@ pub enum JobChange {
 pub struct Verification {
     /// The share of its work that is to be counted again; less than what is agreed already changes nothing.
     pub recount: Option<Share>,
+    /// Who is to count it again from now on; as it was if `None`.
+    pub recount_by: Option<Arbiter>,
     /// The method by which it is to be counted a second time.
     pub second_pass: Option<Method>,
 }

@@ -52,10 +52,11 @@ pub(crate) fn drawn(book: &mut Book, draw: &Draw, drawn: Drawn) {
         return;
     }
     let suspects = Arc::clone(book.workers().suspects());
+    let arbiter = book.jobs().get(id).and_then(Job::arbiter);
     let (next, n_seen) = (drawn.next, drawn.n_seen);
     for recorded in drawn.records {
         let key = (recorded.record.span.cross(), recorded.record.span.from());
-        if !is_closed(&recorded, &suspects) {
+        if !is_closed(&recorded, &suspects, arbiter) {
             insert(book, id, recorded);
             settle(book, id, key);
         }
@@ -108,7 +109,7 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     let Comparison { job: id, second } = comparison;
     let Some(mut recorded) = recorded else { return };
     let Some(job) = book.jobs().get(*id) else { return };
-    let is_complete = job.is_complete();
+    let (is_complete, arbiter) = (job.is_complete(), job.arbiter());
     let agrees = recorded.count() == second.count;
     let party = second.source.party;
     let is_known = |again: &SecondCount| again.span == second.span && again.source.party == party;
@@ -135,10 +136,10 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
     book.changes().count_again(*id, second.clone());
     book.changes().change_entry(*id);
     // While the record may still grow, its span is looked at later.
-    if is_closed(&recorded, book.workers().suspects()) || !is_complete {
+    if is_closed(&recorded, book.workers().suspects(), arbiter) || !is_complete {
         return;
     }
-    if settled(&recorded, book.workers().suspects()).is_none() {
+    if settled(&recorded, book.workers().suspects(), arbiter).is_none() {
         reopen(book, *id);
     }
     insert(book, *id, recorded);
@@ -146,8 +147,8 @@ pub(crate) fn compared(book: &mut Book, comparison: &Comparison, recorded: Optio
 }
 
 /// Whether two parties agree on a record, and all that contradicts it has been decided about.
-fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Party>) -> bool {
-    let agreed = settled(recorded, suspects).filter(|agreed| *agreed == recorded.count());
+fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Party>, arbiter: Option<Party>) -> bool {
+    let agreed = settled(recorded, suspects, arbiter).filter(|agreed| *agreed == recorded.count());
     agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
 }
 
@@ -200,8 +201,9 @@ fn insert(book: &mut Book, id: JobId, recorded: Recorded) {
 
 /// Decides about a record if two parties agree on it.
 fn settle(book: &mut Book, id: JobId, key: Key) {
+    let arbiter = book.jobs().get(id).and_then(Job::arbiter);
     let recount = book.jobs().get(id).and_then(|job| job.recounts().get(key));
-    let agreed = recount.and_then(|recount| settled(recount.recorded(), book.workers().suspects()));
+    let agreed = recount.and_then(|recount| settled(recount.recorded(), book.workers().suspects(), arbiter));
     let Some(agreed) = agreed else { return };
     let removed = change(book, id, |recounts, counting| recounts.remove(counting.plan(), key)).flatten();
     let Some(recorded) = removed else { return };

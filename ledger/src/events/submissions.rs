@@ -93,9 +93,9 @@ pub(crate) fn submit(
 ) -> Result<JobId, SubmissionRefusal> {
     check(book, asked)?;
     let id = next_id(book);
-    let &Submission { n, method, priority, crosses, recount, second_pass, confirmed: _ } = asked;
+    let &Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: _ } = asked;
     let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(book)));
-    let terms = Terms { crosses, recount, seed, ..Terms::default() };
+    let terms = Terms { crosses, recount, recount_by, seed, ..Terms::default() };
     add(book, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
     if let Some(method) = second_pass {
         add_second(book, id, method, created_ms);
@@ -115,7 +115,8 @@ pub(crate) fn add_second(book: &mut Book, first: JobId, method: Method, created_
     let Some(entry) = book.jobs().get(first).map(Job::entry) else { return };
     // Nothing of it is drawn by chance, but all have a seed.
     let seed = entry.terms.seed.rotate_left(u128::BITS / 2);
-    let terms = Terms { crosses: entry.terms.crosses, second_of: Some(first), seed, ..Terms::default() };
+    let Terms { crosses, recount_by, .. } = entry.terms;
+    let terms = Terms { crosses, recount_by, second_of: Some(first), seed, ..Terms::default() };
     let (priority, paused) = (entry.priority, entry.paused);
     add(book, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
 }

@@ -39,6 +39,13 @@ pub(crate) fn verify_more(
             return Err(TooManyJobs.into());
         }
     }
+    if more.recount_by.is_some() && more.recount_by != terms.recount_by {
+        for pass in book.jobs().passes(id) {
+            book.change_job(pass, |job| job.set_recount_by(more.recount_by));
+            book.changes().change_entry(pass);
+            recounts::look_again(book, pass);
+        }
+    }
     if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
         book.change_job(id, |job| job.raise_recount(share));
         recounts::look_again(book, id);

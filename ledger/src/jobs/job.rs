@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, JobIdentity, Priority, Progress, Share};
+use queens_messages::{Arbiter, JobId, JobIdentity, Party, Priority, Progress, Share};
 use queens_solver::{Choice, Method, Plan};
 
 use crate::jobs::agreement::Doubt;
@@ -176,6 +176,16 @@ impl Job {
     /// So much more of its work is to be counted again.
     pub(crate) fn raise_recount(&mut self, share: Share) {
         self.entry.terms.recount = self.entry.terms.recount.max(share);
+    }
+
+    /// This party counts it again from now on.
+    pub(crate) fn set_recount_by(&mut self, arbiter: Option<Arbiter>) {
+        self.entry.terms.recount_by = arbiter;
+    }
+
+    /// The party that counts it again, if it is not any other than has counted it.
+    pub(crate) fn arbiter(&self) -> Option<Party> {
+        self.entry.terms.recount_by.map(|arbiter| arbiter.party)
     }
 
     /// What is recorded of it.

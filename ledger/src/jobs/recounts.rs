@@ -106,9 +106,13 @@ fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)
     counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// The count on which two parties agree, if they do.
-pub(crate) fn settled(recorded: &Recorded, suspects: &BTreeSet<Party>) -> Option<Count> {
-    agreed(counts_of_parties(recorded), suspects)
+/// The count on which two parties agree, if they do; one of them is the arbiter, if there is one.
+pub(crate) fn settled(
+    recorded: &Recorded,
+    suspects: &BTreeSet<Party>,
+    arbiter: Option<Party>,
+) -> Option<Count> {
+    agreed(counts_of_parties(recorded), suspects, arbiter)
 }
 
 /// The parties that came to this count and to no other.
@@ -216,13 +220,17 @@ impl Recounts {
     }
 
     /// The parties that have counted what this party may count next.
-    pub(crate) fn others(&self, party: Party) -> BTreeSet<Party> {
-        self.groups_for(party).flat_map(|(barred, _)| barred).copied().collect()
+    pub(crate) fn others(&self, party: Party, arbiter: Option<Party>) -> BTreeSet<Party> {
+        self.groups_for(party, arbiter).flat_map(|(barred, _)| barred).copied().collect()
     }
 
     /// The first groups of those that wait and that this party may count.
-    fn groups_for(&self, party: Party) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
-        self.waiting.iter().filter(move |(barred, _)| !barred.contains(&party)).take(MOST_LOOKS)
+    fn groups_for(
+        &self,
+        party: Party,
+        arbiter: Option<Party>,
+    ) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
+        self.waiting.iter().filter(move |(barred, _)| may_count(barred, party, arbiter)).take(MOST_LOOKS)
     }
 }
 
@@ -295,12 +303,12 @@ impl Recounts {
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
-        party: Party,
+        (party, arbiter): (Party, Option<Party>),
         work: u128,
         most_spans: usize,
         dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
     ) -> Vec<Span> {
-        let weighed = self.groups_for(party).filter_map(|(barred, keys)| {
+        let weighed = self.groups_for(party, arbiter).filter_map(|(barred, keys)| {
             let first = self.all.get(keys.first()?)?;
             Some((dislike(barred, &first.recorded), barred, keys))
         });
@@ -393,6 +401,13 @@ impl Recounts {
             }
         }
     }
+}
+
+/// Whether a party may count a record that these may not: the arbiter comes first, if there is one, and others when it has
+/// counted it already.
+pub(crate) fn may_count(barred: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
+    let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || barred.contains(&arbiter));
+    is_asked && !barred.contains(&party)
 }
 
 /// The second count that is to be recorded in place of a record that has lost: of a party that does not contradict itself.

@@ -9,12 +9,14 @@ use queens_solver::Count;
 ///
 /// One of them must not be suspect, because two suspects may be one liar. A party that contradicts itself, by whatever
 /// names, speaks for nothing. If parties agree on two counts, which takes four, that of more parties without suspicion
-/// is it.
+/// is it. If there is an arbiter, it has to be one of those that agree.
 pub(crate) fn agreed(
     counts: impl IntoIterator<Item = (Party, Count)>,
     suspects: &BTreeSet<Party>,
+    arbiter: Option<Party>,
 ) -> Option<Count> {
     let agreed = consistent(counts).into_iter().filter(|(_, parties)| parties.len() > 1);
+    let agreed = agreed.filter(|(_, parties)| arbiter.is_none_or(|arbiter| parties.contains(&arbiter)));
     let weighed = agreed.map(|(count, parties)| {
         let n_unsuspected = parties.difference(suspects).count();
         ((n_unsuspected, parties.len()), count)
@@ -50,7 +52,7 @@ mod tests {
     fn check(counts: &[(&str, u64)], suspects: &[&str], expected: Option<u64>) {
         let party = |name: &&str| Party::of_name(&name.parse().expect("a name"));
         let counts = counts.iter().map(|(name, n)| (party(name), Count { solutions: *n, nodes: 1 }));
-        let found = agreed(counts, &suspects.iter().map(party).collect());
+        let found = agreed(counts, &suspects.iter().map(party).collect(), None);
         assert_eq!(found.map(|count| count.solutions), expected);
     }
 
@@ -81,6 +83,20 @@ mod tests {
     fn nodes_are_as_good_as_solutions() {
         let [anna, bert] = [1, 2].map(|byte| Party::from_bytes([byte; 16]));
         let counts = [(anna, Count { solutions: 5, nodes: 1 }), (bert, Count { solutions: 5, nodes: 2 })];
-        assert_eq!(agreed(counts, &BTreeSet::new()), None);
+        assert_eq!(agreed(counts, &BTreeSet::new(), None), None);
+    }
+
+    #[test]
+    fn nobody_agrees_without_the_arbiter() {
+        let [anna, bert, carol] = [1, 2, 3].map(|byte| Party::from_bytes([byte; 16]));
+        let count = |solutions| Count { solutions, nodes: 1 };
+        let check = |counts: &[(Party, Count)], expected: Option<u64>| {
+            let found = agreed(counts.iter().copied(), &BTreeSet::new(), Some(carol));
+            assert_eq!(found.map(|count| count.solutions), expected);
+        };
+        check(&[(anna, count(5)), (bert, count(5))], None);
+        check(&[(anna, count(5)), (carol, count(5))], Some(5));
+        check(&[(anna, count(5)), (bert, count(5)), (carol, count(6))], None);
+        check(&[(anna, count(5)), (bert, count(6)), (carol, count(6))], Some(6));
     }
 }

@@ -78,7 +78,11 @@ fn recount(book: &mut Book, id: WorkerId, job: JobId) {
     let machine = worker.machine();
     let (party, kernel) = (worker.party(), worker.source().kernel.clone());
     let power = book.workers().readiness(method).power();
-    let Some(others) = book.jobs().get(job).map(|job| job.recounts().others(party)) else { return };
+    let Some((others, arbiter)) =
+        book.jobs().get(job).map(|job| (job.recounts().others(party, job.arbiter()), job.arbiter()))
+    else {
+        return;
+    };
     let is_near = |party: &Party| {
         let members = book.workers().of_party(*party).into_iter().flatten();
         members.take(MOST_NEAR).any(|&id| book.workers().get(id).map(Worker::machine) == Some(machine))
@@ -90,7 +94,7 @@ fn recount(book: &mut Book, id: WorkerId, job: JobId) {
         let dislike = |barred: &BTreeSet<Party>, recorded: &Recorded| {
             2 * u8::from(!barred.is_disjoint(&near)) + u8::from(recorded.record.source.kernel == kernel)
         };
-        Some(recounts.take(counting.plan(), party, work, MOST_SPANS, dislike))
+        Some(recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike))
     });
     if let Some(spans) = taken.flatten().filter(|spans| !spans.is_empty()) {
         grant(book, id, job, spans, Purpose::Again);

@@ -1,7 +1,8 @@
 //! Names of one invitation neither confirm nor outvote each other, and suspicion is against all of them.
 
+use queens_ledger::Verification;
 use queens_ledger::store::Store;
-use queens_messages::{JobId, JobState, Party, Submission, WorkerId, WorkerState};
+use queens_messages::{Arbiter, JobId, JobState, Party, Share, Submission, WorkerId, WorkerState};
 use queens_solver::{Count, Method};
 
 use super::world::{World, named, size, solutions};
@@ -162,4 +163,74 @@ fn a_block_by_an_operator_outlasts_the_suspicion() {
     assert_eq!(world.worker_state(other), WorkerState::Blocked);
     assert_eq!(world.ledger.unblock(world.now, &named("mallory-2")), Ok(1));
     assert_eq!(world.worker_state(other), WorkerState::Ready);
+}
+
+fn arbiter() -> Arbiter {
+    Arbiter { party: Party::from_bytes([7; 16]), invitation: Some(7) }
+}
+
+/// Two colluders confirm each other, unless only somebody whom the operator trusts counts again.
+#[test]
+fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
+    let mut world = World::new();
+    let recount_by = Some(arbiter());
+    let asked = Submission { recount: Share::ALL, recount_by, ..Submission::new(size(7), Method::Search) };
+    let job = world.submit_on(&asked).expect("it is taken");
+    for (party, id, name) in [(8, 1, "mallory"), (9, 2, "mario")] {
+        let worker = world.connect_of(party, id, name);
+        world.workers.get_mut(&worker).expect("connected").lie = MORE;
+    }
+    world.connect_of(1, 3, "anna");
+    world.finish();
+    let status = world.job(job);
+    assert_eq!((status.state, status.n_verified), (JobState::Verifying, 0), "nobody else counts again");
+    let waits_for = status.waits_for.expect("for somebody");
+    assert!(waits_for.starts_with("a worker of invitation 7 that can count by search"), "{waits_for}");
+
+    let mut world = world.restart();
+    world.connect_of(7, 4, "mine");
+    world.finish();
+    let recounted = world.store.second_counts(job).filter(|it| it.source.party == arbiter().party).count();
+    assert_eq!(recounted, world.store.records(job).count());
+    // Where it has contradicted a record, others count, until somebody agrees with it.
+    for (party, id, name) in [(8, 5, "mallory"), (9, 6, "mario"), (1, 7, "anna"), (2, 8, "bert")] {
+        let worker = world.connect_of(party, id, name);
+        let lie = if party > 2 { MORE } else { Count::default() };
+        world.workers.get_mut(&worker).expect("connected").lie = lie;
+    }
+    world.finish();
+    let status = world.job(job);
+    assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(status.n)));
+    world.check_total(job);
+    assert!(world.store.verdicts(job).all(|verdict| verdict.lost_source.party >= Party::from_bytes([8; 16])));
+}
+
+/// What an arbiter has recorded itself, others count again; and one may be named later.
+#[test]
+fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
+    let mut world = World::new();
+    let job = world.submit_verified(7, 100);
+    world.connect_of(1, 1, "anna");
+    world.connect_of(7, 2, "mine");
+    world.finish();
+    world.check_done(job);
+    let n_before = world.store.second_counts(job).count();
+    let more = Verification { recount_by: Some(arbiter()), ..Verification::default() };
+    world.ledger.verify_more(world.now, job, more, 0).expect("it is done");
+    world.carry_out();
+    world.finish();
+    world.check_done(job);
+    assert_eq!(world.store.second_counts(job).count(), n_before, "it has agreed on all of it already");
+
+    let other = Arbiter { party: Party::from_bytes([5; 16]), invitation: Some(5) };
+    let more = Verification { recount_by: Some(other), ..Verification::default() };
+    world.ledger.verify_more(world.now, job, more, 0).expect("it is done");
+    world.carry_out();
+    world.finish();
+    assert_eq!(world.job(job).state, JobState::Verifying);
+    world.connect_of(5, 3, "other");
+    world.finish();
+    world.check_done(job);
+    let n_records = world.store.records(job).count();
+    assert_eq!(world.store.second_counts(job).count(), n_before + n_records);
 }

@@ -8,7 +8,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store};
 use queens_ledger::{Ledger, Run};
 use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
+    Arbiter, Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
     Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
@@ -43,6 +43,8 @@ pub(crate) struct World {
     pub(crate) n_crashes: u64,
     /// Whether liars tell the truth about what somebody honest has counted, which would give them away.
     pub(crate) are_wise: bool,
+    /// Who alone counts again what is submitted from now on.
+    pub(crate) arbiter: Option<String>,
     /// Names that liars have besides their first.
     pub(crate) n_further_names: usize,
 }
@@ -83,6 +85,7 @@ impl World {
             crashes: false,
             n_crashes: 0,
             are_wise: false,
+            arbiter: None,
             n_further_names: 0,
         }
     }
@@ -98,8 +101,11 @@ impl World {
 
     fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
+        let arbiter = |name: &String| Arbiter { party: Party::of_name(&Name::of_any(name)), invitation: None };
+        let recount_by = self.arbiter.as_ref().map(arbiter);
         let asked = Submission {
             recount: Some(recount),
+            recount_by,
             second_pass,
             ..Submission::new(self.plan.n(), Method::Search)
         };

@@ -73,8 +73,18 @@ impl Operator {
 
     /// Submits a job.
     pub async fn submit(&self, asked: Submission) -> Result<JobId, ClientError> {
-        let answer = self.calls.change(pb::SubmitRequest::from(asked), call!(submit)).await?;
-        Ok(JobId(answer.job))
+        self.submit_to_be_recounted(asked, None).await
+    }
+
+    /// Submits a job of which only this invitation, by its number or label, counts something again.
+    pub async fn submit_to_be_recounted(
+        &self,
+        asked: Submission,
+        recount_by: Option<&Name>,
+    ) -> Result<JobId, ClientError> {
+        let recount_by = recount_by.map(ToString::to_string).unwrap_or_default();
+        let request = pb::SubmitRequest { recount_by, ..asked.into() };
+        Ok(JobId(self.calls.change(request, call!(submit)).await?.job))
     }
 
     /// Gives a job up.
@@ -108,11 +118,13 @@ impl Operator {
         job: JobId,
         recount: Option<Share>,
         second_pass: Option<Method>,
+        recount_by: Option<&Name>,
     ) -> Result<(), ClientError> {
         let request = pb::VerifyMoreRequest {
             job: job.0,
             recount: recount.map(Share::ppm),
             second_pass: second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
+            recount_by: recount_by.map(ToString::to_string).unwrap_or_default(),
         };
         self.calls.change(request, call!(verify_more)).await?;
         Ok(())

@@ -1,6 +1,6 @@
 //! What is agreed about a job.
 
-use queens_messages::{Crosses, JobId, Priority, Share, Submission, Terms};
+use queens_messages::{Arbiter, Crosses, JobId, Party, Priority, Share, Submission, Terms};
 use queens_solver::{BoardSize, Method};
 
 use super::check::{InvalidMessage, method};
@@ -31,6 +31,8 @@ impl From<Submission> for pb::SubmitRequest {
             recount: asked.recount.map(Share::ppm),
             second_pass: asked.second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
             confirmed: asked.confirmed,
+            // In words, which only who sends it has.
+            recount_by: String::new(),
         }
     }
 }
@@ -45,6 +47,8 @@ impl TryFrom<pb::SubmitRequest> for Submission {
             priority: Priority::try_from(asked.priority)?,
             crosses: asked.crosses.map(Crosses::try_from).transpose()?,
             recount: asked.recount.map(Share::of_ppm).transpose()?,
+            // Only the coordinator knows who is meant.
+            recount_by: None,
             second_pass: some_method(asked.second_pass)?,
             confirmed: asked.confirmed,
         })
@@ -75,10 +79,11 @@ pub(super) fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) ->
         second: second.map(|job| job.0),
         seed: if is_done { format!("{:032x}", terms.seed) } else { String::new() },
         exported_ms: terms.exported_ms,
+        recount_by: terms.recount_by.map(|arbiter| arbiter.invitation.unwrap_or(0)),
     }
 }
 
-/// The terms of a job, and the job that is its second pass. A seed that is not told is 0.
+/// The terms of a job, and the job that is its second pass. A seed that is not told is 0, and so is a party.
 pub(super) fn terms(told: pb::Terms) -> Result<(Terms, Option<JobId>), InvalidMessage> {
     let seed = match told.seed.as_str() {
         "" => Some(0),
@@ -93,6 +98,10 @@ pub(super) fn terms(told: pb::Terms) -> Result<(Terms, Option<JobId>), InvalidMe
     let terms = Terms {
         crosses: told.crosses.map(Crosses::try_from).transpose()?,
         recount: Share::of_ppm(told.recount)?,
+        recount_by: told.recount_by.map(|number| Arbiter {
+            party: Party::from_bytes([0; 16]),
+            invitation: Some(number).filter(|number| *number > 0),
+        }),
         second_of: told.second_of.map(JobId),
         seed: seed.ok_or_else(wrong)?,
         exported_ms: told.exported_ms,

@@ -255,7 +255,7 @@ pub struct ReportEvery {
     pub milliseconds: u32,
 }
 /// Asks for a job.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SubmitRequest {
     /// Size of the board, 0 to 32.
     #[prost(uint32, tag = "1")]
@@ -279,6 +279,10 @@ pub struct SubmitRequest {
     /// Whether it is meant, whatever it takes: without this, FAILED_PRECONDITION for what takes a year of core time or more.
     #[prost(bool, tag = "8")]
     pub confirmed: bool,
+    /// Who alone counts it again: the number or the label of an invitation, or a worker's name where nobody is asked for an
+    /// invitation; empty for any other party than has counted it.
+    #[prost(string, tag = "7")]
+    pub recount_by: ::prost::alloc::string::String,
 }
 /// Parts of a plan that follow each other; at least one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -311,6 +315,9 @@ pub struct Terms {
     /// When it was first exported, in milliseconds since 1970; absent if it has not been.
     #[prost(uint64, optional, tag = "6")]
     pub exported_ms: ::core::option::Option<u64>,
+    /// The number of the invitation that alone counts it again, 0 if that is one name; absent if any other party may.
+    #[prost(uint64, optional, tag = "7")]
+    pub recount_by: ::core::option::Option<u64>,
 }
 /// The job is submitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -393,7 +400,7 @@ pub struct SetPriorityRequest {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetPriorityResponse {}
 /// Asks for more of a job to be counted again.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VerifyMoreRequest {
     /// Its id.
     #[prost(uint64, tag = "1")]
@@ -404,6 +411,9 @@ pub struct VerifyMoreRequest {
     /// How to count all of it a second time; METHOD_UNSPECIFIED if that is not asked for.
     #[prost(enumeration = "Method", tag = "3")]
     pub second_pass: i32,
+    /// Who alone counts it again from now on, as in SubmitRequest; empty if that stays as it is.
+    #[prost(string, tag = "4")]
+    pub recount_by: ::prost::alloc::string::String,
 }
 /// It is agreed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -50,14 +50,16 @@ pub const JOB: Table = Table {
         "second_of",
         "seed",
         "exported_ms",
+        "recount_by",
+        "invitation",
     ],
     n_key: 1,
     is_of_job: false,
     put: "INSERT INTO job (id, identity, n, decomposition, phase, created_ms, active_ms, n_verified, \
           n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, method, \
-          crosses_from, crosses_to, recount, second_of, seed, exported_ms, digest) \
+          crosses_from, crosses_to, recount, second_of, seed, exported_ms, recount_by, invitation, digest) \
           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-          ?19, ?20, ?21, ?22, ?23) \
+          ?19, ?20, ?21, ?22, ?23, ?24, ?25) \
           ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, n = excluded.n, decomposition = excluded.decomposition, \
           phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
           excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
@@ -66,7 +68,8 @@ pub const JOB: Table = Table {
           excluded.started_ms, finished_ms = excluded.finished_ms, method = excluded.method, \
           crosses_from = excluded.crosses_from, crosses_to = excluded.crosses_to, recount = \
           excluded.recount, second_of = excluded.second_of, seed = excluded.seed, exported_ms = \
-          excluded.exported_ms, digest = excluded.digest",
+          excluded.exported_ms, recount_by = excluded.recount_by, invitation = \
+          excluded.invitation, digest = excluded.digest",
 };
 /// The identities of jobs once more: without that of a job whose row is damaged, none of its other rows proves itself.
 pub const JOB_IDENTITY: Table = Table {

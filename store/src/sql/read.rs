@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
-use queens_messages::{Crosses, InvalidName, InvalidParty, JobId, JobIdentity, Name, Party, Priority, Share, Terms};
+use queens_messages::{
+    Arbiter, Crosses, InvalidName, InvalidParty, JobId, JobIdentity, Name, Party, Priority, Share, Terms,
+};
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
@@ -221,10 +223,19 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
     Ok(Terms {
         crosses,
         recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
+        recount_by: arbiter(row, place)?,
         second_of: second_of.map_err(|_| wrong("second_of is out of range".to_owned()))?.map(JobId),
         seed: number.ok_or_else(|| wrong(format!("'{}' is no seed", seed.escape_debug())))?,
         exported_ms: time(row, "exported_ms", place)?,
     })
+}
+
+/// The party that counts a job again, if one is named.
+fn arbiter(row: &Row<'_>, place: &str) -> Result<Option<Arbiter>, Fault> {
+    let party: Option<String> = cell(row, "recount_by", &place)?;
+    let invitation = time(row, "invitation", place)?;
+    let party = party.map(|party| party_of(&party, &place)).transpose()?;
+    Ok(party.map(|party| Arbiter { party, invitation }))
 }
 
 /// A time that may be unknown.

@@ -129,6 +129,8 @@ pub(crate) fn put_job(
         second_of.into(),
         seed_text(row.terms.seed).into(),
         time("time when it was exported", row.terms.exported_ms)?,
+        row.terms.recount_by.map(|arbiter| arbiter.party.to_string()).into(),
+        time("number of an invitation", row.terms.recount_by.and_then(|arbiter| arbiter.invitation))?,
     ];
     JOB.put(database, None, values)
 }

@@ -31,6 +31,9 @@ CREATE TABLE job (
     -- What decides which records are counted again: 32 hexadecimal digits, drawn at random.
     seed          TEXT NOT NULL,
     exported_ms   INTEGER CHECK (exported_ms >= 0),                -- when it was first exported; NULL: it has not been
+    -- The party that counts it again, and without which no two agree, 32 hexadecimal digits; NULL: any.
+    recount_by    TEXT,
+    invitation    INTEGER CHECK (invitation >= 0),                 -- the number of its invitation; NULL: it has none
     digest        INTEGER NOT NULL
 ) STRICT;
 

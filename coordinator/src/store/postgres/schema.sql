@@ -27,6 +27,8 @@ CREATE TABLE job (
     second_of     BIGINT REFERENCES job (id),                       -- the job of which this is the second pass
     seed          TEXT NOT NULL,                                    -- decides what is counted again
     exported_ms   BIGINT CHECK (exported_ms >= 0),                  -- when it was first exported
+    recount_by    TEXT,                                             -- the party that counts it again; NULL: any
+    invitation    BIGINT CHECK (invitation >= 0),                   -- the number of its invitation; NULL: it has none
     digest        BIGINT NOT NULL
 );
 
