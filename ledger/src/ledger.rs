@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{
-    Failure, Hello, JobId, JobIdentity, JobStatus, LeaseId, Name, Party, Priority, Report, Submission, WorkerId,
-    WorkerStatus,
+    Failure, Hello, JobId, JobIdentity, JobStatus, LeaseId, Name, Party, Priority, Report, Submission,
+    WorkerId, WorkerStatus,
 };
 use queens_solver::{BoardSize, Method, Pass, Plan};
 

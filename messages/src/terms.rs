@@ -38,7 +38,16 @@ impl Submission {
     #[must_use]
     pub fn new(n: BoardSize, method: Method) -> Self {
         let (priority, recount) = (Priority::default(), Some(Share::NOTHING));
-        Self { n, method, priority, crosses: None, recount, recount_by: None, second_pass: None, confirmed: true }
+        Self {
+            n,
+            method,
+            priority,
+            crosses: None,
+            recount,
+            recount_by: None,
+            second_pass: None,
+            confirmed: true,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_json::{Contribution, Verdict};
 use queens_ledger::{JobChange, Verification};
-use queens_messages::{Arbiter, InvalidCrosses, InvalidShare, Priority, Share, Submission};
+use queens_messages::{Arbiter, InvalidCrosses, InvalidShare, Priority, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,16 @@ pub(super) async fn submit(
     State(app): State<App>,
     body: Body<SubmissionBody>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
-    let Json(Object(SubmissionBody { n, method, priority, crosses, recount, recount_by, second_pass, confirm })) =
-        body?;
+    let Json(Object(SubmissionBody {
+        n,
+        method,
+        priority,
+        crosses,
+        recount,
+        recount_by,
+        second_pass,
+        confirm,
+    })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
     let method = some_method(method)?.unwrap_or(Method::Search);
     let priority = self::priority(priority)?;
@@ -84,7 +92,8 @@ pub(super) async fn submit(
     let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
     let second_pass = some_method(second_pass)?;
     let recount_by = arbiter(&app, recount_by)?;
-    let asked = Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: confirm };
+    let asked =
+        Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: confirm };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }

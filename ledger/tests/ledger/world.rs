@@ -9,8 +9,8 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Stored};
 use queens_ledger::{Ledger, Run, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_messages::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobIdentity, JobState, JobStatus, Lease, LeaseId, Name, Party,
-    Priority, Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Delta, Failure, HalvesSkill, Held, Hello, JobId, JobIdentity, JobState, JobStatus, Lease, LeaseId, Name,
+    Party, Priority, Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{
     BoardSize, Count, DECOMPOSITION_VERSION, Kernel, Method, Pass, Plan, Span, parts_in_counting_order,

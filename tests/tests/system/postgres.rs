@@ -44,7 +44,8 @@ fn behaves_like_the_store_in_memory() {
 /// A write that is easily told from others.
 fn blocked(name: &str) -> queens_ledger::store::Write {
     let name = queens_messages::Name::of_any(name);
-    queens_ledger::store::Write::Blocked { name, blocked: true, reason: String::new() }
+    let block = queens_ledger::store::Block { name, party: None };
+    queens_ledger::store::Write::Blocked { block, blocked: true, reason: String::new() }
 }
 
 /// Whoever leads alone writes: nobody else can take the lead, and who has lost it can't write any more.
