@@ -141,8 +141,10 @@ impl EventLoop {
             self.turns.stop();
             return self.publish(true);
         };
-        // If another leads, nothing is wrong with what is stored.
-        if !matches!(damage, StoreError::Fenced(_)) {
+        // If another leads, or an earlier state was put back, nothing is wrong with what is stored.
+        if matches!(damage, StoreError::Fenced(_)) {
+            warn!(%damage, "the lead is lost");
+        } else {
             self.journal.add(EventKind::Store, None, damage.to_string());
             self.say_store_error(Some(&damage));
             self.publisher.amend(|snapshot| snapshot.damage = Some(damage.to_string()));

@@ -101,8 +101,9 @@ pub enum StoreError {
     /// No store could hold what was to be written.
     #[error("cannot store this: {0}")]
     Impossible(String),
-    /// Another coordinator leads by now, so that this one may write no more. That does not heal.
-    #[error("another coordinator leads: {0}")]
+    /// Another coordinator leads by now, or the store is in another state than this one left it in: it may write no more.
+    /// That does not heal; what leads next reads everything anew.
+    #[error("this coordinator leads no more: {0}")]
     Fenced(String),
     /// A read or write failed; it may work later.
     #[error("cannot write to the store: {0}")]

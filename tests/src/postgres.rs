@@ -238,6 +238,32 @@ impl Postgres {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
+    /// What pg_dump says of our tables in a database.
+    ///
+    /// # Panics
+    /// If it can't be run, or fails.
+    #[must_use]
+    pub fn dump(&self, database: &str) -> String {
+        let port = self.port.number().to_string();
+        let from = ["-h", "127.0.0.1", "-p", &port, "-U", USER, "--schema=queens", database];
+        let dumped = self.program("pg_dump").args(from).output().expect("pg_dump can be run");
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8(dumped.stdout).expect("UTF-8")
+    }
+
+    /// Puts our tables back as [`dump`](Self::dump) has found them, in one transaction.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn put_back(&self, database: &str, dump: &str) {
+        let file = self.path().join("dump.sql");
+        fs::write(&file, format!("DROP SCHEMA IF EXISTS queens CASCADE;\n{dump}")).expect("written");
+        let port = self.port.number().to_string();
+        let to = ["-h", "127.0.0.1", "-p", &port, "-U", USER, "-qAtX", "-1", "-v", "ON_ERROR_STOP=1"];
+        let file = file.to_str().expect("UTF-8");
+        self.carry_out("psql", &[&to[..], &["-d", database, "-f", file]].concat());
+    }
+
     /// Its directory.
     #[must_use]
     pub fn path(&self) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use queens_ledger::store::lineage::OtherState;
 use queens_ledger::store::{Place, StoreError};
 use rusqlite::{ErrorCode, ffi};
 
@@ -25,7 +26,8 @@ pub enum Fault {
     Impossible(String),
     /// A row of another table is missing, or needs what was to go.
     Unrelated(String),
-    /// Another coordinator leads by now: nothing was written.
+    /// Another coordinator leads by now, or the database is in another state than this one left it in: nothing was
+    /// written.
     Fenced(String),
     /// The database can't be reached, or does not answer.
     Lost(String),
@@ -50,6 +52,11 @@ impl Fault {
             Self::Lost(_) => true,
             _ => false,
         }
+    }
+
+    /// The database is not in the state in which this coordinator left it.
+    pub fn of_other_state() -> Self {
+        Self::Fenced(format!("the database was put back or replaced: {OtherState}"))
     }
 
     /// The same of somebody who was let in before, and may be again.

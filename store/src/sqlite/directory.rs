@@ -8,6 +8,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::StoreError;
@@ -59,6 +60,25 @@ impl Directory {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the database that was opened is the one that is there.
+    pub(super) fn check_in_place(&self) -> Result<(), StoreError> {
+        let Some(database) = &self.database else { return Ok(()) };
+        let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let Ok(open) = database.metadata().map(number) else { return Ok(()) };
+        match fs::metadata(self.path.join(DATABASE)).map(number) {
+            Ok(there) if there == open => Ok(()),
+            // What is wrong with the disk is met when something is written.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
+            _ => {
+                let reason = format!(
+                    "'{DATABASE}' was removed or replaced while it was in use: nothing more is written to what was there; \
+                     start again to go on with what is there now"
+                );
+                Err(StoreError::Unusable { place: self.path.as_path().into(), reason })
+            }
+        }
     }
 
     /// Opens the database of the directory, making it first if there is none.

@@ -83,7 +83,9 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
     drop(try_open(&address, "http://first:1").expect("makes the tables"));
     let epoch = postgres.sql("open", "SELECT epoch FROM queens.lease").expect("is there");
     thread::scope(|scope| {
-        let sql = format!("BEGIN; SELECT queens.hold({epoch}); SELECT pg_sleep(3); COMMIT");
+        let sql = format!(
+            "BEGIN; SELECT queens.hold({epoch}, number, number) FROM queens.state; SELECT pg_sleep(3); COMMIT"
+        );
         let postgres = &postgres;
         let open = scope.spawn(move || postgres.sql("open", &sql));
         let holds = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
@@ -97,7 +99,9 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
         assert!(refused.contains("lock timeout"), "{refused}");
         open.join().expect("no panic").expect("commits");
         soon("UPDATE queens.lease SET epoch = epoch + 1").expect("nobody holds it");
-        let late = postgres.sql("open", &format!("SELECT queens.hold({epoch})")).expect_err("another leads");
+        let late = postgres
+            .sql("open", &format!("SELECT queens.hold({epoch}, number, number) FROM queens.state"))
+            .expect_err("another leads");
         assert!(late.contains("http://first:1"), "{late}");
     });
 }
@@ -112,7 +116,9 @@ fn who_has_given_up_waiting_takes_nothing() {
     let epoch = || postgres.sql("late", "SELECT epoch FROM queens.lease").expect("is there");
     let before = epoch();
     thread::scope(|scope| {
-        let sql = format!("BEGIN; SELECT queens.hold({before}); SELECT pg_sleep(4.5); COMMIT");
+        let sql = format!(
+            "BEGIN; SELECT queens.hold({before}, number, number) FROM queens.state; SELECT pg_sleep(4.5); COMMIT"
+        );
         let postgres = &postgres;
         let open = scope.spawn(move || postgres.sql("late", &sql));
         let holds = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'";

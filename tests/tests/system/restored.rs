@@ -6,8 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::wait_at_most;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{wait_at_most, wait_until};
 use serde_json::Value;
 
 /// What is published of n = 16.
@@ -54,4 +55,86 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
         (&SOLUTIONS_16.into(), &Value::from(true)),
         "{status}"
     );
+}
+
+/// Starts a coordinator of a database.
+fn of_database(listen: &str, data_dir: &Path, address: &str) -> Coordinator {
+    let mut command = coordinator_command(listen, data_dir);
+    command.args(["--store", address]);
+    Coordinator::start_command(command, data_dir)
+}
+
+#[track_caller]
+fn check_16(coordinator: &Coordinator, job: &str) {
+    wait_for_state(coordinator, job, "done");
+    let status = coordinator.status(job);
+    assert_eq!(status["solutions"], SOLUTIONS_16, "{status}");
+}
+
+/// The same with a database and its dump.
+#[test]
+fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("dumped");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let first = of_database("127.0.0.1:0", &data_dir, &address);
+    let _worker = first.worker("only");
+    let before = first.submit(8);
+    wait_for_state(&first, &before, "done");
+    let dump = postgres.dump("dumped");
+    let lost = first.submit(18);
+    wait_for_state(&first, &lost, "running");
+    let listen = first.address().to_owned();
+    first.kill();
+    postgres.put_back("dumped", &dump);
+    {
+        // Its second job is of a smaller board, and planned before the worker comes.
+        let second = of_database("127.0.0.1:0", &data_dir, &address);
+        assert_eq!(second.submit(16), lost);
+        wait_for_state(&second, &lost, "queued");
+        second.stop();
+    }
+    let second = of_database(&listen, &data_dir, &address);
+    check_16(&second, &lost);
+    second.stop();
+    assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
+}
+
+/// A leader whose database is put back to an earlier state notices at its next transaction, and goes on from that state.
+#[test]
+fn a_leader_whose_database_goes_back_reads_it_anew() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("back");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = of_database("127.0.0.1:0", &data_dir, &address);
+    let _worker = coordinator.worker("only");
+    let job = coordinator.submit(16);
+    wait_for_state(&coordinator, &job, "running");
+    let records = || postgres.sql("back", "SELECT count(*) FROM queens.record").ok()?.parse::<u64>().ok();
+    wait_until("records", || records().filter(|n| *n > 0));
+    let dump = postgres.dump("back");
+    let before = records().expect("it answers");
+    wait_until("more records", || records().filter(|n| *n > before));
+    postgres.put_back("back", &dump);
+    wait_until("word of it", || coordinator.log().contains("an earlier state was put back").then_some(()));
+    check_16(&coordinator, &job);
+    coordinator.stop();
+    assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
+}
+
+/// A database file that is replaced under a running coordinator is not written to, nor is the one that was there.
+#[test]
+fn a_coordinator_whose_database_file_is_replaced_ends_and_says_so() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let coordinator = Coordinator::start(&data_dir);
+    _ = coordinator.submit(8);
+    let copy = scratch.path().join("copy");
+    copy_of(&data_dir, &copy);
+    std::fs::rename(copy.join("queens.db"), data_dir.join("queens.db")).expect("it is there");
+    let refused = coordinator.queens(["submit", "9"]);
+    assert!(!refused.status.success(), "{refused:?}");
+    wait_until("word of it", || coordinator.log().contains("was removed or replaced").then_some(()));
 }

@@ -8,14 +8,19 @@ use queens_store::sql::fault::Fault;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::WrongType;
 
-/// What the function `hold` of the tables on a server fails with.
+/// What the function `hold` of the tables on a server fails with: if another coordinator leads, and if the tables are not
+/// in the state in which this one left them.
 const FENCED: &str = "QN001";
+const OTHER_STATE: &str = "QN002";
 
 /// The fault that an error is.
 pub(super) fn fault(error: tokio_postgres::Error) -> Fault {
     match error.code() {
         Some(&SqlState::FOREIGN_KEY_VIOLATION) => Fault::Unrelated(in_full(&error)),
-        Some(state) if state.code() == FENCED => Fault::Fenced(in_full(&error)),
+        Some(state) if state.code() == FENCED => {
+            Fault::Fenced(format!("another coordinator leads: {}", in_full(&error)))
+        }
+        Some(state) if state.code() == OTHER_STATE => Fault::of_other_state(),
         _ if is_refusal(&error) => Fault::Refused(in_full(&error)),
         _ => Fault::Server { reason: in_full(&error), may_heal: may_heal(&error) },
     }

@@ -188,15 +188,32 @@ CREATE TABLE knock (
 );
 INSERT INTO knock VALUES (1, '-infinity');
 
-CREATE FUNCTION hold(mine BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
+CREATE TABLE state (
+    -- Which state these tables are in: each transaction of the leader finds the number that its last one has left, and
+    -- leaves another, drawn at random. Whoever puts an earlier state back puts its number back.
+    one    BIGINT PRIMARY KEY CHECK (one = 1),
+    number BIGINT NOT NULL
+);
+INSERT INTO state VALUES (1, 0);
+
+CREATE FUNCTION hold(mine BIGINT, before BIGINT, after BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
     -- Fails if somebody else leads than who has this epoch; if not, nobody else can before the transaction ends. The row
     -- is held against changes of its keys alone: the lead can be renewed while a transaction waits for something.
+    -- Fails, too, unless the tables are in the state with the number before; then they are in that with the number after.
     DECLARE
         leader RECORD;
     BEGIN
         SELECT epoch, holder INTO STRICT leader FROM queens.lease WHERE one = 1 FOR KEY SHARE;
-        IF leader.epoch <> mine THEN
+        IF leader.epoch > mine THEN
             RAISE EXCEPTION '%', leader.holder USING ERRCODE = 'QN001';
+        END IF;
+        IF after = before THEN
+            PERFORM 1 FROM queens.state WHERE number = before;
+        ELSE
+            UPDATE queens.state SET number = after WHERE number = before;
+        END IF;
+        IF NOT FOUND OR leader.epoch < mine THEN
+            RAISE EXCEPTION 'an earlier state was put back' USING ERRCODE = 'QN002';
         END IF;
         RETURN mine;
     END

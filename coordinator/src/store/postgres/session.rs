@@ -56,17 +56,31 @@ pub(super) struct Backend {
     since: i64,
 }
 
-/// Makes sure that whoever has an epoch leads until the transaction ends. It fails, and the transaction with it, if
-/// somebody else does.
-const HOLD: &str = "SELECT queens.hold(?1)";
+/// Makes sure that whoever has an epoch leads until the transaction ends, and that it goes on from the state that it
+/// knows. It fails, and the transaction with it, if not.
+const HOLD: &str = "SELECT queens.hold(?1, ?2, ?3)";
+
+/// Who has to lead, in which state the tables have to be, and in which the transaction leaves them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hold {
+    pub(super) epoch: i64,
+    pub(super) before: i64,
+    pub(super) after: i64,
+}
+
+impl Hold {
+    fn values(self) -> Vec<Parameter> {
+        [self.epoch, self.before, self.after].map(|number| Parameter::One(number.into())).to_vec()
+    }
+}
 
 /// How far a transaction has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transaction {
     /// There is none, or whoever carries out statements has made one.
     None,
-    /// The server knows nothing of it: what is written waits here. The epoch of who has to lead.
-    Planned(i64),
+    /// The server knows nothing of it: what is written waits here.
+    Planned(Hold),
     /// The server has said that it has begun, and that who has to lead does.
     Open,
 }
@@ -171,21 +185,21 @@ impl Session {
     }
 
     /// Writes in one transaction, which is durable when this returns, or has no effect: also if the server gives up a
-    /// statement in its middle. Fails if somebody leads who has another epoch. After an error, drop the session.
+    /// statement in its middle. Fails if what is to hold does not. After an error, drop the session.
     ///
     /// What is written goes to the server as one statement if it can. Else the transaction begins there as soon as
     /// something has to be asked or too much waits.
     pub(super) fn transact<T>(
         &self,
-        epoch: i64,
+        hold: Hold,
         work: impl FnOnce(&Self) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         self.warnings.take();
-        self.transaction.set(Transaction::Planned(epoch));
+        self.transaction.set(Transaction::Planned(hold));
         let done = work(self)?;
-        if self.transaction.get() == Transaction::Planned(epoch) && self.changes.borrow().is_empty() {
+        if self.transaction.get() == Transaction::Planned(hold) && self.changes.borrow().is_empty() {
             self.transaction.set(Transaction::None);
-            let single = self.single(epoch)?;
+            let single = self.single(hold)?;
             self.send(&[single])?;
         } else {
             self.change("COMMIT", &[])?;
@@ -199,22 +213,22 @@ impl Session {
     }
 
     /// All that waits as one statement, which the server carries out or not.
-    fn single(&self, epoch: i64) -> Result<(Statement, Vec<Parameter>), Fault> {
+    fn single(&self, hold: Hold) -> Result<(Statement, Vec<Parameter>), Fault> {
         let mut single = Single::default();
         for batch in self.waiting.borrow_mut().take() {
             for (sql, values) in self.statements_of(batch)? {
                 single.add(&sql, values);
             }
         }
-        let (sql, values) = single.finish(HOLD, vec![Parameter::One(epoch.into())]);
+        let (sql, values) = single.finish(HOLD, hold.values());
         Ok((self.prepare(&sql)?, values))
     }
 
     /// Begins the transaction that is planned, if there is one. What follows is sent only when the server has done so: it
     /// would carry that out by itself, whoever leads, if it had given up one of these.
     fn begin(&self) -> Result<(), Fault> {
-        let Transaction::Planned(epoch) = self.transaction.get() else { return Ok(()) };
-        let hold = (self.prepare(HOLD)?, vec![Parameter::One(epoch.into())]);
+        let Transaction::Planned(hold) = self.transaction.get() else { return Ok(()) };
+        let hold = (self.prepare(HOLD)?, hold.values());
         self.send(&[(self.prepare("BEGIN")?, vec![]), hold])?;
         self.transaction.set(Transaction::Open);
         Ok(())

@@ -4,22 +4,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::{JobEntry, Place, Store, StoreError, Stored, Write};
 use queens_messages::JobId;
 use queens_solver::{Pass, Span};
 use queens_store::history::History;
 use queens_store::sql::audit::{JobAudit, Truth, audit_all};
-use queens_store::sql::database::{Database, Views};
+use queens_store::sql::database::{Database, Views, first};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::movable::Movable;
+use queens_store::sql::read::cell;
 use queens_store::sql::records::SqlRecords;
 use queens_store::sql::tables::Tables;
-use queens_store::{Archive, Records};
+use queens_store::{Archive, Records, seed};
 
 use super::history::PostgresHistory;
 use super::lead::Lead;
 use super::server::Server;
-use super::session::{Backend, Session};
+use super::session::{Backend, Hold, Session};
 use super::tenure::Tenure;
 use super::views::PostgresViews;
 
@@ -33,6 +35,7 @@ pub struct PostgresStore {
     /// What served the connection before, if nobody has made sure yet that it does nothing any more.
     former: Option<Backend>,
     lead: Lead,
+    lineage: Lineage,
     tables: Tables,
     /// The directory with the key that signs certificates.
     key: PathBuf,
@@ -46,6 +49,7 @@ impl PostgresStore {
             session: Some(session),
             former: None,
             lead,
+            lineage: Lineage::default(),
             tables: Tables::default(),
             key: key.to_owned(),
         }
@@ -64,11 +68,15 @@ impl PostgresStore {
     /// Does something with the connection, which is made if need be, and given up if something goes wrong.
     fn with_session<T>(
         &mut self,
-        work: impl FnOnce(&Session, &mut Tables, &Lead) -> Result<T, Fault>,
+        work: impl FnOnce(&Session, &mut Tables, &mut Lineage) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let done = self.session().and_then(|session| {
             self.former = Some(session.backend);
-            let done = work(&session, &mut self.tables, &self.lead)?;
+            if self.lineage.known().is_none() {
+                // No transaction is on its way: the connection before has ended.
+                self.lineage.settle(state(&session)?).map_err(|_| Fault::of_other_state())?;
+            }
+            let done = work(&session, &mut self.tables, &mut self.lineage)?;
             self.session = Some(session);
             Ok(done)
         });
@@ -91,21 +99,28 @@ impl PostgresStore {
         Ok(session)
     }
 
-    /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads.
+    /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads, or
+    /// the database is not in the state that the transaction before has left.
     fn transact<T>(
         &mut self,
         work: impl FnOnce(&Session, &mut Tables) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        self.with_session(|session, tables, lead| {
-            session.transact(lead.epoch, |session| work(session, tables))
+        let (epoch, after) = (self.lead.epoch, new_state());
+        self.with_session(|session, tables, lineage| {
+            let before = lineage.known().ok_or_else(Fault::of_other_state)?;
+            lineage.attempt(after);
+            let done = session.transact(Hold { epoch, before, after }, |session| work(session, tables))?;
+            lineage.succeed();
+            Ok(done)
         })
     }
 }
 
 impl Store for PostgresStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
-        self.with_session(|session, _, _| {
+        self.with_session(|session, _, lineage| {
             session.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            lineage.begin(state(session)?);
             let stored = Tables::load(session)?;
             session.carry_out("COMMIT")?;
             Ok(stored)
@@ -121,7 +136,11 @@ impl Store for PostgresStore {
     }
 
     fn confirm(&mut self) -> Result<(), StoreError> {
-        self.transact(|_, _| Ok(()))
+        let epoch = self.lead.epoch;
+        self.with_session(|session, _, lineage| {
+            let state = lineage.known().ok_or_else(Fault::of_other_state)?;
+            session.transact(Hold { epoch, before: state, after: state }, |_| Ok(()))
+        })
     }
 
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
@@ -157,6 +176,17 @@ impl Archive for PostgresStore {
     fn history(&self) -> Option<Box<dyn History>> {
         Some(Box::new(PostgresHistory::of(self.server.clone())))
     }
+}
+
+/// The number of the state that the tables are in.
+fn state(session: &Session) -> Result<i64, Fault> {
+    let number = first(session, "SELECT number FROM state", &[], |row| cell(row, "number", &"state"))?;
+    number.ok_or_else(|| Fault::Damaged("its table 'state' is empty".to_owned()))
+}
+
+/// A number that no state has had.
+fn new_state() -> i64 {
+    i64::try_from(seed::draw() >> 65).unwrap_or_default()
 }
 
 /// Proves, from the records alone, what each job of a database has counted, as
