@@ -234,7 +234,7 @@ impl Handle {
                     return;
                 }
             }
-            of_end.ended(&made);
+            of_end.ended(made);
         });
         if begun.is_err() {
             deed.ended(&begun);
