@@ -174,7 +174,8 @@ fn arbiter() -> Arbiter {
 fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
     let mut world = World::new();
     let recount_by = Some(arbiter());
-    let asked = Submission { recount: Share::ALL, recount_by, ..Submission::new(size(7), Method::Search) };
+    let asked =
+        Submission { recount: Some(Share::ALL), recount_by, ..Submission::new(size(7), Method::Search) };
     let job = world.submit_on(&asked).expect("it is taken");
     for (party, id, name) in [(8, 1, "mallory"), (9, 2, "mario")] {
         let worker = world.connect_of(party, id, name);

@@ -252,7 +252,7 @@ fn what_is_not_for_us_is_left_alone() {
                 .and_then(|()| fs::create_dir(dir.join(DATABASE)))
                 .expect("renames");
         },
-        "'queens.db': Is a directory",
+        "'queens.db': it is a directory",
     );
 
     // A newer program changed the schema and died: the file's header doesn't know yet.
