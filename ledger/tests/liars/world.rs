@@ -8,8 +8,8 @@ use queens_ledger::Ledger;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Write};
 use queens_messages::{
-    Arbiter, Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share, Speed,
-    Submission, ToWorker, WorkerId, WorkerState,
+    Arbiter, Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share,
+    Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -101,7 +101,8 @@ impl World {
 
     fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
-        let arbiter = |name: &String| Arbiter { party: Party::of_name(&Name::of_any(name)), invitation: None };
+        let arbiter =
+            |name: &String| Arbiter { party: Party::of_name(&Name::of_any(name)), invitation: None };
         let recount_by = self.arbiter.as_ref().map(arbiter);
         let asked =
             Submission { recount, recount_by, second_pass, ..Submission::new(self.plan.n(), Method::Search) };
