@@ -3,10 +3,12 @@
 //! Each worker holds one more lease for each thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use queens_messages::{JobId, Party, WorkerId};
 use queens_solver::{Method, Pass, Span};
+use siphasher::sip::SipHasher24;
 
 use crate::book::Book;
 use crate::jobs::job::{Job, Rank};
@@ -27,6 +29,9 @@ const MOST_JOBS: usize = 256;
 
 /// Groups of workers that are looked at for one that may try what others have failed on.
 const MOST_GROUPS: usize = 64;
+
+/// Parties that are looked at for one that counts a record again.
+const MOST_PARTIES: usize = 64;
 
 /// Workers of a party that are looked at for one on the same machine.
 const MOST_NEAR: usize = 8;
@@ -58,15 +63,33 @@ fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
     book.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
         let recounters =
             Some(book.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
-        let worker = job.recounts().barred().find_map(|(barred, _)| {
-            // Of one party more than are barred, one is not.
-            let mut parties = recounters.iter().take(barred.len() + 1);
-            parties
-                .find(|(party, _)| !barred.contains(*party))
-                .and_then(|(_, workers)| workers.first().copied())
+        let worker = job.recounts().barred().find_map(|(barred, first)| {
+            let arbiter = job.arbiter().filter(|arbiter| !barred.contains(arbiter));
+            let workers = match arbiter {
+                Some(arbiter) => recounters.get(&arbiter),
+                None => {
+                    let (seed, span) = (job.entry().terms.seed, first?.span());
+                    let others = recounters.iter().filter(|(party, _)| !barred.contains(*party));
+                    // Whoever is free is asked with the same chance, and nobody knows who: by the order of the parties,
+                    // one would count most of it again.
+                    let asked =
+                        others.take(MOST_PARTIES).min_by_key(|(party, _)| chance(seed, span, **party));
+                    asked.map(|(_, workers)| workers)
+                }
+            };
+            workers.and_then(|workers| workers.first().copied())
         });
         worker.map(|worker| (worker, rank))
     })
+}
+
+/// What decides which of several parties counts a record again: the least is asked.
+fn chance(seed: u128, span: Span, party: Party) -> u64 {
+    let mut hasher = SipHasher24::new_with_key(&seed.to_le_bytes());
+    hasher.write(&span.cross().to_le_bytes());
+    hasher.write(&span.from().to_le_bytes());
+    hasher.write(&party.to_bytes());
+    hasher.finish()
 }
 
 /// Gives a hungry worker records of a job to count again: if it can be, such as were counted on another machine and by

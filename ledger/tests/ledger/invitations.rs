@@ -188,7 +188,7 @@ fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
     let waits_for = status.waits_for.expect("for somebody");
     assert!(waits_for.starts_with("a worker of invitation 7 that can count by search"), "{waits_for}");
 
-    let mut world = world.restart();
+    // Others who could count it are there, and idle.
     world.connect_of(7, 4, "mine");
     world.finish();
     let recounted = world.store.second_counts(job).filter(|it| it.source.party == arbiter().party).count();
