@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_ledger::store::Write;
-use queens_ledger::{Batch, Core, Due, Note, Run, Sealed, Session, SubmissionRefusal, WorkerRefusal};
+use queens_ledger::store::lineage::Lineage;
+use queens_ledger::{Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal};
 use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
@@ -62,8 +63,11 @@ pub(crate) struct Coordinator {
     pub(crate) dies_after: Option<u64>,
     /// In which of its next steps that write something it is to be stopped, if it is.
     pub(crate) standstill: Option<Standstill>,
-    /// The lead that it has, or had.
+    /// The lead that it has, or had, and the state that it goes on from.
     epoch: u64,
+    lineage: Lineage,
+    /// Whether something was reported since the last transaction that is not recorded now.
+    drops: bool,
 }
 
 impl Coordinator {
@@ -86,6 +90,8 @@ impl Coordinator {
             dies_after: None,
             standstill: None,
             epoch,
+            lineage: around.disk.lineage(),
+            drops: false,
         };
         coordinator.carry_out(Duration::ZERO, around);
         coordinator
@@ -226,6 +232,8 @@ impl Coordinator {
             let outcomes = result.as_deref().unwrap_or_default();
             around.witness.report(self.now, worker, report, outcomes)
         });
+        let is_added = |it: &SpanOutcome| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain);
+        self.drops |= result.iter().flatten().any(|outcome| !is_added(outcome));
         match (&result, expected) {
             (Ok(outcomes), Some(expected)) => assert_eq!(outcomes, &expected, "outcomes of {report:?}"),
             (Err(_), None) => _ = self.end(link),
@@ -266,7 +274,7 @@ impl Coordinator {
                 around.requests.extend([Request::Freeze(duration), Request::Retry]);
                 return;
             }
-            let written = if has_writes { self.commit(batch.writes(), around) } else { Ok(()) };
+            let written = self.commit(batch.writes(), around);
             match written {
                 Ok(()) => {}
                 Err(CommitFailed::Failed) => {
@@ -341,12 +349,22 @@ impl Coordinator {
         }
     }
 
-    fn commit(&self, writes: &[Write], around: &mut Surroundings<'_>) -> Result<(), CommitFailed> {
-        if around.is_cut_off {
-            Err(CommitFailed::Failed)
-        } else {
-            around.disk.commit(around.puzzles, self.epoch, writes)
+    /// Makes writes durable. Without any, only what an old leader could tell wrongly is confirmed.
+    fn commit(&mut self, writes: &[Write], around: &mut Surroundings<'_>) -> Result<(), CommitFailed> {
+        let tells = self.drops || !self.answers.is_empty();
+        if writes.is_empty() && !tells {
+            return Ok(());
         }
+        if around.is_cut_off {
+            return Err(CommitFailed::Failed);
+        }
+        if writes.is_empty() {
+            around.disk.confirm(self.epoch, &mut self.lineage)?;
+        } else {
+            around.disk.commit(around.puzzles, self.epoch, &mut self.lineage, writes)?;
+        }
+        self.drops = false;
+        Ok(())
     }
 
     /// Is stopped among its messages, if it is to be.
@@ -374,7 +392,8 @@ impl Coordinator {
         let is_told = link.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
         if is_told {
             let unacknowledged = around.workers.get(&worker).map(|worker| worker.watch.unacknowledged());
-            let (known, durable) = (around.disk.as_of(around.past), &around.disk.contents);
+            let known = around.disk.as_of(around.past);
+            let durable = if around.has_gone_back { known } else { &around.disk.contents };
             around.witness.tell(known, durable, worker, unacknowledged.unwrap_or_default(), &message);
             if let ToWorker::Lease(lease) = &message {
                 assert!(around.tokens.insert(lease.id), "lease {} is given out again", lease.id);

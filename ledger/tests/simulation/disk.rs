@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
+use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Phase, Store, Stored, Write};
 use queens_messages::JobId;
@@ -22,6 +23,20 @@ pub(crate) struct Disk {
     pub(crate) n_failures: u64,
     /// Whether those that fail are durable all the same.
     pub(crate) fails_late: bool,
+    /// The number of the state it is in, and of the last that was made.
+    state: i64,
+    last_state: i64,
+    /// An earlier state, if it was kept.
+    backup: Option<Box<Backup>>,
+}
+
+/// All that a disk is at a moment.
+#[derive(Debug)]
+struct Backup {
+    store: MemoryStore,
+    contents: Contents,
+    lead: Lead,
+    state: i64,
 }
 
 /// A store that outlives the process that writes to it, to have histories played on.
@@ -83,7 +98,50 @@ impl Disk {
     pub(crate) fn new(real: Option<Box<dyn RealDisk>>) -> Self {
         let medium = real.map_or_else(|| Medium::Memory(MemoryStore::default()), Medium::Real);
         let (contents, lead) = (Contents::default(), Lead::default());
-        Self { medium, contents, lead, n_failures: 0, fails_late: false }
+        let mut disk = Self {
+            medium,
+            contents,
+            lead,
+            n_failures: 0,
+            fails_late: false,
+            state: 0,
+            last_state: 0,
+            backup: None,
+        };
+        disk.back_up();
+        disk
+    }
+
+    /// Keeps the state that it is in, if it is not a real disk.
+    pub(crate) fn back_up(&mut self) -> bool {
+        let Medium::Memory(store) = &self.medium else { return false };
+        let (store, contents, lead) = (store.clone(), self.contents.clone(), self.lead.clone());
+        self.backup = Some(Box::new(Backup { store, contents, lead, state: self.state }));
+        true
+    }
+
+    /// Puts back the state that was kept last; who leads and all else, as a database is put back.
+    pub(crate) fn go_back(&mut self) -> bool {
+        let Some(Backup { store, contents, lead, state }) = self.backup.as_deref() else { return false };
+        self.medium = Medium::Memory(store.clone());
+        (self.contents, self.lead, self.state) = (contents.clone(), lead.clone(), *state);
+        true
+    }
+
+    /// The state that a coordinator begins with.
+    pub(crate) fn lineage(&self) -> Lineage {
+        let mut lineage = Lineage::default();
+        lineage.begin(self.state);
+        lineage
+    }
+
+    /// Whether a coordinator still leads, and goes on from the state that it has left.
+    pub(crate) fn confirm(&self, epoch: u64, lineage: &mut Lineage) -> Result<(), Fenced> {
+        self.lead.hold(epoch)?;
+        if lineage.known().is_none() {
+            lineage.settle(self.state).map_err(|_| Fenced)?;
+        }
+        if lineage.known() == Some(self.state) { Ok(()) } else { Err(Fenced) }
     }
 
     /// What is there after a crash.
@@ -109,17 +167,23 @@ impl Disk {
         &mut self,
         puzzles: &[Puzzle],
         epoch: u64,
+        lineage: &mut Lineage,
         writes: &[Write],
     ) -> Result<(), CommitFailed> {
-        self.lead.hold(epoch)?;
+        self.confirm(epoch, lineage)?;
+        self.last_state += 1;
+        lineage.attempt(self.last_state);
         if self.n_failures > 0 {
             self.n_failures -= 1;
             if self.fails_late {
                 self.apply(puzzles, writes);
+                self.state = self.last_state;
             }
             return Err(CommitFailed::Failed);
         }
         self.apply(puzzles, writes);
+        self.state = self.last_state;
+        lineage.succeed();
         Ok(())
     }
 

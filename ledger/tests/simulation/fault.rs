@@ -81,11 +81,15 @@ pub(crate) enum Fault {
     CutOffFromWorkers,
     /// A coordinator ends in good order, and lets another lead at once.
     Retire,
+    /// The state of the store is kept.
+    Backup,
+    /// The state that was kept last is put back, or an empty store: under running coordinators, or while they are down.
+    GoBack,
 }
 
 impl Fault {
     /// What happens where one coordinator may take the lead from another.
-    const OF_LEADERS: [Self; 8] = [
+    const OF_LEADERS: [Self; 10] = [
         Self::Freeze,
         Self::FreezeBeforeCommit,
         Self::FreezeAfterCommit,
@@ -94,10 +98,12 @@ impl Fault {
         Self::Retire,
         Self::Restart,
         Self::CommitFailsLate,
+        Self::Backup,
+        Self::GoBack,
     ];
 
     /// What happens to any coordinator.
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 29] = [
         Self::Delay,
         Self::Duplicate,
         Self::LinkLost,
@@ -125,6 +131,8 @@ impl Fault {
         Self::Liar,
         Self::Impostor,
         Self::Flood,
+        Self::Backup,
+        Self::GoBack,
     ];
 }
 

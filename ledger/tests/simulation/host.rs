@@ -26,6 +26,8 @@ pub(crate) struct Host {
     pub(crate) epoch: u64,
     /// What was durable when somebody else took the lead, if the coordinator here goes on.
     pub(crate) past: Option<Contents>,
+    /// Whether an earlier state of the store was put back under the coordinator here.
+    pub(crate) has_gone_back: bool,
 }
 
 impl Host {

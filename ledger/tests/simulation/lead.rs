@@ -9,7 +9,7 @@ pub(crate) const RENEWED: Duration = Duration::from_secs(2);
 pub(crate) const RETRY: Duration = Duration::from_millis(500);
 
 /// The row. Its times are by the store's clock, which is the only one that counts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lead {
     epoch: u64,
     expires: Option<Duration>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::MAX_DURATION;
-use queens_messages::{Delta, Held, Hello, JobIdentity, LeaseId, Report, ToCoordinator, WorkerId};
+use queens_messages::{Delta, Held, Hello, JobId, JobIdentity, LeaseId, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
 use super::coordinator::{Coordinator, Standstill};
@@ -27,6 +27,8 @@ impl World<'_> {
                 self.jump_clock();
                 true
             }
+            Fault::Backup => self.disk.back_up(),
+            Fault::GoBack => self.go_back().is_some(),
             Fault::Cancel => self.cancel().is_some(),
             Fault::Pause | Fault::Priority | Fault::Drain | Fault::Block => self.operate(fault).is_some(),
             Fault::RestartAfterCommit => {
@@ -87,6 +89,32 @@ impl World<'_> {
                 link.into_iter().for_each(|link| self.break_link(link));
             }
         }
+    }
+
+    /// An earlier state of the store is put back. Jobs that are gone with what came since are submitted again, and other
+    /// boards are.
+    fn go_back(&mut self) -> Option<()> {
+        let before = self.disk.contents.clone();
+        if !self.disk.go_back() {
+            return None;
+        }
+        self.note("an earlier state of the store is put back");
+        for host in self.hosts.iter_mut().filter(|host| host.coordinator.is_some()) {
+            host.has_gone_back = true;
+            host.past.get_or_insert_with(|| before.clone());
+        }
+        for number in self.disk.contents.entries.len()..self.submitted_to.len() {
+            let job = JobId(u64::try_from(number).expect("few") + 1);
+            self.current[number] = self.puzzles.len();
+            self.puzzles.push(self.library.puzzle(job, &mut self.random));
+            self.submitted_to[number] = 0;
+        }
+        if self.random.percent(40) {
+            (0..self.hosts.len()).for_each(|host| self.kill_coordinator(host));
+        }
+        let at = self.random.ms(0, 20_000);
+        self.after(at, Event::AskAgain);
+        Some(())
     }
 
     fn jump_clock(&mut self) {

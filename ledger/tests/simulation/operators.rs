@@ -54,6 +54,10 @@ impl World<'_> {
     /// Asks for what may not have been heard. Those who were asked before may have heard it too.
     pub(crate) fn ask_again(&mut self) {
         self.ask_for_jobs();
+        // Whoever has not noticed that the store went back does so when it is asked something.
+        for host in (0..self.hosts.len()).filter(|host| self.hosts[*host].has_gone_back).collect::<Vec<_>>() {
+            self.command(host, Command::Cancel(JobId(99)));
+        }
         let leader = self.leader().filter(|_| self.wants_cancel);
         if let Some(coordinator) = leader.and_then(|host| self.hosts[host].coordinator.as_mut()) {
             coordinator.push(Command::Cancel(JobId(2)));

@@ -81,6 +81,7 @@ impl World<'_> {
             disk: &mut self.disk,
             is_cut_off: host.is_cut_off(self.now),
             past: host.past.as_ref(),
+            has_gone_back: host.has_gone_back,
             witness: &mut host.witness,
             tokens: &mut self.tokens,
             sights: &mut self.tally.sights,
@@ -138,6 +139,7 @@ impl World<'_> {
         }
         self.n_starts += 1;
         (here.start, here.frozen_until, here.past) = (self.n_starts, Duration::ZERO, None);
+        here.has_gone_back = false;
         self.note(format_args!("the coordinator on host {host} dies"));
         let links = self.links.iter().filter(|(_, link)| link.host == host).map(|(&number, _)| number);
         for link in links.collect::<Vec<_>>() {

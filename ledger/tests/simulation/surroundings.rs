@@ -74,6 +74,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) is_cut_off: bool,
     /// What was durable when the lead was lost, if it was.
     pub(crate) past: Option<&'a Contents>,
+    /// Whether an earlier state was put back meanwhile.
+    pub(crate) has_gone_back: bool,
     pub(crate) witness: &'a mut Witness,
     /// All fencing tokens ever given out, by anybody.
     pub(crate) tokens: &'a mut BTreeSet<LeaseId>,

@@ -8,9 +8,12 @@ use super::sight::Sight;
 use super::world::World;
 
 impl World<'_> {
-    /// The host whose coordinator leads, if there is one.
+    /// The host whose coordinator leads, if there is one. One under which the store went back leads no more, though who
+    /// takes the lead next may do so in the same epoch.
     pub(crate) fn leader(&self) -> Option<usize> {
-        let leads = |host: &super::host::Host| host.coordinator.is_some() && self.disk.lead.is_of(host.epoch);
+        let leads = |host: &super::host::Host| {
+            host.coordinator.is_some() && !host.has_gone_back && self.disk.lead.is_of(host.epoch)
+        };
         self.hosts.iter().position(leads)
     }
 

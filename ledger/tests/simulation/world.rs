@@ -43,6 +43,7 @@ pub(crate) struct World<'a> {
     events: BTreeMap<(Duration, u64), Event>,
     n_events: u64,
     pub(crate) random: Random,
+    pub(crate) library: &'a Library,
     /// All that was ever to be counted.
     pub(crate) puzzles: Vec<Puzzle>,
     /// Which of them is the job of each number, less 1.
@@ -78,7 +79,7 @@ pub(crate) struct World<'a> {
 impl<'a> World<'a> {
     /// The history of a seed, with some of its faults.
     pub(crate) fn new(
-        library: &Library,
+        library: &'a Library,
         seed: u64,
         faults: &Faults,
         n_hosts: usize,
@@ -95,6 +96,7 @@ impl<'a> World<'a> {
             events: BTreeMap::new(),
             n_events: 0,
             random,
+            library,
             current: (0..puzzles.len()).collect(),
             puzzles,
             submitted_to: Vec::new(),
