@@ -322,9 +322,8 @@ impl EventLoop {
                 answer(&durable);
             }
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
-            for to_worker in farewells.iter().filter_map(|session| self.to_workers.remove(session)) {
-                // The session ends with it, or without it if nobody reads what was sent before.
-                _ = to_worker.try_send(ToWorker::Farewell);
+            for session in farewells {
+                _ = self.to_workers.remove(&session).map(|worker| worker.try_send(ToWorker::Farewell));
             }
             match self.look_up(&comparisons, &draws) {
                 Err(error) if error.may_heal() => error!(%error, "cannot look up what was counted before"),
@@ -368,8 +367,7 @@ impl EventLoop {
     }
 
     /// Writes until it works, and returns what is to be done then; nothing if the coordinator is told to stop before.
-    /// Nothing else happens meanwhile: no report is acknowledged, workers wait, and what they hold is not lost. An
-    /// error does not heal.
+    /// Meanwhile no report is acknowledged, workers wait, and what they hold is not lost. An error does not heal.
     async fn write(&mut self, batch: Batch) -> Result<Option<Due>, StoreError> {
         let mut error = match self.commit(batch.writes()) {
             Ok(()) => return Ok(Some(batch.written())),

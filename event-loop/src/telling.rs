@@ -149,7 +149,9 @@ pub(crate) fn was_slow(took: Duration, left_out: u64, journal: &mut Journal) {
 fn lost(loss: &Loss, journal: &mut Journal) {
     let Loss { name, is_there, n_leases } = loss;
     let why = if *is_there { "took too long for what it held" } else { "was not heard of any more" };
-    if !is_there {
+    if *is_there {
+        warn!(%name, leases = n_leases.values().sum::<usize>(), "worker took too long for what it held, its leases are free");
+    } else {
         journal.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
     }
     for (&job, n_leases) in n_leases {

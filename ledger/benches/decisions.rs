@@ -29,6 +29,9 @@ use queens_solver::{
 const PER_LEASE: u64 = 16;
 const WORK: u128 = 1_000_000;
 
+/// Threads of a worker that get leases before anything has come of them.
+const MOST_UNPROVEN: u32 = 32;
+
 /// Rounds of decisions that are timed.
 const ROUNDS: u64 = 300;
 
@@ -41,8 +44,17 @@ fn main() {
     println!(
         "workers × threads    leases  bytes a lease  tick            one span        a whole report  hello, goodbye"
     );
-    let shapes =
-        [(1, 1), (1, 65_536), (10_000, 1), (40, 256), (10, 1024), (1, 4096), (249, 2000), (499_000, 1)];
+    let shapes = [
+        (1, 1),
+        (1, 65_536),
+        (10_000, 1),
+        (320, 32),
+        (40, 256),
+        (10, 1024),
+        (1, 4096),
+        (249, 2000),
+        (499_000, 1),
+    ];
     for (n_workers, n_threads) in shapes {
         // Each in a process of its own, whose memory is nobody else's.
         let myself = env::current_exe().expect("it runs");
@@ -56,17 +68,28 @@ fn measure(n_workers: u64, n_threads: u32) {
     let shape = format!("{n_workers:>7} × {n_threads:<6}");
     let n_leases = 2 * n_workers * u64::from(n_threads);
     let before = memory();
-    let mut cluster = Cluster::new(n_leases * PER_LEASE);
+    let has_to_prove = n_threads > MOST_UNPROVEN;
+    let mut cluster =
+        Cluster::new(if has_to_prove { measured_leases(n_leases) } else { n_leases * PER_LEASE });
     for worker in 1..=n_workers {
         if let Err(refusal) = cluster.connect(worker, n_threads) {
             return println!("{shape}  refused: {refusal}");
         }
     }
-    // A decision hands out some thousand leases at most; the rest comes with the next ones.
-    while cluster.n_held() < n_leases {
+    // A decision hands out some thousand leases at most; the rest comes with the next ones. Of many threads of a worker,
+    // few get leases before something has come of some.
+    let mut n_held = 0;
+    while n_held < n_leases {
         cluster.tick();
+        if has_to_prove {
+            (1..=n_workers).for_each(|worker| _ = cluster.report(WorkerId(worker), usize::MAX));
+            if cluster.n_held() <= n_held + n_held / 64 {
+                break;
+            }
+        }
+        n_held = cluster.n_held();
     }
-    let bytes = (memory() - before) / n_leases;
+    let bytes = (memory() - before) / n_held;
     // One that finds nothing free, and has to be given what others hold.
     cluster.connect(n_workers + 1, 1).expect("one more is let in");
     let mut times: [Vec<Duration>; 4] = Default::default();
@@ -85,7 +108,14 @@ fn measure(n_workers: u64, n_threads: u32) {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         format!("{:.3} / {:.2}", ms(times[times.len() / 2]), ms(times[times.len() - 1]))
     });
-    println!("{shape} {n_leases:>9} {bytes:>14}  {tick:<15} {span:<15} {report:<15} {hello}");
+    println!("{shape} {n_held:>9} {bytes:>14}  {tick:<15} {span:<15} {report:<15} {hello}");
+}
+
+/// Subproblems for so many leases, or somewhat fewer, of workers whose speed is measured: each lease takes a millisecond
+/// for each thread of the cluster, 120 seconds at most.
+fn measured_leases(n_leases: u64) -> u64 {
+    let tenths_of_a_second = (n_leases / 2 / 100).clamp(1, 1200);
+    n_leases * PER_LEASE * tenths_of_a_second / 10 * 9
 }
 
 /// Plays a cluster to a ledger.

@@ -368,8 +368,7 @@ impl Book {
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
-        let owner = self.workers.get(worker)?.owner();
-        let ended = self.leases.end(self.now, id, owner)?;
+        let ended = self.leases.end(self.now, id, self.workers.get(worker)?.owner())?;
         if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
             self.begin_lease(worker, next);
         }
@@ -431,8 +430,8 @@ impl Book {
         self.leases.remember(self.now, id, (worker, owner), job, spans);
     }
 
-    /// Takes out what this worker may still report of a lease of this job that has ended. One that had to draw another
-    /// number may report what it was granted by its old one, if that is nobody's of its name any more.
+    /// Takes out what this worker may still report of a lease of this job that has ended: also what it was granted by an
+    /// older number, if that is nobody's of its party and name any more.
     pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
         let (holder, owner) = self.leases.former_holder(id)?;
         let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.owner().is_same(owner));
@@ -440,18 +439,19 @@ impl Book {
         if is_its { self.leases.take_former(id, job) } else { None }
     }
 
-    /// Takes out a reported span of a lease that has ended; `false`, and nothing is taken, if not all of it may be
-    /// reported.
+    /// Takes out a reported span of a lease that has ended; `false`, and nothing is taken, if this worker may not report it.
     pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
-        self.leases.report_former(id, worker, job, span)
+        let owner = self.workers.get(worker).map(Worker::owner);
+        owner.is_some_and(|owner| self.leases.report_former(id, (worker, &owner), job, span))
     }
 
     /// A worker says that it is done with a lease: all that was counted of it is reported.
     pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
-        self.leases.finish_former(id, worker);
+        let owner = self.workers.get(worker).map(Worker::owner);
+        owner.into_iter().for_each(|owner| self.leases.finish_former(id, (worker, &owner)));
     }
 
-    /// Forgets what has ended long ago.
+    /// Forgets what ended long ago.
     pub(crate) fn forget_old(&mut self) {
         self.leases.forget_old(self.now);
     }

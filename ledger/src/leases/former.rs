@@ -36,6 +36,13 @@ struct FormerLease {
     ended: Duration,
 }
 
+impl FormerLease {
+    /// Whether this worker held it, and no other that has its number now.
+    fn is_of(&self, (worker, owner): (WorkerId, &Owner)) -> bool {
+        self.worker == worker && self.owner.is_same(owner)
+    }
+}
+
 impl FormerLeases {
     /// Remembers a lease that has ended.
     pub(crate) fn add(
@@ -92,16 +99,16 @@ impl FormerLeases {
     }
 
     /// A worker says that it is done with a lease.
-    pub(crate) fn finish(&mut self, id: LeaseId, worker: WorkerId) {
-        if self.leases.get(&id).is_some_and(|lease| lease.worker == worker) {
+    pub(crate) fn finish(&mut self, id: LeaseId, worker: (WorkerId, &Owner)) {
+        if self.leases.get(&id).is_some_and(|lease| lease.is_of(worker)) {
             self.forget(id);
         }
     }
 
     /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
-    pub(crate) fn report(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
+    pub(crate) fn report(&mut self, id: LeaseId, worker: (WorkerId, &Owner), job: JobId, span: Span) -> bool {
         let Some(lease) = self.leases.get_mut(&id) else { return false };
-        let is_its = lease.worker == worker && lease.job == job;
+        let is_its = lease.is_of(worker) && lease.job == job;
         if !is_its || lease.spans.end_of(span.cross(), span.from()).is_none_or(|end| end < span.to()) {
             return false;
         }

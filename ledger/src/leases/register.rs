@@ -183,12 +183,18 @@ impl Leases {
     }
 
     /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
-    pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
+    pub(crate) fn report_former(
+        &mut self,
+        id: LeaseId,
+        worker: (WorkerId, &Owner),
+        job: JobId,
+        span: Span,
+    ) -> bool {
         self.former.report(id, worker, job, span)
     }
 
     /// A worker says that it is done with a lease: all that was counted of it is reported.
-    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
+    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: (WorkerId, &Owner)) {
         self.former.finish(id, worker);
     }
 

@@ -317,3 +317,32 @@ fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
     let notes = core.take_notes();
     assert!(!notes.iter().any(|note| matches!(note, Note::Failed { .. })), "{notes:?}");
 }
+
+#[test]
+fn a_worker_whose_number_is_taken_reports_under_another_what_it_was_granted() {
+    let mut world = World::new();
+    let job = world.submit(8);
+    let anna = world.connect(1, "anna");
+    let counted = world.begin(anna).expect("something to count");
+    let spans = world.workers[&anna].leases[&counted.lease].1.iter().copied().chain([counted.span]).collect();
+    world.ledger.disconnect(world.now, anna);
+    world.pass(Duration::from_secs(5));
+    assert_eq!(world.ledger.workers(), [], "it is given up");
+
+    let thief = world.connect(1, "mallory");
+    assert_eq!(thief, anna, "by its number");
+    let stolen = Report { sequence: 1, deltas: vec![counted], finished: vec![counted.lease] };
+    let outcomes = world.ledger.report(world.now, thief, &stolen);
+    assert_eq!(outcomes, Ok(vec![SpanOutcome::Unleased]), "it was granted to another");
+    world.carry_out();
+
+    let held = vec![Held { lease: counted.lease, job, spans }];
+    let stranger = world.connect_with(2, "bert", held.clone());
+    let said = Report { sequence: 1, deltas: vec![counted], finished: Vec::new() };
+    assert_eq!(world.ledger.report(world.now, stranger, &said), Ok(vec![SpanOutcome::Unleased]));
+    let anna = world.connect_with(3, "anna", held);
+    assert_eq!(world.ledger.report(world.now, anna, &said), Ok(vec![SpanOutcome::Recorded]));
+    world.carry_out();
+    world.finish();
+    world.check_done(job);
+}

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
+use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, published};
 use queens_tests::TempDir;
-use queens_tests::cluster::{self, Coordinator};
+use queens_tests::cluster::{Coordinator, worker_command};
 use queens_tests::process::{Running, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
 use serde_json::Value;
@@ -17,6 +17,11 @@ use tokio_stream::wrappers::ReceiverStream;
 /// A board that takes any machine here some hours, and one that takes some seconds.
 const LONG: u8 = 22;
 const SHORT: u8 = 15;
+
+/// Starts a worker whose log is kept.
+fn worker(url: &str, name: &str) -> Running {
+    Running::start(&mut worker_command(url, name, Kernel::Portable))
+}
 
 fn workers(coordinator: &Coordinator) -> Vec<Value> {
     coordinator.queens(["workers", "--output", "json"]).answer().as_array().expect("an array").clone()
@@ -33,7 +38,7 @@ fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
     let job = coordinator.submit(LONG);
     for round in 0..3 {
         let mut running: Vec<Running> =
-            (0..7).map(|number| coordinator.worker(&format!("worker {round}.{number}"))).collect();
+            (0..7).map(|number| worker(&coordinator.url(), &format!("worker {round}.{number}"))).collect();
         coordinator.wait_for_workers(7);
         is_begun(&coordinator, &job);
         running.iter_mut().for_each(|worker| worker.signal("TERM"));
@@ -54,7 +59,7 @@ fn whoever_gets_no_answer_to_its_goodbye_says_so() {
     let scratch = TempDir::new().expect("a temporary directory");
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let proxy = Proxy::start(coordinator.address());
-    let mut worker = cluster::worker(&proxy.url(), "anna");
+    let mut worker = worker(&proxy.url(), "anna");
     coordinator.wait_for_workers(1);
     proxy.swallow(true);
     worker.signal("TERM");
@@ -93,7 +98,7 @@ fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let proxy = Proxy::start(coordinator.address());
     let job = coordinator.submit(SHORT);
-    let mut worker = cluster::worker(&proxy.url(), "anna");
+    let mut worker = worker(&proxy.url(), "anna");
     is_begun(&coordinator, &job);
     let known = workers(&coordinator);
     let number = known[0]["worker"].as_str().expect("a number").to_owned();
