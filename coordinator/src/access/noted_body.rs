@@ -13,12 +13,15 @@ use super::noting::Noting;
 /// A frame of a body, an error, or its end.
 type Next = Option<Result<Frame<Bytes>, axum::Error>>;
 
+/// An entry of the audit log on its way.
+type Recording = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// The body of an answer by gRPC. Its end is recorded before it is sent.
 struct NotedBody {
     body: Body,
     noting: Option<Noting>,
     /// The end that came, while it is recorded.
-    recording: Option<(Pin<Box<dyn Future<Output = ()> + Send>>, Next)>,
+    recording: Option<(Recording, Next)>,
 }
 
 impl Noting {

@@ -176,7 +176,7 @@ impl Fixture {
         match expected {
             "done" => assert_eq!(outcome, "done", "{what:?}"),
             reason => {
-                assert!(outcome.starts_with("refused: ") && outcome.contains(reason), "{what:?}: {outcome}")
+                assert!(outcome.starts_with("refused: ") && outcome.contains(reason), "{what:?}: {outcome}");
             }
         }
     }
