@@ -336,7 +336,7 @@ fn a_worker_whose_number_is_taken_reports_under_another_what_it_was_granted() {
     assert_eq!(outcomes, Ok(vec![SpanOutcome::Unleased]), "it was granted to another");
     world.carry_out();
 
-    let held = vec![Held { lease: counted.lease, job, spans }];
+    let held = vec![Held { lease: counted.lease, job: world.identity(job), spans }];
     let stranger = world.connect_with(2, "bert", held.clone());
     let said = Report { sequence: 1, deltas: vec![counted], finished: Vec::new() };
     assert_eq!(world.ledger.report(world.now, stranger, &said), Ok(vec![SpanOutcome::Unleased]));

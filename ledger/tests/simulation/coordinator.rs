@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use queens_ledger::store::Write;
 use queens_ledger::store::lineage::Lineage;
-use queens_ledger::{Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal};
+use queens_ledger::{
+    Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal,
+};
 use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;

@@ -7,7 +7,7 @@ use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
 use queens_messages::{
-    Delta, Failure, Held, Hello, JobId, JobIdentity, Lease, LeaseId, Name, Party, Report, ToWorker, WorkerId,
+    Delta, Failure, Held, Hello, JobId, JobIdentity, Lease, LeaseId, Party, Report, ToWorker, WorkerId,
 };
 use queens_solver::{Count, Span};
 
