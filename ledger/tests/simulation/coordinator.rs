@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use queens_ledger::store::Write;
 use queens_ledger::store::lineage::Lineage;
-use queens_ledger::{Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal};
+use queens_ledger::{
+    Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal,
+};
 use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
@@ -350,6 +352,10 @@ impl Coordinator {
             around.disk.commit(around.puzzles, self.epoch, &mut self.lineage, writes)?;
         }
         self.drops = false;
+        if around.has_gone_back {
+            // What is gone is only what it is about to write again.
+            around.requests.push(Request::GoOn);
+        }
         Ok(())
     }
 
