@@ -366,6 +366,10 @@ impl Coordinator {
             around.disk.commit(around.puzzles, self.epoch, &mut self.lineage, writes)?;
         }
         self.drops = false;
+        if around.has_gone_back {
+            // What is gone is only what it is about to write again.
+            around.requests.push(Request::GoOn);
+        }
         Ok(())
     }
 

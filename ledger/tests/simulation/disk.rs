@@ -123,6 +123,9 @@ impl Disk {
     /// Puts back the state that was kept last; who leads and all else, as a database is put back.
     pub(crate) fn go_back(&mut self) -> bool {
         let Some(Backup { store, contents, lead, state }) = self.backup.as_deref() else { return false };
+        if *state == self.state {
+            return false;
+        }
         self.medium = Medium::Memory(store.clone());
         (self.contents, self.lead, self.state) = (contents.clone(), lead.clone(), *state);
         true

@@ -121,6 +121,10 @@ impl World<'_> {
             }
             Request::Retry => self.after(Duration::from_secs(1), Event::Retry { start }),
             Request::Freeze(duration) => self.freeze(host, duration, true),
+            Request::GoOn => {
+                self.hosts[host].has_gone_back = false;
+                self.hosts[host].past = None;
+            }
             Request::Resign | Request::Die => self.kill_coordinator(host),
         }
     }

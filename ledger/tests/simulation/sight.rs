@@ -60,7 +60,7 @@ impl Sight {
     /// In how many histories it happens, whatever the seeds are.
     const fn enough(self) -> u64 {
         match self {
-            Self::DroppedByOldLeader => 3000,
+            Self::AcknowledgedByOldLeader | Self::DroppedByOldLeader => 3000,
             _ => 300,
         }
     }

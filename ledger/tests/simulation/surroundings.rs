@@ -60,6 +60,8 @@ pub(crate) enum Request {
     Retry,
     /// The process is stopped for so long: what it asks for from here on happens afterwards.
     Freeze(Duration),
+    /// The state that was put back is the one that it goes on from.
+    GoOn,
     /// Somebody else leads, so that it ends.
     Resign,
     /// The process is dead.
