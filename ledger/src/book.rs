@@ -5,10 +5,12 @@
 //! - each subproblem of a job with a plan is recorded, free, failed or held under a live lease; a recorded one may be held
 //!   too, to be counted again or because a late report of a lost lease came first.
 
+mod blocking;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, Name, Party, ReportInterval, ToWorker, WorkerId};
+use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::changes::Changes;
@@ -23,7 +25,7 @@ use crate::leases::tokens::Tokens;
 use crate::reporting::Reporting;
 use crate::spans::SpanSet;
 use crate::store::Phase;
-use crate::workers::register::{Suspicion, Workers};
+use crate::workers::register::Workers;
 use crate::workers::worker::Worker;
 
 /// All jobs, workers and leases of one coordinator, and what has changed about them.
@@ -231,26 +233,6 @@ impl Book {
     /// The next worker that was silent for too long.
     pub(crate) fn next_silent(&mut self) -> Option<WorkerId> {
         self.workers.next_silent(self.now)
-    }
-
-    /// Workers of a name get no leases from now on. Returns whether that is new.
-    pub(crate) fn block(&mut self, name: &Name) -> bool {
-        self.workers.block(self.now, name)
-    }
-
-    /// Workers of a party get no leases from now on, whatever their names. Returns whether that is new.
-    pub(crate) fn suspect(&mut self, party: Party, suspicion: Suspicion) -> bool {
-        self.workers.suspect(self.now, party, suspicion)
-    }
-
-    /// Workers of a name are not blocked by it any more. Returns whether they were.
-    pub(crate) fn unblock(&mut self, name: &Name) -> bool {
-        self.workers.unblock(self.now, name)
-    }
-
-    /// A party is not suspect any more. Returns why it was.
-    pub(crate) fn clear(&mut self, party: Party) -> Option<Suspicion> {
-        self.workers.clear(self.now, party)
     }
 
     /// A worker is about to be given a lease. Then it is the turn of the worker after it.

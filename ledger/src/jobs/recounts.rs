@@ -9,7 +9,7 @@ use std::sync::Arc;
 use queens_messages::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
-use crate::jobs::standing::{agreed, consistent};
+use crate::jobs::standing::{agreed, consistent, may_count};
 use crate::store::draw::{MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
 use crate::work::work_of;
@@ -401,13 +401,6 @@ impl Recounts {
             }
         }
     }
-}
-
-/// Whether a party may count a record that these may not: the arbiter comes first, if there is one, and others when it has
-/// counted it already.
-pub(crate) fn may_count(barred: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
-    let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || barred.contains(&arbiter));
-    is_asked && !barred.contains(&party)
 }
 
 /// The second count that is to be recorded in place of a record that has lost: of a party that does not contradict itself.

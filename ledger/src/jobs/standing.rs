@@ -43,6 +43,13 @@ pub(crate) fn consistent(
     parties
 }
 
+/// Whether a party may count a record that these may not: the arbiter comes first, if there is one, and others when it has
+/// counted it already.
+pub(crate) fn may_count(barred: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
+    let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || barred.contains(&arbiter));
+    is_asked && !barred.contains(&party)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
