@@ -406,11 +406,8 @@ impl EventLoop {
     }
 
     fn say_store_error(&mut self, error: Option<&StoreError>) {
-        let events = self.journal.events();
-        self.publisher.amend(|snapshot| {
-            snapshot.store_error = error.map(ToString::to_string);
-            snapshot.events = events;
-        });
+        let (error, events) = (error.map(ToString::to_string), self.journal.events());
+        self.publisher.amend(|snapshot| (snapshot.store_error, snapshot.events) = (error, events));
     }
 
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {

@@ -139,7 +139,8 @@ fn modelled_again(model: &MemoryStore, job: u64) -> Vec<String> {
     let again = model.second_counts(JobId(job)).map(|it| {
         let (name, kernel) = (&it.source.name, &it.source.kernel);
         let (span, counts, us) = (span(it.span), counts(it.count), it.duration.as_micros());
-        format!("[{span},\"{name}\",{counts},{us},{},\"{name}\",\"{kernel}\"]", it.at_ms)
+        let party = it.source.party;
+        format!("[{span},\"{party}\",{counts},{us},{},\"{name}\",\"{kernel}\"]", it.at_ms)
     });
     let decided = model.verdicts(JobId(job)).map(|it| {
         let (name, lost_by) = (&it.source.name, &it.lost_source.name);

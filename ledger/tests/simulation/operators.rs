@@ -34,7 +34,8 @@ impl World<'_> {
         }
         self.ask_for_jobs();
         self.submitted_to.push(self.hosts[host].start);
-        self.command(host, self.puzzles[self.current[number]].command());
+        let (asked, seed) = self.puzzles[self.current[number]].submission();
+        self.command(host, Command::Submit(asked, seed));
     }
 
     /// Submits again what was not accepted, if whoever was asked can't accept it any more.
@@ -45,7 +46,8 @@ impl World<'_> {
             if self.submitted_to[number] != start {
                 self.submitted_to[number] = start;
                 self.tally.sights.see(Sight::JobAskedForAgain);
-                let again = self.puzzles[self.current[number]].command();
+                let (asked, seed) = self.puzzles[self.current[number]].submission();
+                let again = Command::Submit(asked, seed);
                 self.hosts[leader].coordinator.as_mut().expect("it leads").push(again);
             }
         }

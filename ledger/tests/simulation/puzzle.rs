@@ -8,7 +8,6 @@ use queens_messages::{JobId, JobIdentity, Share, Submission, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;
-use super::surroundings::Command;
 
 /// The boards that are counted.
 const SIZES: std::ops::RangeInclusive<u8> = 6..=12;
@@ -105,9 +104,9 @@ fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
 
 impl Puzzle {
     /// What somebody asks for who wants it counted.
-    pub(crate) fn command(&self) -> Command {
+    pub(crate) fn submission(&self) -> (Submission, u128) {
         let asked = Submission::new(self.plan.n(), self.plan.method());
-        Command::Submit(Submission { recount: Some(self.recount), ..asked }, self.seed)
+        (Submission { recount: Some(self.recount), ..asked }, self.seed)
     }
 
     /// What a span of the plan counts to.

@@ -16,7 +16,7 @@ use std::fmt::{self, Display, Formatter};
 
 use queens_ledger::store::JobEntry;
 use queens_messages::JobIdentity;
-use queens_solver::{Choice, Method};
+use queens_solver::{BoardSize, Choice, Method};
 use rusqlite::types::{Value, ValueRef};
 use siphasher::sip::SipHasher13;
 
@@ -244,6 +244,14 @@ impl Board {
         let is_second = job.terms.second_of.is_some();
         let JobEntry { identity, method, decomposition, .. } = *job;
         Self { identity, n: job.n.get(), method, decomposition, is_second }
+    }
+
+    /// The boards of which a first pass with this identity may be.
+    pub(crate) fn all(identity: JobIdentity) -> impl Iterator<Item = Self> {
+        Method::ALL.into_iter().flat_map(move |method| {
+            let decomposition = method.decomposition();
+            (0..=BoardSize::MAX).map(move |n| Self { identity, n, method, decomposition, is_second: false })
+        })
     }
 }
 

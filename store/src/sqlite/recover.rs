@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use queens_ledger::store::{Block, JobEntry, Phase, StoreError, Write};
 use queens_messages::{JobId, JobIdentity, Name, Party, Terms};
 use queens_process::open_regular_file;
-use queens_solver::{BoardSize, Choice, Method, Pass};
+use queens_solver::{BoardSize, Choice, Pass};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 use thiserror::Error;
@@ -232,7 +232,7 @@ impl<'a> Salvage<'a> {
             // Of a job whose row is lost, the board is the one that makes the digest right. Of a second pass nobody knows
             // then of what.
             let known = self.boards.get(job).copied();
-            let all = self.identities.get(job).into_iter().flat_map(|&identity| all_boards(identity));
+            let all = self.identities.get(job).into_iter().flat_map(|&identity| Board::all(identity));
             let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
             if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
                 table.put(self.connection, Some(board), values[..table.columns.len()].to_vec())?;
@@ -426,14 +426,6 @@ impl<'a> Salvage<'a> {
     }
 }
 
-/// The boards of which a first pass with this identity may be.
-fn all_boards(identity: JobIdentity) -> impl Iterator<Item = Board> {
-    Method::ALL.into_iter().flat_map(move |method| {
-        let decomposition = method.decomposition();
-        (0..=BoardSize::MAX).map(move |n| Board { identity, n, method, decomposition, is_second: false })
-    })
-}
-
 /// The columns of jobs that say the method, and of which job one is the second pass.
 const METHOD: usize = 15;
 const SECOND_OF: usize = 19;
@@ -448,11 +440,6 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
 fn lost_job(id: JobId, Board { identity, n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
     let terms = Terms { seed: seed::draw(), ..Terms::default() };
-    Ok(JobEntry {
-        identity,
-        decomposition,
-        phase: Phase::Active,
-        terms,
-        ..JobEntry::new(id, n, method, unix_ms())
-    })
+    let entry = JobEntry::new(id, n, method, unix_ms());
+    Ok(JobEntry { identity, decomposition, phase: Phase::Active, terms, ..entry })
 }

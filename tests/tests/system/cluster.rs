@@ -186,7 +186,7 @@ fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
         worker.log()
     };
     let log = end(start("http://127.0.0.1:9", "idle"));
-    assert!(log.contains("there was nothing to report") && !log.contains("lost"), "{log}");
+    assert!(log.contains("everything it reported is recorded") && !log.contains("is lost"), "{log}");
 
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let job = coordinator.submit(LONG);
@@ -194,7 +194,7 @@ fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
     wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
     coordinator.kill();
     let log = end(worker);
-    assert!(log.contains("what was counted since the last report is lost"), "{log}");
+    assert!(log.contains("what it counted since the last acknowledged report is lost"), "{log}");
 }
 
 #[test]

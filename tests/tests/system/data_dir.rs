@@ -63,15 +63,21 @@ fn a_directory_of_another_board_is_refused() {
 /// Its rows have the right digests: another program can go on with it.
 #[test]
 fn a_directory_of_another_decomposition_is_refused() {
-    for (phase, digest) in [("done", -390_866_945_270_218_426_i64), ("active", 2_976_394_409_738_161_709)] {
+    for (phase, digest) in [("done", -1_893_056_852_312_017_863_i64), ("active", 4_926_380_991_449_344_484)] {
         let dir = counted(6);
         let row = format!(
-            "1, 6, 999, '{phase}', 1795334184281, 22, 0, 0, 0, 0, 0, 1378767845473066786, NULL, NULL, 'search', NULL, NULL, 0, \
-             NULL, '00000000000000000000000000000001', NULL, {digest}"
+            "1, '00000000000000000000000000000002', 6, 999, '{phase}', 1795334184281, 22, 0, 0, 0, 0, 0, 4652117920338086427, NULL, NULL, \
+             'search', NULL, NULL, 0, NULL, '00000000000000000000000000000001', NULL, NULL, NULL, {digest}"
         );
-        let tables = ["record", "coverage", "coverage_range", "plan_cross", "job"];
+        let tables = ["record", "coverage", "coverage_range", "plan_cross", "job", "job_identity"];
         let drops = tables.map(|table| format!("DELETE FROM {table};")).concat();
-        tamper(dir.path(), &format!("PRAGMA foreign_keys = OFF; {drops} INSERT INTO job VALUES ({row})"));
+        tamper(
+            dir.path(),
+            &format!(
+                "PRAGMA foreign_keys = OFF; {drops} INSERT INTO job VALUES ({row});
+            INSERT INTO job_identity VALUES (1, '00000000000000000000000000000002', 5944086052421755972)"
+            ),
+        );
         check_untouched(6, dir.path(), &["999", "use the program it was begun with"]);
     }
 }

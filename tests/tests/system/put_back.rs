@@ -96,7 +96,7 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     postgres_program("psql", &address, &["--quiet", "--set", "ON_ERROR_STOP=1", "--file", copy]);
     let second = site.invite("operator");
     assert!(viewer.starts_with("queens_2_") && second.starts_with("queens_2_"), "the number is given again");
-    assert_eq!(site.me(&second).json()["role"], "operator");
+    wait_until("the new operator", || (site.me(&second).json()["role"] == "operator").then_some(()));
 
     let refused = site.get("/api/v1/me", ("Cookie", cookie));
     assert_eq!(refused.status, 401, "{refused:?}");

@@ -16,7 +16,9 @@ const SOLUTIONS_16: &str = "14772512";
 
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
     wait_at_most(Duration::from_secs(300), state, || {
-        (coordinator.status(job)["state"] == state).then_some(())
+        // A coordinator that reads its database anew does not lead meanwhile.
+        let status = coordinator.queens(["status", job, "--output", "json"]);
+        (status.status.success() && status.answer()["state"] == state).then_some(())
     });
 }
 

@@ -91,7 +91,7 @@ impl Scene {
 
     /// How many workers have logged that they are gone, which they do when all is reported.
     fn n_left(&self) -> usize {
-        self.logs().matches("\"message\":\"left\"").count()
+        self.logs().matches("\"message\":\"left; everything it counted is recorded\"").count()
     }
 }
 
