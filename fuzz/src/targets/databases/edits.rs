@@ -239,7 +239,7 @@ fn base(with_all: bool) -> Vec<u8> {
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
     connection.execute_batch(include_str!("../../../../coordinator/tests/version_1.sql")).expect("SQL");
     // To make the plan of halves again takes longer than all else.
-    let tables = ["record", "coverage", "coverage_range", "plan_cross"];
+    let tables = ["record", "coverage", "coverage_range", "plan_cross", "job_identity"];
     let drops = tables.map(|table| format!("DELETE FROM {table} WHERE job = 3;")).concat();
     connection.execute_batch(&format!("{drops} DELETE FROM job WHERE id = 3")).expect("SQL");
     // As all programs have it.
