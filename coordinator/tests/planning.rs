@@ -69,8 +69,12 @@ async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_on
         [submit(&handle, 31).await, submit(&handle, 30).await, submit(&handle, 16).await]
             .map(|job| job.expect("taken"));
     wait_for(&handle, small, |job| job.state == JobState::Queued).await;
-    let n_threads = n_planning();
-    assert!((1..=N_THREADS + 1).contains(&n_threads), "{n_threads} threads for one plan");
+    // Threads of the small board's plan may be ending still.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !(1..=N_THREADS + 1).contains(&n_planning()) {
+        assert!(Instant::now() < deadline, "{} threads for one plan", n_planning());
+        thread::yield_now();
+    }
     let before = |job| {
         let status = handle.snapshot().job(job).cloned().expect("a job");
         assert_eq!(status.state, JobState::Planning);
