@@ -93,7 +93,11 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     let cookie =
         logged_in.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     assert_eq!(site.get("/api/v1/me", ("Cookie", cookie)).json()["role"], "viewer");
-    postgres_program("psql", &address, &["--quiet", "--set", "ON_ERROR_STOP=1", "--file", copy]);
+    postgres_program(
+        "psql",
+        &address,
+        &["--quiet", "--single-transaction", "--set", "ON_ERROR_STOP=1", "--file", copy],
+    );
     let second = site.invite("operator");
     assert!(viewer.starts_with("queens_2_") && second.starts_with("queens_2_"), "the number is given again");
     wait_until("the new operator", || (site.me(&second).json()["role"] == "operator").then_some(()));
