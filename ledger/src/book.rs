@@ -8,6 +8,7 @@
 mod blocking;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
@@ -350,7 +351,7 @@ impl Book {
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
-        let ended = self.leases.end(self.now, id, self.workers.get(worker)?.owner())?;
+        let ended = self.leases.end(self.now, id, Arc::clone(self.workers.get(worker)?.source()))?;
         if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
             self.begin_lease(worker, next);
         }
@@ -408,29 +409,30 @@ impl Book {
 impl Book {
     /// What this worker may report of a token that nobody holds.
     pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
-        let Some(owner) = self.workers.get(worker).map(Worker::owner) else { return };
-        self.leases.remember(self.now, id, (worker, owner), job, spans);
+        let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
+        self.leases.remember(self.now, id, (worker, source), job, spans);
     }
 
     /// Takes out what this worker may still report of a lease of this job that has ended: also what it was granted by an
     /// older number, if that is nobody's of its party and name any more.
     pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
-        let (holder, owner) = self.leases.former_holder(id)?;
-        let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.owner().is_same(owner));
+        let (holder, source) = self.leases.former_holder(id)?;
+        let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
         let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
         if is_its { self.leases.take_former(id, job) } else { None }
     }
 
     /// Takes out a reported span of a lease that has ended; `false`, and nothing is taken, if this worker may not report it.
     pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
-        let owner = self.workers.get(worker).map(Worker::owner);
-        owner.is_some_and(|owner| self.leases.report_former(id, (worker, &owner), job, span))
+        let source = self.workers.get(worker).map(Worker::source);
+        source.is_some_and(|source| self.leases.report_former(id, (worker, source), job, span))
     }
 
     /// A worker says that it is done with a lease: all that was counted of it is reported.
     pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
-        let owner = self.workers.get(worker).map(Worker::owner);
-        owner.into_iter().for_each(|owner| self.leases.finish_former(id, (worker, &owner)));
+        if let Some(source) = self.workers.get(worker).map(Worker::source) {
+            self.leases.finish_former(id, (worker, source));
+        }
     }
 
     /// Forgets what ended long ago.

@@ -18,7 +18,6 @@ mod leases;
 mod ledger;
 mod load;
 mod note;
-mod owner;
 mod pace;
 mod ranges;
 mod records;

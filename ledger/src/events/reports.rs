@@ -46,13 +46,13 @@ pub(crate) fn report(
 ) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
     book.advance(now);
     let known = book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?;
-    let (source, was_stuck) = (known.source().clone(), known.is_stuck());
+    let (source, was_stuck, interval) = (known.source().clone(), known.is_stuck(), known.interval().get());
     if was_stuck && !report.deltas.is_empty() {
         book.change_worker(worker, |worker| worker.set_stuck(false));
     }
     report.deltas.iter().try_for_each(|delta| check(book, delta))?;
     let outcomes: Vec<SpanOutcome> =
-        report.deltas.iter().map(|delta| record(book, worker, delta, &source)).collect();
+        report.deltas.iter().map(|delta| record(book, (worker, interval), delta, &source)).collect();
     if outcomes.iter().any(|it| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain)) {
         book.change_worker(worker, |worker| worker.forgive());
     }
@@ -93,8 +93,13 @@ fn job_of(book: &Book, identity: JobIdentity) -> Option<JobId> {
     book.jobs().identified(identity).map(Job::id)
 }
 
-/// Records one delta that was checked.
-fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>) -> SpanOutcome {
+/// Records one delta that was checked, of a worker that reports so often.
+fn record(
+    book: &mut Book,
+    (worker, interval): (WorkerId, Duration),
+    delta: &Delta,
+    source: &Arc<Source>,
+) -> SpanOutcome {
     let &Delta { job: identity, lease, span, .. } = delta;
     let Some(job) = book.jobs().identified(identity) else { return SpanOutcome::Unleased };
     let (id, phase, Some(counting)) = (job.id(), job.phase(), job.counting()) else {
@@ -102,8 +107,12 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
     };
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let method = job.method();
-    let is_again = book.leases().get(lease).is_some_and(LiveLease::counts_again);
-    let (is_timed, is_first) = (could_take(book, worker, delta), proves_thread(book, delta));
+    // Looked up once: a report may have thousands of deltas.
+    let held = book.leases().get(lease);
+    let is_again = held.is_some_and(LiveLease::counts_again);
+    // The first that is heard of a lease shows that one more thread counts.
+    let is_first = held.is_some_and(|lease| !lease.has_reported());
+    let is_timed = held.is_none_or(|lease| could_take(book.now(), interval, lease, delta));
     let is_granted = report_on(book, worker, id, delta, work);
     if is_again && is_granted.is_some() {
         if is_first {
@@ -161,17 +170,10 @@ fn record(book: &mut Book, worker: WorkerId, delta: &Delta, source: &Arc<Source>
 /// How much longer than the time since its lease was last heard of a span may have taken.
 const LEEWAY: Duration = Duration::from_secs(1);
 
-/// Whether a worker can have taken as long for a span as it says. A speed is not measured by what can't be: nobody is to
-/// be waited for because he says that he is slow. Of leases that have ended nobody knows when they were heard of.
-fn could_take(book: &Book, worker: WorkerId, delta: &Delta) -> bool {
-    let Some(lease) = book.leases().get(delta.lease) else { return true };
-    let interval = book.workers().get(worker).map(|worker| worker.interval().get()).unwrap_or_default();
-    delta.duration <= book.now().saturating_sub(lease.heard()) + interval + LEEWAY
-}
-
-/// Whether this is the first that is heard of what a lease counts, so that one more thread is known to count.
-fn proves_thread(book: &Book, delta: &Delta) -> bool {
-    book.leases().get(delta.lease).is_some_and(|lease| !lease.has_reported())
+/// Whether a worker that reports this often can have taken as long for a span as it says. What it can't have taken measures
+/// no speed: a worker that claims to be slow is not waited for. Of leases that have ended, the last report is not known.
+fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
+    delta.duration <= now.saturating_sub(lease.heard()) + interval + LEEWAY
 }
 
 /// Notes that a span is reported. Returns what the lease still held of it, or `None` if this worker may not report it:

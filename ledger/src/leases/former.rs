@@ -1,13 +1,14 @@
 //! Leases that have ended, and what their workers may still report of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, WorkerId};
 use queens_solver::Span;
 
-use crate::owner::Owner;
 use crate::spans::SpanSet;
+use crate::store::Source;
 
 /// How long a worker may still report what it was granted under a lease that has ended. If it is cut off from its
 /// coordinator for longer, its leases are counted again.
@@ -30,7 +31,7 @@ pub(crate) struct FormerLeases {
 struct FormerLease {
     worker: WorkerId,
     /// Who that is, whatever number it has.
-    owner: Owner,
+    source: Arc<Source>,
     job: JobId,
     spans: SpanSet,
     ended: Duration,
@@ -38,8 +39,8 @@ struct FormerLease {
 
 impl FormerLease {
     /// Whether this worker held it, and no other that has its number now.
-    fn is_of(&self, (worker, owner): (WorkerId, &Owner)) -> bool {
-        self.worker == worker && self.owner.is_same(owner)
+    fn is_of(&self, (worker, source): (WorkerId, &Source)) -> bool {
+        self.worker == worker && self.source.is_same_worker(source)
     }
 }
 
@@ -49,7 +50,7 @@ impl FormerLeases {
         &mut self,
         now: Duration,
         id: LeaseId,
-        (worker, owner): (WorkerId, Owner),
+        (worker, source): (WorkerId, Arc<Source>),
         job: JobId,
         spans: SpanSet,
     ) {
@@ -57,7 +58,7 @@ impl FormerLeases {
             return;
         }
         self.n_spans += spans.len();
-        self.leases.insert(id, FormerLease { worker, owner, job, spans, ended: now });
+        self.leases.insert(id, FormerLease { worker, source, job, spans, ended: now });
         self.ended.insert((now, id));
         while self.n_spans > MOST_SPANS
             && let Some(&(_, oldest)) = self.ended.first()
@@ -88,8 +89,8 @@ impl FormerLeases {
     }
 
     /// The number of the worker that held a lease, and who that is.
-    pub(crate) fn holder(&self, id: LeaseId) -> Option<(WorkerId, &Owner)> {
-        self.leases.get(&id).map(|lease| (lease.worker, &lease.owner))
+    pub(crate) fn holder(&self, id: LeaseId) -> Option<(WorkerId, &Source)> {
+        self.leases.get(&id).map(|lease| (lease.worker, &*lease.source))
     }
 
     /// Takes out a lease, if it is of this job, and returns what may be reported of it.
@@ -99,14 +100,20 @@ impl FormerLeases {
     }
 
     /// A worker says that it is done with a lease.
-    pub(crate) fn finish(&mut self, id: LeaseId, worker: (WorkerId, &Owner)) {
+    pub(crate) fn finish(&mut self, id: LeaseId, worker: (WorkerId, &Source)) {
         if self.leases.get(&id).is_some_and(|lease| lease.is_of(worker)) {
             self.forget(id);
         }
     }
 
     /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
-    pub(crate) fn report(&mut self, id: LeaseId, worker: (WorkerId, &Owner), job: JobId, span: Span) -> bool {
+    pub(crate) fn report(
+        &mut self,
+        id: LeaseId,
+        worker: (WorkerId, &Source),
+        job: JobId,
+        span: Span,
+    ) -> bool {
         let Some(lease) = self.leases.get_mut(&id) else { return false };
         let is_its = lease.is_of(worker) && lease.job == job;
         if !is_its || lease.spans.end_of(span.cross(), span.from()).is_none_or(|end| end < span.to()) {

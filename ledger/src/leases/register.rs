@@ -3,6 +3,7 @@
 //! No token is that of a live lease and of a former one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_messages::{JobId, LeaseId, WorkerId};
@@ -14,8 +15,8 @@ use crate::leases::former::FormerLeases;
 use crate::leases::live::{EndedLease, LiveLease};
 use crate::leases::tokens::Tokens;
 use crate::load::LeasePace;
-use crate::owner::Owner;
 use crate::spans::SpanSet;
+use crate::store::Source;
 
 /// A running lease is overdue this long and four times what it should take after it was last heard of, or after it was
 /// begun: then its worker counts slower than the others need, or not at all.
@@ -131,12 +132,12 @@ impl Leases {
 
     /// Ends a lease. What was granted under it and is not reported may be reported for a while yet, by its worker, which
     /// is this one.
-    pub(crate) fn end(&mut self, now: Duration, id: LeaseId, owner: Owner) -> Option<EndedLease> {
+    pub(crate) fn end(&mut self, now: Duration, id: LeaseId, source: Arc<Source>) -> Option<EndedLease> {
         let lease = self.live.remove(&id)?;
         self.forget_keys(id);
         let (worker, job) = (lease.worker(), lease.job());
         let (ended, unreported) = lease.end();
-        self.former.add(now, id, (worker, owner), job, unreported);
+        self.former.add(now, id, (worker, source), job, unreported);
         Some(ended)
     }
 
@@ -165,7 +166,7 @@ impl Leases {
         &mut self,
         now: Duration,
         id: LeaseId,
-        worker: (WorkerId, Owner),
+        worker: (WorkerId, Arc<Source>),
         job: JobId,
         spans: SpanSet,
     ) {
@@ -173,7 +174,7 @@ impl Leases {
     }
 
     /// The number of the worker that held a lease of which something may still be reported, and who that is.
-    pub(crate) fn former_holder(&self, id: LeaseId) -> Option<(WorkerId, &Owner)> {
+    pub(crate) fn former_holder(&self, id: LeaseId) -> Option<(WorkerId, &Source)> {
         self.former.holder(id)
     }
 
@@ -186,7 +187,7 @@ impl Leases {
     pub(crate) fn report_former(
         &mut self,
         id: LeaseId,
-        worker: (WorkerId, &Owner),
+        worker: (WorkerId, &Source),
         job: JobId,
         span: Span,
     ) -> bool {
@@ -194,7 +195,7 @@ impl Leases {
     }
 
     /// A worker says that it is done with a lease: all that was counted of it is reported.
-    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: (WorkerId, &Owner)) {
+    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: (WorkerId, &Source)) {
         self.former.finish(id, worker);
     }
 

@@ -40,6 +40,13 @@ pub struct Source {
     pub party: Party,
 }
 
+impl Source {
+    /// Whether both are one worker to everybody, whatever its number, program and kernel.
+    pub(crate) fn is_same_worker(&self, other: &Self) -> bool {
+        self.party == other.party && self.name == other.name
+    }
+}
+
 /// A further count of a recorded span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondCount {

@@ -7,7 +7,6 @@ use queens_messages::{Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
-use crate::owner::Owner;
 use crate::store::Source;
 use crate::workers::failures::Failures;
 use crate::workers::hand::Hand;
@@ -77,11 +76,6 @@ impl Worker {
     /// Who runs it.
     pub(crate) fn party(&self) -> Party {
         self.source.party
-    }
-
-    /// Who it is, whatever its number.
-    pub(crate) fn owner(&self) -> Owner {
-        Owner { party: self.party(), source: Arc::clone(&self.source) }
     }
 
     pub(crate) fn n_threads(&self) -> u32 {
