@@ -43,7 +43,7 @@ pub enum CredentialsError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What may be done with it.
+        /// The permission bits of its mode.
         mode: u32,
     },
     /// There is no token in the file.
@@ -76,7 +76,7 @@ impl Credentials {
     }
 }
 
-/// What is in a file that holds a token. A group may read it, as engines bring secrets along for one; others may not.
+/// Reads a token's file. Its group may have access, because container engines mount secrets so; others may not.
 fn read_secret(path: &Path) -> Result<Vec<u8>, CredentialsError> {
     const OTHERS: u32 = 0o007;
     let unreadable = |error| TlsError::Unreadable { path: path.to_owned(), error };

@@ -14,7 +14,7 @@ use crate::token::{Token, TokenHash};
 pub struct Invitation {
     /// What it is called by, and what its token names. From 1 on.
     pub number: u64,
-    /// Identifies whoever was invited, across all databases: random, where numbers begin again in a restored one.
+    /// The invitation's random identity. A restored database may give its number out again, but never its identity.
     pub party: Party,
     /// What it is good for.
     pub role: Role,
@@ -72,7 +72,7 @@ pub fn random_party() -> io::Result<Party> {
 }
 
 impl fmt::Display for Invitation {
-    /// What people call it, in logs and records.
+    /// Its name in logs and records: its number, and its label if it has one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.label {
             Some(label) => write!(f, "invitation {} ({label})", self.number),

@@ -61,7 +61,7 @@ pub enum KeyError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What may be done with it.
+        /// The permission bits of its mode.
         mode: u32,
     },
     /// The directory has another key already.

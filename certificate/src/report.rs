@@ -77,8 +77,8 @@ pub enum Agreement {
     OnePass,
     /// The solutions of every cross are equal.
     EachCross {
-        /// Crosses of which the same party counted something in both passes that no other has confirmed: who is wrong in
-        /// both may be so in the same way. In certificates of format 1, the same name.
+        /// Crosses in which one party counted something in both passes that no other party confirmed. One party may make
+        /// the same error twice. Certificates of format 1 tell names instead of parties.
         n_by_one: u32,
     },
     /// The solutions of the whole board are equal, by two methods that have only the board in common.

@@ -13,10 +13,9 @@ const PREFIX: &[u8] = b"queens party in a certificate\0";
 
 /// Stands for a party in one certificate: 64 bits of a salted SHA-256 hash of it.
 ///
-/// The salt is the seed of the first pass. Who reads certificates of two jobs can't tell which parties they have in
-/// common, because a party is 128 random bits that nobody else is told. Two of 2^18 parties of one certificate have the
-/// same digest with a chance below 2^-29, and are taken for one then: what is confirmed is taken for unconfirmed, never
-/// the other way round.
+/// The salt is the seed of the first pass. A reader of two certificates can't tell which parties they have in common: a
+/// party is 128 random bits, which no certificate has. Two of 2^18 parties have the same digest with a chance below 2^-29.
+/// They are then taken for one, so that a confirmed record looks unconfirmed, and never the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartyDigest([u8; 8]);
 

@@ -221,8 +221,8 @@ fn of_jobs(jobs: &[JobStatus]) -> Finding {
     Finding::warn(
         "jobs",
         format!("job {job} waits for {whom}{more}"),
-        "what a worker holds for too long goes to others by itself; 'queens workers' shows who is there, and \
-         'queens workers block NAME' keeps one from getting more",
+        "leases that take too long go to other workers by themselves; 'queens workers' lists workers, and \
+         'queens workers block NAME' gives one no more leases",
     )
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn count(
         n,
         method,
         |method| {
-            // Whoever counts was asked before.
+            // The user has confirmed the price before.
             TermsArgs::default().submission(n, method, Priority::default())
         },
         None,

@@ -2,34 +2,20 @@
 
 use std::time::Duration;
 
-use queens_messages::{
-    Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Party, Speed, WorkerId, WorkerState,
-};
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_messages::{Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Speed, WorkerId, WorkerState};
 
-use crate::world::{Worker, World, named};
+use crate::world::World;
 
 impl World {
     /// A worker that claims so many threads of this speed.
     fn connect_claiming(&mut self, id: u64, name: &str, n_threads: u32, speed: f64) -> WorkerId {
-        let worker = WorkerId(id);
-        self.workers.insert(worker, Worker { name: name.to_owned(), ..Worker::default() });
-        let hello = Hello {
-            worker,
-            name: named(name),
-            build: named("0"),
-            kernel: named("portable"),
+        let halves = HalvesSkill { decomposition: 0, speed: Speed::ZERO };
+        self.connect_saying(id, name, |hello| Hello {
             n_threads,
             speed: Speed::try_from(speed).expect("a speed"),
-            decomposition: DECOMPOSITION_VERSION,
-            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
-            machine: id,
-            held: Vec::new(),
-        };
-        let party = Party::of_name(&hello.name);
-        self.ledger.connect(self.now, hello, party).expect("in order");
-        self.carry_out();
-        worker
+            halves,
+            ..hello
+        })
     }
 
     fn n_held(&self, id: WorkerId) -> usize {

@@ -152,9 +152,19 @@ impl World {
         halves: HalvesSkill,
         held: Vec<Held>,
     ) -> WorkerId {
+        self.connect_saying(id, name, |hello| Hello { halves, held, ..hello })
+    }
+
+    /// Connects a worker that changes something of what a worker with one thread says of itself.
+    pub(crate) fn connect_saying(
+        &mut self,
+        id: u64,
+        name: &str,
+        change: impl FnOnce(Hello) -> Hello,
+    ) -> WorkerId {
         let worker = WorkerId(id);
         self.workers.insert(worker, Worker { name: name.to_owned(), ..Worker::default() });
-        let hello = Hello {
+        let hello = change(Hello {
             worker,
             name: named(name),
             build: named("0"),
@@ -162,10 +172,10 @@ impl World {
             n_threads: 1,
             speed: Speed::try_from(1e3).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
-            halves,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
             machine: id,
-            held,
-        };
+            held: Vec::new(),
+        });
         let party = self.party.unwrap_or_else(|| Party::of_name(&hello.name));
         self.ledger.connect(self.now, hello, party).expect("in order");
         self.carry_out();
