@@ -365,7 +365,7 @@ mod tests {
         let line = of_jobs(&held_up).line();
         assert!(
             line.starts_with(
-                "warn  jobs         job 2 waits for 'slow', and 1 more wait: what a worker holds"
+                "warn  jobs         job 2 waits for 'slow', and 1 more wait: leases that take too long"
             ),
             "{line}"
         );
