@@ -94,6 +94,12 @@ fn leader(postgres: &Postgres) -> Option<String> {
     postgres.sql("shared", sql).ok().filter(|holder| !holder.is_empty())
 }
 
+/// Whether a coordinator says this when it is asked whether it is ready. One that loses the lead just then hangs up.
+fn says(node: &Node, text: &str) -> Option<()> {
+    let ready = http::try_request(&node.pages.address(), "GET", "/readyz", &[], "")?;
+    ready.body.contains(text).then_some(())
+}
+
 /// How many subproblems are recorded.
 fn recorded(postgres: &Postgres) -> u64 {
     let sql = "SELECT coalesce(sum(until - first), 0) FROM queens.record";
@@ -153,33 +159,24 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     let since = Instant::now();
     goes_on_with("frozen", &one, &job, &postgres, since);
     other.service.signal("CONT");
-    wait_until("it to stand by", || {
-        http::get(&other.pages.address(), "/readyz").body.contains(" leads").then_some(())
-    });
+    wait_until("it to stand by", || says(&other, " leads"));
     assert!(other.service.log().contains("this coordinator leads no more"), "{}", other.service.log());
     assert_eq!(leader(&postgres).map(|url| url.trim_end_matches('/').to_owned()), Some(one.to_workers.url()));
 
     one.to_database.swallow(true);
     let since = Instant::now();
     goes_on_with("cut off from the database", &other, &job, &postgres, since);
-    wait_until("the one that was cut off to know", || {
-        let ready = http::get(&one.pages.address(), "/readyz");
-        ready.body.contains("its database can't be reached").then_some(())
-    });
+    wait_until("the one that was cut off to know", || says(&one, "its database can't be reached"));
     one.to_database.swallow(false);
     one.to_database.cut();
-    wait_until("it to be there again", || {
-        http::get(&one.pages.address(), "/readyz").body.contains(" leads").then_some(())
-    });
+    wait_until("it to be there again", || says(&one, " leads"));
 
     other.to_workers.swallow(true);
     let since = Instant::now();
     goes_on_with("cut off from workers", &one, &job, &postgres, since);
     other.to_workers.swallow(false);
     other.to_workers.cut();
-    wait_until("it to stand by", || {
-        http::get(&other.pages.address(), "/readyz").body.contains(" leads").then_some(())
-    });
+    wait_until("it to stand by", || says(&other, " leads"));
 
     if Path::new(FAKETIME).exists() {
         // A clock that is days ahead does not make it lead before its time, and one that is days behind not for longer.
