@@ -12,7 +12,7 @@ import time
 import requests
 
 OVER = ("done", "cancelled")
-NEEDS_SOMEBODY = ("failed", "disputed")
+NEEDS_SOMEBODY = ("failed", "disputed", "damaged")
 
 
 def arguments():

@@ -21,7 +21,7 @@ done
 for job in "${jobs[@]}"; do
     # Numbers are texts in JSON, as they outgrow doubles: jq leaves them as they are.
     until status=$(api "/jobs/$job") && jq --exit-status '.state == "done"' <<<"$status" >/dev/null; do
-        if jq --exit-status '.state | IN("cancelled", "failed", "disputed")' <<<"$status" >/dev/null; then
+        if jq --exit-status '.state | IN("cancelled", "failed", "disputed", "damaged")' <<<"$status" >/dev/null; then
             echo "job $job is $(jq --raw-output .state <<<"$status")" >&2
             exit 1
         fi

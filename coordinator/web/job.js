@@ -83,7 +83,7 @@ function show(job) {
   $("doubt").hidden = job.doubt === null;
   say($("doubt"), job.doubt === null ? "" : `In doubt: ${job.doubt}.`);
   $("failure").hidden = !job.failure;
-  say($("failure"), job.failure ? `${job.failed} spans failed, ${job.given_up} of them on all that are here to try; last, ${job.failure}` : "");
+  say($("failure"), job.state === "damaged" ? `What is stored of it contradicts itself: ${job.failure}` : job.failure ? `${job.failed} spans failed, ${job.given_up} of them on all that are here to try; last, ${job.failure}` : "");
   actions.show(job);
 }
 

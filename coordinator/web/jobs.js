@@ -39,7 +39,7 @@ function makeRow(id) {
     say(n, String(job.n));
     say(method, job.method);
     say(state, stateText(job));
-    state.className = ["failed", "disputed"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
+    state.className = ["failed", "disputed", "damaged"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
     say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
     failure.className = job.failure ? "bad" : "quiet";
     say(count, grouped(job.solutions));

@@ -102,7 +102,7 @@ export function doneAt(low, high) {
   return `, done ${new Intl.DateTimeFormat(undefined, style).formatRange(first, last)}`;
 }
 
-export const isOver = (job) => ["done", "cancelled", "failed"].includes(job.state);
+export const isOver = (job) => ["done", "cancelled", "failed", "damaged"].includes(job.state);
 
 export function timeLeft(job) {
   if (isOver(job)) return "–";

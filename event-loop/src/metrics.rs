@@ -347,7 +347,7 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
 
 /// Whether nobody can make it go on.
 fn is_closed(job: &JobStatus) -> bool {
-    matches!(job.state, JobState::Done | JobState::Cancelled)
+    matches!(job.state, JobState::Done | JobState::Cancelled | JobState::Damaged)
 }
 
 /// Writes a gauge without labels.

@@ -25,7 +25,7 @@ fn refuses(snapshot: &Snapshot) -> Vec<String> {
     } else if snapshot.store_error.is_some() {
         refuses.push("reports and decisions of operators: they can't be recorded at present".to_owned());
     }
-    let is_open = |state| !matches!(state, JobState::Done | JobState::Cancelled);
+    let is_open = |state| !matches!(state, JobState::Done | JobState::Cancelled | JobState::Damaged);
     if snapshot.jobs.iter().filter(|job| is_open(job.state)).count() >= MOST_OPEN_JOBS {
         refuses.push(format!("new jobs: {TooManyJobs}"));
     }

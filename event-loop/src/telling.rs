@@ -18,6 +18,11 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
             info!(%job, %n, %method, %priority, part, "job submitted");
             about(*job, format!("submitted for n = {n}{part} by {method} with priority {priority}"), journal);
         }
+        Note::Damaged { job, reason } => {
+            error!(%job, reason, "what is stored of a job contradicts itself: it is set aside");
+            let text = format!("is damaged and set aside: {reason}");
+            journal.add(EventKind::Failure, Some(*job), text);
+        }
         Note::Planned { job, method, n_parts, work } => {
             info!(%job, %method, parts = n_parts, %work, "job planned");
             about(*job, format!("planned: {n_parts} {}", parts(*method)), journal);

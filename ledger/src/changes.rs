@@ -122,7 +122,9 @@ impl Changes {
             reason: reason.unwrap_or_default(),
         };
         writes.extend(changes.blocked.into_iter().map(blocked));
-        let entries = changes.entries.iter().filter_map(|id| jobs.get(*id));
+        // Of a damaged job nothing is written, so that all that is left of it stays.
+        let entries =
+            changes.entries.iter().filter_map(|id| jobs.get(*id)).filter(|job| job.damage().is_none());
         writes.extend(entries.map(|job| Write::Job(job.entry().clone())));
         writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));
         writes.extend(changes.records.into_iter().map(|((job, ..), record)| Write::Record { job, record }));

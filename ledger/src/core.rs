@@ -97,16 +97,16 @@ impl Core {
     /// A coordinator that goes on where `stored` left off, without workers. The secret of `run` is drawn at
     /// random at each start.
     ///
+    /// A job that contradicts itself is set aside, and keeps no other from being counted.
+    ///
     /// # Errors
-    /// If a job was made under another decomposition or contradicts its plan.
+    /// If a job was made under another decomposition.
     pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
-        Ok(Self {
-            ledger: Ledger::restore(stored, run)?,
-            clock: Clock::default(),
-            attendance: Attendance::default(),
-            notes: Vec::new(),
-            date_ms: 0,
-        })
+        let ledger = Ledger::restore(stored, run)?;
+        let damaged = |(job, reason): (JobId, &str)| Note::Damaged { job, reason: reason.to_owned() };
+        let notes = ledger.damaged().map(damaged).collect();
+        let (clock, attendance) = (Clock::default(), Attendance::default());
+        Ok(Self { ledger, clock, attendance, notes, date_ms: 0 })
     }
 
     /// The same, with this to decide how often workers report.
@@ -311,6 +311,12 @@ impl Core {
     /// The answer to a [`Draw`].
     pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
         self.ledger.drawn(draw, drawn);
+    }
+
+    /// What is stored of a job can't be true, as a question of [`Due`] has shown: it is set aside.
+    pub fn set_aside(&mut self, job: JobId, damage: String) {
+        self.notes.push(Note::Damaged { job, reason: damage.clone() });
+        self.ledger.set_aside(self.now(), job, damage);
     }
 
     /// The sessions that are closed since the last call: nothing more is to be sent in them. Those that ended with a

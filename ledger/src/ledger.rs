@@ -51,8 +51,10 @@ impl Ledger {
     /// A ledger that goes on where `stored` left off, without workers. Open jobs get new seeds: the state may be older
     /// than one in which their seeds were made known, and nobody can tell.
     ///
+    /// A job that contradicts itself is set aside, and keeps no other from being counted.
+    ///
     /// # Errors
-    /// If a job was made under another decomposition or contradicts its plan.
+    /// If a job was made under another decomposition.
     pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
         let mut book = Book::new(Tokens::of(run));
         for (Block { name, party }, reason) in stored.blocked {
@@ -123,6 +125,13 @@ impl Ledger {
         jobs::drawn(&mut self.book, draw, drawn);
     }
 
+    /// What is stored of a job can't be true: it is set aside, and its workers go on with others. Nothing is written of it
+    /// any more.
+    pub fn set_aside(&mut self, now: Duration, id: JobId, damage: String) {
+        self.book.advance(now);
+        jobs::set_aside(&mut self.book, id, damage);
+    }
+
     /// Stops a job for now: its workers report what they have in hand and get no more of it.
     ///
     /// # Errors
@@ -166,6 +175,11 @@ impl Ledger {
     #[must_use]
     pub fn jobs(&self) -> Vec<JobStatus> {
         self.book.jobs().iter().map(|job| status::job_status(&self.book, &self.paces, job)).collect()
+    }
+
+    /// The jobs that are set aside, and what can't be true of each.
+    pub(crate) fn damaged(&self) -> impl Iterator<Item = (JobId, &str)> {
+        self.book.jobs().iter().filter_map(|job| Some((job.id(), job.damage()?)))
     }
 
     /// What leases of a job name, if there is such a job.

@@ -18,6 +18,13 @@ pub enum Note {
         /// What was asked for.
         asked: Submission,
     },
+    /// What is stored of a job contradicts itself, so that it is set aside.
+    Damaged {
+        /// The job.
+        job: JobId,
+        /// What can't be true.
+        reason: String,
+    },
     /// A job has its plan.
     Planned {
         /// The job.

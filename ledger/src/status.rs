@@ -102,6 +102,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         Phase::Active => JobState::Running,
         Phase::Done => JobState::Done,
         Phase::Cancelled => JobState::Cancelled,
+        Phase::Damaged => JobState::Damaged,
     };
     let waits_for = match state {
         JobState::Queued => Some(waits_for(book, job.method())),
@@ -132,7 +133,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         priority: entry.priority,
         n_failed: failed.map_or(0, |failed| failed.len() as u64),
         n_given_up: failed.map_or(0, |failed| n_given_up(book, job.method(), failed)),
-        failure: failed.and_then(|failed| failed.reason()).map(ToOwned::to_owned),
+        failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
         doubt: (!job.doubt().is_nothing()).then(|| job.doubt().to_string()),
@@ -236,7 +237,8 @@ const MOST_GROUPS: usize = 64;
 fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     if let Some(other) = unchecked_pass(book, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
-        return Some(format!("its {which} pass, job {}", other.id()));
+        let is_damaged = if other.damage().is_some() { ", which is damaged" } else { "" };
+        return Some(format!("its {which} pass, job {}{is_damaged}", other.id()));
     }
     if is_doubted(book, job) {
         return Some(

@@ -98,6 +98,14 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// What is stored of one job contradicts itself. That does not heal, and says nothing of other jobs.
+    #[error("job {job} is damaged: {reason}")]
+    DamagedJob {
+        /// The job.
+        job: JobId,
+        /// What is wrong.
+        reason: String,
+    },
     /// No store could hold what was to be written.
     #[error("cannot store this: {0}")]
     Impossible(String),
@@ -184,6 +192,8 @@ pub struct StoredJob {
     pub coverage: Vec<(u32, Coverage)>,
     /// Whether some of it was counted again.
     pub has_second_counts: bool,
+    /// Why what is stored of it can't be true, if it can't; then nothing but the entry is here.
+    pub damage: Option<String>,
 }
 
 /// What is said of a job as a whole.
@@ -265,7 +275,7 @@ impl JobEntry {
     }
 }
 
-/// Where a job stands, as far as it is remembered across restarts.
+/// Where a job stands. All but [`Damaged`](Self::Damaged) are remembered across restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Its plan is being made.
@@ -276,10 +286,12 @@ pub enum Phase {
     Done,
     /// Somebody gave it up.
     Cancelled,
+    /// What is stored of it contradicts itself: it is set aside, and nothing is written of it any more.
+    Damaged,
 }
 
 impl Phase {
-    /// All of them.
+    /// Those that are stored.
     pub const ALL: [Self; 4] = [Self::Planning, Self::Active, Self::Done, Self::Cancelled];
 
     /// The name it is stored and shown under.
@@ -290,6 +302,7 @@ impl Phase {
             Self::Active => "active",
             Self::Done => "done",
             Self::Cancelled => "cancelled",
+            Self::Damaged => "damaged",
         }
     }
 }

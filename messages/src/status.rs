@@ -70,11 +70,13 @@ pub enum JobState {
     Verifying,
     /// The same, and there is a span of which all counts differ, and nobody who could count it again.
     Disputed,
+    /// What is stored of it contradicts itself, so that it is set aside.
+    Damaged,
 }
 
 impl JobState {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Planning,
         Self::Queued,
         Self::Running,
@@ -84,6 +86,7 @@ impl JobState {
         Self::Failed,
         Self::Verifying,
         Self::Disputed,
+        Self::Damaged,
     ];
 
     /// The name people and programs see.
@@ -99,13 +102,14 @@ impl JobState {
             Self::Failed => "failed",
             Self::Verifying => "verifying",
             Self::Disputed => "disputed",
+            Self::Damaged => "damaged",
         }
     }
 
     /// Whether nobody will count it any more, unless somebody does something about it.
     #[must_use]
     pub const fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Cancelled | Self::Failed)
+        matches!(self, Self::Done | Self::Cancelled | Self::Failed | Self::Damaged)
     }
 
     /// Whether all is counted, but not yet checked as it is to be: what is said to be the number may still change.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use serde_json::Value;
 
 use crate::binary;
@@ -208,9 +208,16 @@ impl Running {
     #[track_caller]
     pub fn signal(&mut self, name: &str) {
         assert!(self.is_running(), "SIG{name} comes too late");
-        let kill = format!("kill -s {name} {}", self.child.id());
-        let status = Command::new("sh").args(["-c", &kill]).status().expect("there is a shell");
-        assert!(status.success(), "{kill}");
+        let signal = match name {
+            "CONT" => Signal::CONT,
+            "HUP" => Signal::HUP,
+            "INT" => Signal::INT,
+            "KILL" => Signal::KILL,
+            "STOP" => Signal::STOP,
+            "TERM" => Signal::TERM,
+            _ => panic!("SIG{name} is not known here"),
+        };
+        kill_process(Pid::from_child(&self.child), signal).expect("our child");
     }
 
     /// Sends it SIGKILL and waits for its end.

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_messages::JobStatus;
+use queens_messages::{JobState, JobStatus};
 use queens_process::{VERSION, default_threads};
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
 use serde::Serialize;
 
 use crate::flags::RemoteArgs;
+use crate::present::job::{REPAIR, describe_damage};
 use crate::present::numbers::{date, duration};
 use crate::present::output::{Output, json_of, print};
 
@@ -211,6 +212,13 @@ async fn jobs(args: &DoctorArgs) -> Option<Finding> {
 }
 
 fn of_jobs(jobs: &[JobStatus]) -> Finding {
+    let damaged = jobs.iter().filter(|job| job.state == JobState::Damaged);
+    if let Some(job) = damaged.clone().next() {
+        let n_more = damaged.count() - 1;
+        let more = if n_more == 0 { String::new() } else { format!(", and {n_more} more are damaged") };
+        let found = format!("job {} is damaged: {}{more}", job.id, describe_damage(job));
+        return Finding::bad("jobs", found, REPAIR);
+    }
     let waits = |job: &JobStatus| Some((job.id, job.waits_for.clone()?));
     let mut waiting = jobs.iter().filter(|job| !job.state.is_over()).filter_map(waits);
     let Some((job, whom)) = waiting.next() else { return Finding::ok("jobs", "none is held up") };

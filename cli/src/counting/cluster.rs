@@ -13,7 +13,7 @@ use tracing::warn;
 use crate::connect::watch_job;
 use crate::counting::counted::{Counted, Counter, kernels};
 use crate::method::MethodChoice;
-use crate::present::job::describe_failure;
+use crate::present::job::{REPAIR, describe_damage, describe_failure};
 use crate::present::progress::{Progress, Showing};
 use crate::terms::TermsArgs;
 
@@ -58,6 +58,9 @@ pub(crate) async fn count(
     let job = job?;
     if job.state == JobState::Failed {
         bail!("job {id} has failed: {}", describe_failure(&job));
+    }
+    if job.state == JobState::Damaged {
+        bail!("job {id} is damaged: {}: {REPAIR}", describe_damage(&job));
     }
     anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
     let contributions = who_counted(&operator, &job).await;

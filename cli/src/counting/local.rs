@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::counting::counted::{Counted, Counter, kernels};
 use crate::method::MethodChoice;
-use crate::present::job::describe_failure;
+use crate::present::job::{REPAIR, describe_damage, describe_failure};
 use crate::present::numbers::percent;
 use crate::present::progress::{Progress, Showing};
 
@@ -206,6 +206,11 @@ impl LocalCount {
             let snapshot = snapshots.borrow_and_update().clone();
             let job = snapshot.job(id).context("the job has vanished")?;
             progress.show(job, snapshot.store_error.as_deref());
+            if job.state == JobState::Damaged {
+                progress.clear();
+                let dir = self.data_dir.as_deref().unwrap_or(Path::new(""));
+                bail!("the count in '{}' is damaged: {}: {REPAIR}", dir.display(), describe_damage(job));
+            }
             if job.state == JobState::Failed {
                 progress.clear();
                 bail!("some of it can't be counted: {}", describe_failure(job));

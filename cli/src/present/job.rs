@@ -19,6 +19,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
         JobState::Done if job.is_part() => so_far,
         JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
+        JobState::Damaged => format!("{so_far}  {}", describe_damage(job)),
         JobState::Cancelled => so_far,
         JobState::Queued if job.waits_for.is_some() => {
             format!("{so_far}  waits for {}", job.waits_for.as_deref().unwrap_or_default())
@@ -65,6 +66,23 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
     };
     let reason = failure.as_deref().map(|reason| format!("; last, {reason}")).unwrap_or_default();
     format!("{n_failed} {spans} failed{given_up}{reason}")
+}
+
+/// What to do about a damaged job.
+pub(crate) const REPAIR: &str =
+    "restore a backup, or keep what proves itself with 'queens-coordinator recover'";
+
+/// Why a job is set aside.
+pub(crate) fn describe_damage(job: &JobStatus) -> String {
+    format!("what is stored of it contradicts itself: {}", job.failure.as_deref().unwrap_or_default())
+}
+
+/// What is wrong with a job, if something is.
+pub(crate) fn fault(job: &JobStatus) -> Option<String> {
+    match job.state {
+        JobState::Damaged => Some(describe_damage(job)),
+        _ => (job.n_failed > 0).then(|| describe_failure(job)),
+    }
 }
 
 /// How a count that is done compares with the published one.
@@ -132,6 +150,10 @@ pub(crate) fn describe(job: &JobStatus) -> String {
             format!("\nfailed        {}; 'queens resume {}' has all try again", describe_failure(job), job.id)
         }
     };
+    let damaged = match job.state {
+        JobState::Damaged => format!("\ndamaged       {}\n              {REPAIR}", describe_damage(job)),
+        _ => String::new(),
+    };
     let compared = match job.state {
         JobState::Done if job.is_part() => format!("\n              {}", comparison(job)),
         JobState::Done => format!("\n              {}\nfundamental   {}", comparison(job), fundamental(job)),
@@ -150,7 +172,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
     format!(
         "job           {}\nn             {}{part}\nmethod        {}{recount}{passes}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
-         counted for   {}\nleft          {}\nworkers       {}{failed}{disputed}{doubt}",
+         counted for   {}\nleft          {}\nworkers       {}{failed}{damaged}{disputed}{doubt}",
         job.id,
         job.n,
         job.method,

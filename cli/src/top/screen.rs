@@ -372,7 +372,7 @@ impl Screen {
 fn pause_or_resume(job: &JobStatus) -> Option<OperatorAction> {
     match job.state {
         JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
-        JobState::Done | JobState::Cancelled => None,
+        JobState::Done | JobState::Cancelled | JobState::Damaged => None,
         JobState::Planning
         | JobState::Queued
         | JobState::Running

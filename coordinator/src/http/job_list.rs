@@ -162,15 +162,16 @@ fn compare(order: JobOrder, a: &JobStatus, b: &JobStatus) -> Ordering {
 /// Sorts troubles first, then what is going on, and what is over last.
 const fn standing(state: JobState) -> u8 {
     match state {
-        JobState::Disputed => 0,
-        JobState::Failed => 1,
-        JobState::Running => 2,
-        JobState::Verifying => 3,
-        JobState::Planning => 4,
-        JobState::Queued => 5,
-        JobState::Paused => 6,
-        JobState::Done => 7,
-        JobState::Cancelled => 8,
+        JobState::Damaged => 0,
+        JobState::Disputed => 1,
+        JobState::Failed => 2,
+        JobState::Running => 3,
+        JobState::Verifying => 4,
+        JobState::Planning => 5,
+        JobState::Queued => 6,
+        JobState::Paused => 7,
+        JobState::Done => 8,
+        JobState::Cancelled => 9,
     }
 }
 

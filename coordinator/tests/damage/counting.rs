@@ -78,6 +78,10 @@ impl Board {
         let stored = store.load().map_err(at_start)?;
         let mut ledger =
             Ledger::restore(stored, Run::new(1)).map_err(|error| Refused::AtStart(error.to_string()))?;
+        let damaged = |job: &JobStatus| job.failure.clone().filter(|_| job.state == JobState::Damaged);
+        if let Some(damage) = ledger.jobs().iter().find_map(damaged) {
+            return Err(Refused::AtStart(damage));
+        }
         if let Some(other) = ledger.jobs().iter().find(|job| job.n != self.n) {
             return Err(Refused::AtStart(format!("it holds a count for n = {}", other.n)));
         }

@@ -11,7 +11,7 @@ use crate::effects::{Comparison, WantedPlan};
 use crate::events::recounts;
 use crate::jobs::agreement::Doubt;
 use crate::jobs::job::Job;
-use crate::jobs::restore::{RestoreError, restored};
+use crate::jobs::restore::{Contradiction, RestoreError, restored};
 use crate::run::Run;
 use crate::schedule::feed::feed;
 use crate::schedule::recall::preempt;
@@ -20,7 +20,7 @@ use crate::store::{Phase, StoredJob};
 
 /// A job goes on where it was left.
 pub(crate) fn restore(book: &mut Book, stored: StoredJob, run: Run) -> Result<(), RestoreError> {
-    let job = restored(stored, run)?;
+    let mut job = restored(stored, run)?;
     let (id, terms) = (job.id(), job.entry().terms);
     if let Some(first) = terms.second_of {
         let known = book.jobs().get(first).map(Job::entry).filter(|entry| entry.terms.second_of.is_none());
@@ -30,7 +30,9 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob, run: Run) -> Result<()
         });
         let is_only = book.jobs().get(first).is_some_and(|job| job.second().is_none());
         if !is_alike || (!is_only && job.phase() != Phase::Cancelled) {
-            return Err(RestoreError::Second { job: id, first });
+            let mut entry = job.entry().clone();
+            entry.terms.second_of = None;
+            job = Job::damaged(entry, Contradiction::Second(first).to_string());
         }
     }
     let (waits, is_open) = (job.phase() == Phase::Planning, job.is_open());
@@ -136,6 +138,12 @@ fn compare_passes(book: &mut Book, passes: &[JobId]) {
     if is_first_time && book.jobs().get(second).is_some_and(Job::is_active) {
         recounts::look_again(book, second);
     }
+}
+
+/// Sets a job aside, as what is stored of it can't be true.
+pub(crate) fn set_aside(book: &mut Book, id: JobId, damage: String) {
+    book.set_aside(id, damage);
+    feed(book);
 }
 
 pub(crate) fn close(book: &mut Book, id: JobId, phase: Phase) {

@@ -67,6 +67,11 @@ pub enum JobRefusal {
         /// How it ended.
         phase: Phase,
     },
+    /// What is stored of it contradicts itself.
+    #[error(
+        "job {0} is damaged and set aside: restore a backup, or keep what proves itself with 'queens-coordinator recover'"
+    )]
+    Damaged(JobId),
     /// It is the second pass of another, which is the one to ask for more.
     #[error("job {job} is the second pass of job {first}: have more of job {first} checked")]
     IsSecond {
@@ -89,6 +94,16 @@ pub enum JobRefusal {
     /// There is no room for its second pass.
     #[error(transparent)]
     TooMany(#[from] TooManyJobs),
+}
+
+impl JobRefusal {
+    /// Of a job of which nothing may come any more.
+    pub(crate) fn over(job: &Job) -> Self {
+        match job.phase() {
+            Phase::Damaged => Self::Damaged(job.id()),
+            phase => Self::Over { job: job.id(), phase },
+        }
+    }
 }
 
 /// No worker has this name.
@@ -140,8 +155,8 @@ pub(crate) fn set_priority(
 pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
     book.advance(now);
     let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
-    if job.phase() == Phase::Done {
-        return Err(JobRefusal::Over { job: id, phase: Phase::Done });
+    if matches!(job.phase(), Phase::Done | Phase::Damaged) {
+        return Err(JobRefusal::over(job));
     }
     let first = job.first_pass();
     if job.is_open() {
@@ -162,7 +177,7 @@ pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), Jo
 fn change_open_job(book: &mut Book, id: JobId, change: impl Fn(&mut Job)) -> Result<Vec<JobId>, JobRefusal> {
     let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
     if !job.is_open() {
-        return Err(JobRefusal::Over { job: id, phase: job.phase() });
+        return Err(JobRefusal::over(job));
     }
     let mut passes = book.jobs().passes(id);
     passes.retain(|pass| book.jobs().get(*pass).is_some_and(Job::is_open));

@@ -24,8 +24,8 @@ pub(crate) fn verify_more(
     book.advance(now);
     let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
     let terms = job.entry().terms;
-    if job.phase() == Phase::Cancelled {
-        return Err(JobRefusal::Over { job: id, phase: job.phase() });
+    if matches!(job.phase(), Phase::Cancelled | Phase::Damaged) {
+        return Err(JobRefusal::over(job));
     }
     if let Some(first) = terms.second_of {
         return Err(JobRefusal::IsSecond { job: id, first });

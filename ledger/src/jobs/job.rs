@@ -40,6 +40,8 @@ pub(crate) struct Job {
     compared: Option<(u64, u64)>,
     /// Whether earlier runs may have leased it.
     is_restored: bool,
+    /// Why what is stored of it can't be true, if it is damaged.
+    damage: Option<String>,
 }
 
 impl Job {
@@ -55,7 +57,23 @@ impl Job {
             doubt,
             compared: None,
             is_restored: false,
+            damage: None,
         }
+    }
+
+    /// A job that is set aside, as what is stored of it can't be true.
+    pub(crate) fn damaged(entry: JobEntry, damage: String) -> Self {
+        Self { damage: Some(damage), ..Self::new(JobEntry { phase: Phase::Damaged, ..entry }, None) }
+    }
+
+    /// What is stored of it can't be true.
+    pub(crate) fn set_aside(&mut self, damage: String) {
+        *self = Self { second: self.second, ..Self::damaged(self.entry.clone(), damage) };
+    }
+
+    /// Why what is stored of it can't be true, if it is damaged.
+    pub(crate) fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
     }
 
     /// What is said of it as a whole, when that was last settled.

@@ -77,6 +77,7 @@ impl Store for MemoryStore {
             choices: job.choices.clone(),
             coverage: job.coverage.iter().map(|(&cross, coverage)| (cross, coverage.clone())).collect(),
             has_second_counts: !job.second_counts.is_empty(),
+            damage: None,
         });
         let (jobs, blocked) = (jobs.collect(), self.blocked.clone());
         Ok(Stored { blocked, jobs })

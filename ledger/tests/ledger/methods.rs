@@ -158,7 +158,7 @@ fn a_restart_keeps_the_method_and_refuses_another_decomposition() {
     world.store.commit(&[Write::Job(other)]).expect("memory");
     let refused =
         Ledger::restore(world.store.load().expect("memory"), Run::new(1)).expect_err("cut otherwise");
-    assert_eq!(refused, RestoreError::Decomposition { job, method: Method::Halves, found: 99 });
+    assert_eq!(refused, RestoreError { job, method: Method::Halves, found: 99 });
 }
 
 /// Nodes of one method say nothing of how fast the other is counted.

@@ -2,11 +2,10 @@
 
 use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::{Coverage, Store, StoredJob};
-use queens_ledger::{Ledger, RestoreError, Run};
-use queens_messages::{Crosses, JobId, JobState, Submission};
+use queens_messages::{Crosses, JobState, Submission};
 use queens_solver::{Choice, Method, parts_in_counting_order};
 
-use super::world::{World, size, solutions};
+use super::world::{World, damage, size, solutions};
 
 fn part(n: u8, method: Method, from: u32, to: u32) -> Submission {
     let crosses = Some(Crosses::new(from, to).expect("not empty"));
@@ -57,37 +56,35 @@ fn a_part_that_no_plan_has_is_refused() {
 
 /// What is recorded of another part belongs to another job.
 #[test]
-fn records_outside_a_part_are_refused_at_start() {
+fn a_job_with_records_outside_its_part_is_damaged() {
     let mut world = World::new();
-    let job = world.submit_on(&part(8, Method::Search, 2, 4)).expect("there are such crosses");
+    world.submit_on(&part(8, Method::Search, 2, 4)).expect("there are such crosses");
     let mut stored = world.store.load().expect("memory");
     stored.jobs[0]
         .coverage
         .push((4, Coverage { recorded: "0..1".parse().expect("ranges"), ..Coverage::default() }));
-    let refused = Ledger::restore(stored.clone(), Run::new(1)).err();
-    assert_eq!(refused, Some(RestoreError::Coverage { job, cross: 4 }));
+    assert_eq!(damage(&stored).as_deref(), Some("it has records outside cross 4 of its plan"));
     stored.jobs[0].coverage.clear();
     let crosses = Crosses::new(2, 99).expect("not empty");
     stored.jobs[0].entry.terms.crosses = Some(crosses);
-    let refused = Ledger::restore(stored, Run::new(1)).err();
-    assert!(matches!(refused, Some(RestoreError::Crosses { job: JobId(1), .. })), "{refused:?}");
+    assert_eq!(damage(&stored).as_deref(), Some("it counts crosses 2..99 of a plan with 30"));
 }
 
 /// What is added up must not wrap, whatever somebody has written who can make digests.
 #[test]
-fn numbers_that_no_board_comes_to_are_refused_at_start() {
+fn a_job_with_numbers_that_no_board_comes_to_is_damaged() {
     let mut world = World::new();
-    let job = world.submit_on(&Submission::new(size(8), Method::Search)).expect("there is room");
+    world.submit_on(&Submission::new(size(8), Method::Search)).expect("there is room");
     let stored = world.store.load().expect("memory");
     let refused = |change: &dyn Fn(&mut StoredJob)| {
         let mut stored = stored.clone();
         change(&mut stored.jobs[0]);
-        Ledger::restore(stored, Run::new(1)).err()
+        damage(&stored)
     };
     let choice = |stored: &mut StoredJob, change: &dyn Fn(&mut Choice)| {
         change(&mut stored.choices.as_mut().expect("a plan")[3]);
     };
-    let numbers = Some(RestoreError::Numbers { job, cross: 3 });
+    let numbers = Some("it has numbers in cross 3 that no board comes to".to_owned());
     assert_eq!(refused(&|_| ()), None);
     assert_eq!(refused(&|stored| choice(stored, &|choice| choice.work = u128::MAX)), numbers);
     assert_eq!(refused(&|stored| choice(stored, &|choice| choice.n_subproblems = u64::MAX)), numbers);

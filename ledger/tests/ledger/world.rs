@@ -36,6 +36,14 @@ pub(crate) fn priority(priority: i32) -> Priority {
     Priority::try_from(priority).expect("a priority")
 }
 
+/// What can't be true of the last job of a store, if it is set aside.
+pub(crate) fn damage(stored: &Stored) -> Option<String> {
+    let ledger = Ledger::restore(stored.clone(), Run::new(1)).expect("the decomposition is this one");
+    let job = ledger.jobs().pop().expect("a job");
+    assert_eq!(job.state == JobState::Damaged, job.failure.is_some(), "{job:?}");
+    job.failure
+}
+
 pub(crate) fn solutions(n: BoardSize) -> u128 {
     published(n).expect("published").solutions
 }

@@ -228,6 +228,6 @@ fn rank(phase: Phase) -> u8 {
     match phase {
         Phase::Planning => 0,
         Phase::Active => 1,
-        Phase::Done | Phase::Cancelled => 2,
+        Phase::Done | Phase::Cancelled | Phase::Damaged => 2,
     }
 }

@@ -23,6 +23,7 @@ impl From<JobState> for pb::JobState {
             JobState::Failed => Self::Failed,
             JobState::Verifying => Self::Verifying,
             JobState::Disputed => Self::Disputed,
+            JobState::Damaged => Self::Damaged,
         }
     }
 }
@@ -38,6 +39,7 @@ fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
         Ok(pb::JobState::Failed) => Ok(JobState::Failed),
         Ok(pb::JobState::Verifying) => Ok(JobState::Verifying),
         Ok(pb::JobState::Disputed) => Ok(JobState::Disputed),
+        Ok(pb::JobState::Damaged) => Ok(JobState::Damaged),
         Ok(pb::JobState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a job's state")),
     }
 }

@@ -475,7 +475,7 @@ pub struct Job {
     /// Those of them that are set aside, because nobody who is connected may still try them.
     #[prost(uint64, tag = "18")]
     pub given_up_spans: u64,
-    /// What the worker that failed last had to say; empty if none has.
+    /// What the worker that failed last had to say, or what can't be true of a damaged job; empty if there is nothing.
     #[prost(string, tag = "19")]
     pub failure: ::prost::alloc::string::String,
     /// The least and the most that seconds_left should turn out to be, 19 times out of 20; there if that is.
@@ -914,6 +914,8 @@ pub enum JobState {
     Verifying = 8,
     /// The same, and there is a span of which all counts differ, and nobody who could count it again.
     Disputed = 9,
+    /// What is stored of it contradicts itself, so that it is set aside; failure says what.
+    Damaged = 10,
 }
 impl JobState {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -932,6 +934,7 @@ impl JobState {
             Self::Failed => "JOB_STATE_FAILED",
             Self::Verifying => "JOB_STATE_VERIFYING",
             Self::Disputed => "JOB_STATE_DISPUTED",
+            Self::Damaged => "JOB_STATE_DAMAGED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -947,6 +950,7 @@ impl JobState {
             "JOB_STATE_FAILED" => Some(Self::Failed),
             "JOB_STATE_VERIFYING" => Some(Self::Verifying),
             "JOB_STATE_DISPUTED" => Some(Self::Disputed),
+            "JOB_STATE_DAMAGED" => Some(Self::Damaged),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use queens_ledger::store::lineage::OtherState;
 use queens_ledger::store::{Place, StoreError};
+use queens_messages::JobId;
 use rusqlite::{ErrorCode, ffi};
 
 /// Why a statement, or what it read, is no good.
@@ -20,6 +21,8 @@ pub enum Fault {
     },
     /// What was read can't be true.
     Damaged(String),
+    /// What was read of a job can't be true.
+    DamagedJob(JobId, String),
     /// What was read follows the rules of another program.
     Version(String),
     /// What was to be written can't be, here or anywhere.
@@ -73,6 +76,7 @@ impl Fault {
             Self::Sqlite(error) => error.to_string(),
             Self::Server { reason, .. }
             | Self::Damaged(reason)
+            | Self::DamagedJob(_, reason)
             | Self::Version(reason)
             | Self::Impossible(reason)
             | Self::Unrelated(reason)
@@ -93,12 +97,21 @@ impl Fault {
         }
     }
 
+    /// The same, met in what is stored of a job: a row that is not what was written says nothing of other jobs.
+    pub(crate) fn of_job(self, job: JobId, place: impl Display) -> Self {
+        match self {
+            Self::Damaged(reason) => Self::DamagedJob(job, reason),
+            fault => fault.at(place),
+        }
+    }
+
     /// The error of a store that is in use.
     pub fn of(self, place: impl Into<Place>) -> StoreError {
         let place = place.into();
         match self {
             Self::Version(reason) => StoreError::Version { place, reason },
             Self::Impossible(reason) => StoreError::Impossible(reason),
+            Self::DamagedJob(job, reason) => StoreError::DamagedJob { job, reason },
             Self::Unfit(reason) | Self::Refused(reason) => StoreError::Unusable { place, reason },
             Self::Fenced(reason) => StoreError::Fenced(reason),
             fault if fault.may_heal() => StoreError::Failed(fault.reason()),

@@ -44,8 +44,8 @@ fn all(table: &Table, rest: &str) -> String {
     format!("SELECT {} FROM {} {rest}", table.all(), table.name)
 }
 
-/// Whether each job has the identity that is kept beside its row.
-fn check_identities(database: &dyn Database, jobs: &[StoredJob]) -> Result<(), Fault> {
+/// The identities that are kept beside the rows of jobs.
+fn identities(database: &dyn Database) -> Result<BTreeMap<JobId, JobIdentity>, Fault> {
     let mut kept = BTreeMap::new();
     select(database, &JOB_IDENTITY, "", &[], |row| {
         let job: u64 = integer(row, "job", &"an identity")?;
@@ -54,9 +54,7 @@ fn check_identities(database: &dyn Database, jobs: &[StoredJob]) -> Result<(), F
         kept.insert(JobId(job), parsed(row, "identity", &place)?);
         Ok::<_, Fault>(())
     })?;
-    let own: BTreeMap<JobId, JobIdentity> =
-        jobs.iter().map(|job| (job.entry.id, job.entry.identity)).collect();
-    if kept == own { Ok(()) } else { Err(Fault::Damaged("identities are not those of the jobs".to_owned())) }
+    Ok(kept)
 }
 
 /// Workers that get no leases, with the reasons.
@@ -108,13 +106,49 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
 }
 
 /// All jobs with all that is said of them, records left out.
+///
+/// # Errors
+/// If something contradicts something.
 pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
+    let jobs = jobs_and_damage(database)?;
+    let damaged = jobs.iter().find_map(|job| Some((job.entry.id, job.damage.as_ref()?)));
+    match damaged {
+        Some((id, reason)) => Err(Fault::Damaged(format!("job {id}: {reason}"))),
+        None => Ok(jobs),
+    }
+}
+
+/// The same, where a job that contradicts itself is its entry and what can't be true.
+///
+/// # Errors
+/// If what is wrong may concern more than one job.
+pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     let rows = job_rows(database)?;
     let ids = rows.iter().map(|job| job.row.id).collect();
-    let jobs = rows.into_iter().map(|columns| stored(database, columns)).collect::<Result<Vec<_>, _>>()?;
     check_tables(database, &ids)?;
-    check_identities(database, &jobs)?;
-    Ok(jobs)
+    let mut identities = identities(database)?;
+    let mut jobs = Vec::new();
+    for columns in rows {
+        let entry = columns.row.clone();
+        let has_its_own = identities.remove(&entry.id) == Some(entry.identity);
+        jobs.push(match stored(database, columns) {
+            Ok(job) if has_its_own => job,
+            Ok(_) => set_aside(entry, "its identity is not the one that is kept beside it".to_owned()),
+            Err(Fault::Damaged(reason)) => set_aside(entry, reason),
+            Err(fault) => return Err(fault.at(format_args!("job {}", entry.id))),
+        });
+    }
+    match identities.first_key_value() {
+        Some((job, _)) => {
+            Err(Fault::Damaged(format!("there is an identity of job {job}, which is not there")))
+        }
+        None => Ok(jobs),
+    }
+}
+
+fn set_aside(entry: JobEntry, reason: String) -> StoredJob {
+    let (choices, coverage) = (None, Vec::new());
+    StoredJob { entry, choices, coverage, has_second_counts: false, damage: Some(reason) }
 }
 
 /// Whether the rows of all jobs are what was written, and no other row is left of a job that is not there.
@@ -141,18 +175,18 @@ fn check_tables(database: &dyn Database, jobs: &BTreeSet<JobId>) -> Result<(), F
 
 /// A job with all that is said of it, if it is there; records left out.
 pub(crate) fn stored_job(database: &dyn Database, id: JobId) -> Result<Option<StoredJob>, Fault> {
-    one_job(database, id)?.map(|columns| stored(database, columns)).transpose()
+    let stored = one_job(database, id)?.map(|columns| stored(database, columns)).transpose();
+    stored.map_err(|fault| fault.at(format_args!("job {id}")))
 }
 
 fn stored(database: &dyn Database, JobColumns { row, plan }: JobColumns) -> Result<StoredJob, Fault> {
     let board = Board::of(&row);
     let id = row.id;
-    let choices = choices(database, id, board).map_err(|fault| fault.at(format_args!("plan of job {id}")))?;
+    let choices = choices(database, id, board)?;
     check_plan(&row, plan, &choices)?;
-    let coverage = coverage(database, id, board, &choices)
-        .map_err(|fault| fault.at(format_args!("coverage of job {id}")))?;
+    let coverage = coverage(database, id, board, &choices)?;
     let has_second_counts = has_second_counts(database, id)?;
-    Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts })
+    Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts, damage: None })
 }
 
 /// The row of one job, if there is such a job.

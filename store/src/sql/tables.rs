@@ -20,10 +20,10 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Everything that a coordinator goes on with.
+    /// Everything that a coordinator goes on with. A job that contradicts itself is set aside with the reason.
     pub fn load(database: &dyn Database) -> Result<Stored, Fault> {
         let blocked = read::blocked(database).map_err(|fault| fault.at(BLOCKED_WORKER))?;
-        let jobs = read::jobs(database).map_err(|fault| fault.at(JOB))?;
+        let jobs = read::jobs_and_damage(database).map_err(|fault| fault.at(JOB))?;
         Ok(Stored { blocked, jobs })
     }
 
@@ -41,13 +41,13 @@ impl Tables {
     ) -> Result<Option<Recorded>, Fault> {
         let found = write::board(database, &mut self.known, job)
             .and_then(|board| Reader::new(database, job, board).find(span));
-        found.map_err(|fault| fault.at(format_args!("record of job {job}, {span}")))
+        found.map_err(|fault| fault.of_job(job, format_args!("record of job {job}, {span}")))
     }
 
     /// What a draw asks for.
     pub fn draw(&mut self, database: &dyn Database, draw: &Draw) -> Result<Drawn, Fault> {
         let drawn = write::board(database, &mut self.known, draw.job)
             .and_then(|board| Reader::new(database, draw.job, board).draw(draw, &mut self.before));
-        drawn.map_err(|fault| fault.at(format_args!("records of job {}", draw.job)))
+        drawn.map_err(|fault| fault.of_job(draw.job, format_args!("records of job {}", draw.job)))
     }
 }

@@ -72,7 +72,7 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
         let mut copy = Connection::open(&absolute)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut copy, schema::MIGRATIONS)?;
-        read::jobs(&copy)?;
+        read::jobs_and_damage(&copy)?;
         copy.close().map_err(|(_, error)| error.into())
     };
     finish().map_err(|fault| unwritable(fault.of(dir).to_string()))?;

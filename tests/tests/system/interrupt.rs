@@ -150,9 +150,8 @@ fn a_second_signal_ends_it_at_once() {
     let other = Connection::open(dir.join(DATABASE)).expect("there is a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it lets others write");
     let seen = records(dir).expect("readable");
-    running.signal("INT");
     // Signals that come at the same time count as one.
-    running.signal("TERM");
+    ["STOP", "INT", "TERM", "CONT"].into_iter().for_each(|name| running.signal(name));
     std::thread::sleep(Duration::from_millis(500));
     assert!(running.is_running(), "it waits to record what it has");
     let outcome = interrupt(running, "TERM");

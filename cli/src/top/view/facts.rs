@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::fit::{cells, fit};
 use super::palette::Palette;
-use crate::present::job::{comparison, describe_failure};
+use crate::present::job::{comparison, fault};
 use crate::present::numbers::{date, duration};
 
 /// Cells between two facts.
@@ -64,7 +64,7 @@ fn all(job: &JobStatus, palette: Palette) -> Vec<Fact> {
     let all = [
         ("in doubt", job.doubt.clone(), bad),
         ("disputed", job.disputes(), bad),
-        ("failed", (job.n_failed > 0).then(|| describe_failure(job)), bad),
+        (if job.state == JobState::Damaged { "damaged" } else { "failed" }, fault(job), bad),
         ("waits for", job.waits_for.clone(), palette.attention()),
         (found, Some(job.progress.solutions.to_string()), plain),
         ("compared", compared, if job.agrees() == Some(false) { bad } else { good }),

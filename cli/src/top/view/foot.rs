@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::fit::{cells, fit};
 use super::palette::Palette;
-use crate::present::job::{describe_failure, state};
+use crate::present::job::{fault, state};
 use crate::top::keys::{KEYS, Key, Place};
 use crate::top::screen::{Front, Screen};
 
@@ -70,8 +70,8 @@ fn what_is_wrong(screen: &Screen) -> Option<String> {
     match screen.place() {
         Place::Workers => screen.selected_worker()?.failure.clone(),
         Place::Jobs | Place::Page => {
-            let job = screen.job_at_hand().filter(|job| job.n_failed > 0)?;
-            Some(format!("{}: {}", state(job), describe_failure(job)))
+            let job = screen.job_at_hand()?;
+            Some(format!("{}: {}", state(job), fault(job)?))
         }
     }
 }

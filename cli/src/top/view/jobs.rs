@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use super::columns::{Column, Content, Entry, Titled, number, text, word};
 use super::palette::Palette;
 use super::title::title;
-use crate::present::job::{describe_failure, ends, time_left};
+use crate::present::job::{ends, fault, time_left};
 use crate::present::numbers::{duration, percent};
 use crate::top::screen::Screen;
 
@@ -54,7 +54,7 @@ pub(super) fn style(job: &JobStatus, palette: Palette) -> Style {
         _ if job.is_in_dispute() => palette.bad(),
         JobState::Running | JobState::Planning | JobState::Verifying => Style::new(),
         JobState::Done => palette.good(),
-        JobState::Failed | JobState::Disputed => palette.bad(),
+        JobState::Failed | JobState::Disputed | JobState::Damaged => palette.bad(),
         JobState::Paused | JobState::Queued => palette.attention(),
         JobState::Cancelled => Style::new().add_modifier(Modifier::DIM),
     }
@@ -84,12 +84,11 @@ fn contents(job: &JobStatus) -> [Content; 12] {
 /// What else there is to say of a job.
 fn note(job: &JobStatus) -> String {
     let waits = job.waits_for.as_ref().map(|what| format!("waits for {what}"));
-    let failed = (job.n_failed > 0).then(|| describe_failure(job));
     let pass = match (job.second, job.terms.second_of) {
         (Some(second), _) => Some(format!("second pass: job {second}")),
         (None, Some(first)) => Some(format!("second pass of job {first}")),
         (None, None) => None,
     };
-    let notes = [job.doubt.clone(), failed, waits, job.part(), pass];
+    let notes = [job.doubt.clone(), fault(job), waits, job.part(), pass];
     notes.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
