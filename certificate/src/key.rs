@@ -76,6 +76,14 @@ impl Key {
         dir.join(FILE).symlink_metadata().is_ok()
     }
 
+    /// [Adopts](Self::adopt) the key of another directory, if that has one.
+    ///
+    /// # Errors
+    /// As [`adopt`](Self::adopt).
+    pub fn adopt_of(dir: &Path, other: &Path) -> Result<Option<Self>, KeyError> {
+        Self::is_in(other).then(|| Self::adopt(dir, &other.join(FILE))).transpose()
+    }
+
     /// The key of a data directory; makes it if there is none yet. Nobody but the owner may read its file.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use queens_process::help::Examples;
 
-pub(crate) const EXAMPLES: [Examples; 12] = [
+pub(crate) const EXAMPLES: [Examples; 13] = [
     (
         "",
         [
@@ -17,6 +17,14 @@ pub(crate) const EXAMPLES: [Examples; 12] = [
             ("queens-coordinator backup monday.db", "of the usual directory"),
             ("queens-coordinator backup monday.db --data-dir jobs", "of another"),
             ("queens-coordinator backup a && queens-coordinator check a", "and prove it"),
+        ],
+    ),
+    (
+        "restore",
+        [
+            ("queens-coordinator restore monday.db --data-dir new", "a backup"),
+            ("queens-coordinator restore snapshots/jobs --data-dir jobs", "of a directory"),
+            ("queens-coordinator restore --store postgres://queens@db/queens", "a dump"),
         ],
     ),
     (

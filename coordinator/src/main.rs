@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use queens_coordinator::store::Whereabouts;
 use queens_ledger::store::StoreError;
 use queens_messages::{JobId, Name};
 use queens_process::help::{Examples, Program};
@@ -15,15 +16,16 @@ use queens_process::{VERSION, complain, keep_files_private, version_in_full};
 use queens_service::logs::LogArgs;
 use queens_service::{CONFIG_OK, ConfigArgs, arguments_of_service};
 use queens_solver::Kernel;
-use queens_store::JobAudit;
-use queens_store::sqlite::{RecoveredJob, backup, export_to, note_exported, recover};
+use queens_store::sqlite::{RecoveredJob, backup, export_to, note_exported};
 use tracing::warn;
 
+use crate::commands::audits::show;
 use crate::commands::certs::{CertsArgs, certs};
 use crate::commands::invite::{BookArgs, InviteArgs, invitations, invite, revoke};
 use crate::commands::key::{show_key, sign};
+use crate::commands::restore::{RestoreArgs, restore_copy};
 use crate::commands::serve::{ServeArgs, serve};
-use crate::commands::store::{MoveArgs, StoreArgs, move_jobs};
+use crate::commands::store::{MoveArgs, ReachArgs, StoreArgs, move_jobs};
 use crate::examples::EXAMPLES;
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
@@ -175,18 +177,29 @@ enum Command {
     /// Make a private authority and a TLS certificate for the coordinator, for sites without their own
     Certs(CertsArgs),
 
-    /// Make a new directory from what proves itself of a damaged one
+    /// Put a backup or a copy in place: prove it, and end the invitations that are in it
+    ///
+    /// Invitations that were revoked after the copy was made are good again in it, so that all are ended, unless you keep
+    /// them. Of a copy of a directory, the signing key is copied as well. No coordinator may use the directory meanwhile. One
+    /// that is started on it counts again what was recorded after the copy was made, and draws new seeds for recounts.
+    Restore(RestoreArgs),
+
+    /// Make a new directory from what proves itself of a damaged one, or of a database
     ///
     /// Nothing is written to DAMAGED. Of each job the plan is made again, and the records are kept that are what was
     /// written; a coordinator that is started on NEW_DIR counts the rest again. Workers drop what they hold.
     Recover {
-        /// Directory or database that is damaged; nobody may use it
+        /// Directory or backup that is damaged, which nobody may use; or a database as
+        /// postgres://USER@HOST:PORT/DATABASE
         #[arg(value_name = "DAMAGED")]
-        damaged: PathBuf,
+        damaged: String,
 
         /// Directory to make; if it is there, it must be empty
         #[arg(value_name = "NEW_DIR")]
         new_dir: PathBuf,
+
+        #[command(flatten)]
+        reach: ReachArgs,
     },
 }
 
@@ -253,7 +266,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
             elsewhere.refuse("'pg_dump --schema=queens' copies them")?;
             make_backup(data, file)
         }
-        Some(Command::Check { path, data, store }) => check(&store.audit(&data.data_dir, path.as_deref())?),
+        Some(Command::Check { path, data, store }) => show(&store.audit(&data.data_dir, path.as_deref())?),
         Some(Command::Move(args)) => move_jobs(args),
         Some(Command::Key { pem, new, from, data }) => show_key(&data.data_dir, *pem, *new, from.as_deref()),
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
@@ -261,7 +274,8 @@ fn start(args: &Args) -> anyhow::Result<()> {
             elsewhere.refuse("'queens export' asks the coordinator")?;
             export_job(data, *job, file)
         }
-        Some(Command::Recover { damaged, new_dir }) => save(damaged, new_dir),
+        Some(Command::Restore(args)) => restore_copy(args),
+        Some(Command::Recover { damaged, new_dir, reach }) => save(&reach.whereabouts(damaged)?, new_dir),
         Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.book),
         Some(Command::Invitations(book)) => invitations(book.open()?),
         Some(Command::Revoke { number, all: _, book }) => revoke(*number, book.open()?),
@@ -287,32 +301,8 @@ fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {
     print(&format!("{} records of job {job} are in '{}'", exported.n_records, file.display()))
 }
 
-fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
-    if audits.is_empty() {
-        return print("no jobs");
-    }
-    audits.iter().try_for_each(|audit| print(&describe(audit)))
-}
-
-fn describe(audit: &JobAudit) -> String {
-    let JobAudit { job, n_records, n_recorded, n_subproblems, total, .. } = audit;
-    let part = job.terms.crosses.map(|crosses| format!("  crosses {crosses}")).unwrap_or_default();
-    let of = job.terms.second_of.map(|first| format!("  second pass of job {first}")).unwrap_or_default();
-    let name = format!("job {}  n = {}{part}{of}  {}", job.id, job.n, job.phase.name());
-    match n_subproblems {
-        None => format!("{name}  no plan yet"),
-        Some(_) if audit.is_complete() => {
-            let solutions = if *total == 1 { "solution" } else { "solutions" };
-            format!(
-                "{name}  {n_records} records cover all {n_recorded} subproblems once: {total} {solutions}"
-            )
-        }
-        Some(all) => format!("{name}  {n_records} records cover {n_recorded} of {all} subproblems"),
-    }
-}
-
-fn save(damaged: &Path, new_dir: &Path) -> anyhow::Result<()> {
-    let recovered = recover(damaged, new_dir)?;
+fn save(damaged: &Whereabouts, new_dir: &Path) -> anyhow::Result<()> {
+    let recovered = damaged.recover(new_dir)?;
     if recovered.n_unreadable > 0 {
         print(&format!("{} pages can't be read", recovered.n_unreadable))?;
     }

@@ -2,7 +2,9 @@
 
 mod moving;
 pub mod postgres;
+mod restoring;
 pub(crate) mod whereabouts;
 
 pub use self::moving::{MoveError, Moved, move_all};
+pub use self::restoring::{RestoreError, restore};
 pub use self::whereabouts::Whereabouts;

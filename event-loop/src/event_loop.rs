@@ -4,15 +4,16 @@
 //! resulting writes durable in one transaction and only then sends messages and answers. Everybody else sees
 //! [`Snapshot`]s and never waits for the core.
 
+mod lookups;
+
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_ledger::store::draw::Draw;
 use queens_ledger::store::{StoreError, Write};
-use queens_ledger::{Batch, Comparison, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
+use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
 use queens_messages::{EventKind, Report, ToWorker, WorkerId};
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
@@ -333,36 +334,6 @@ impl EventLoop {
                 self.take_notes();
                 return Ok(());
             }
-        }
-    }
-
-    /// Looks up what was counted before, and sets aside jobs of which something else is stored than was written. A store
-    /// that can't be reached is asked once: each answer may be long in coming.
-    fn look_up(&mut self, comparisons: &[Comparison], draws: &[Draw]) -> Result<(), StoreError> {
-        for comparison in comparisons {
-            let found = self.store.find(comparison.job, comparison.second.span);
-            let Some(recorded) = self.unless_damaged(found)? else { continue };
-            let fate = Fate::of_repeated(comparison.second.count, recorded.as_ref());
-            self.counters.add_spans(fate, 1);
-            self.core.compared(comparison, recorded);
-        }
-        for draw in draws {
-            let drawn = self.store.draw(draw);
-            if let Some(drawn) = self.unless_damaged(drawn)? {
-                self.core.drawn(draw, drawn);
-            }
-        }
-        Ok(())
-    }
-
-    /// What the store has answered, or `None` if it says that a job is damaged, which is set aside then.
-    fn unless_damaged<T>(&mut self, answer: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-        match answer {
-            Err(StoreError::DamagedJob { job, reason }) => {
-                self.core.set_aside(job, reason);
-                Ok(None)
-            }
-            answer => answer.map(Some),
         }
     }
 

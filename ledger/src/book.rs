@@ -151,13 +151,8 @@ impl Book {
         self.cancel_leases_of_job(id);
     }
 
-    /// Nobody gets anything of a job any more, as what is stored of it can't be true.
-    pub(crate) fn set_aside(&mut self, id: JobId, damage: String) {
-        self.cancel_leases_of_job(id);
-        self.jobs.change(id, |job| job.set_aside(damage));
-    }
-
-    fn cancel_leases_of_job(&mut self, id: JobId) {
+    /// Ends all leases of a job.
+    pub(crate) fn cancel_leases_of_job(&mut self, id: JobId) {
         for lease in self.leases_of_job(id) {
             let worker = self.leases.get(lease).map(LiveLease::worker);
             self.end_lease(lease);

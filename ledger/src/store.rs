@@ -196,6 +196,15 @@ pub struct StoredJob {
     pub damage: Option<String>,
 }
 
+impl StoredJob {
+    /// A job of which what is stored can't be true, for this reason.
+    #[must_use]
+    pub fn damaged(entry: JobEntry, reason: String) -> Self {
+        let (choices, coverage) = (None, Vec::new());
+        Self { entry, choices, coverage, has_second_counts: false, damage: Some(reason) }
+    }
+}
+
 /// What is said of a job as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEntry {

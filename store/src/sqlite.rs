@@ -11,6 +11,7 @@ mod history;
 mod integrity;
 mod proof;
 mod recover;
+mod repair;
 mod salvage;
 mod schema;
 #[cfg(test)]
@@ -39,13 +40,14 @@ use super::sql::movable::Movable;
 use super::sql::records::SqlRecords;
 use super::sql::tables::Tables;
 
-pub use self::backup::{BackupError, backup};
+pub use self::backup::{BackupError, backup, restore};
 pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
 pub use self::history::HISTORY;
 pub use self::proof::{audit, audit_against, audit_file};
-pub use self::recover::{RecoverError, Recovered, RecoveredJob, recover};
+pub use self::recover::{RecoverError, recover, recover_view};
+pub use self::repair::{Recovered, RecoveredJob};
 
 /// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
 ///

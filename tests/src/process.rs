@@ -21,6 +21,18 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// How often to look whether it has come: to look may take a process.
 const POLL: Duration = Duration::from_millis(40);
 
+/// Runs `queens-coordinator` with these arguments, in a clean environment.
+///
+/// # Panics
+/// If it can't be run, or does not end.
+#[track_caller]
+#[must_use]
+pub fn queens_coordinator(args: &[&str]) -> Ended {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args);
+    run(command)
+}
+
 /// `queens` with these arguments.
 #[must_use]
 pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {

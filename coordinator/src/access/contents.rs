@@ -85,10 +85,18 @@ impl Contents {
                 self.write(store, &server.name())?;
                 Ok(number_on(store)?)
             }
-            Whereabouts::Directory(dir) => {
-                let place = format!("data directory '{}'", dir.display());
-                Ok(Shelf::open(to)?.transact(|database| self.write(database, &place))?)
-            }
+            Whereabouts::Directory(_) => Ok(self.put_in_directory(to)?),
+        }
+    }
+
+    /// The same for a directory, in a transaction of its own.
+    pub(crate) fn put_in_directory(&self, to: &Whereabouts) -> Result<(), BookError> {
+        let Whereabouts::Directory(dir) = to else { return Ok(()) };
+        let place = format!("data directory '{}'", dir.display());
+        if self.is_empty() {
+            Ok(())
+        } else {
+            Shelf::open(to)?.transact(|database| self.write(database, &place))
         }
     }
 

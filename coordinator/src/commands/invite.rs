@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, TlsError, new_private_file};
 use queens_coordinator::access::{Book, BookError, Place, Wanted};
+use queens_coordinator::store::Whereabouts;
 use queens_messages::{CoordinatorUrl, Name, Party};
 use queens_process::{print, say};
 
@@ -29,12 +30,25 @@ pub(crate) struct BookArgs {
 impl BookArgs {
     /// The book that is there.
     pub(crate) fn open(&self) -> anyhow::Result<Book> {
-        Ok(Book::open_existing(&self.store.whereabouts(&self.data_dir)?)?)
+        Ok(Book::open_existing(&self.whereabouts()?)?)
+    }
+
+    /// Where it is.
+    pub(crate) fn whereabouts(&self) -> anyhow::Result<Whereabouts> {
+        self.store.whereabouts(&self.data_dir)
+    }
+
+    /// The book, if it is there.
+    pub(crate) fn open_if_there(&self) -> anyhow::Result<Option<Book>> {
+        match Book::open_existing(&self.whereabouts()?) {
+            Err(BookError::Absent(_)) => Ok(None),
+            opened => Ok(Some(opened?)),
+        }
     }
 
     /// The book, which is made if it is not there, and where coordinators are reached, as far as that is known.
     fn make(&self) -> anyhow::Result<(Book, Vec<Place>)> {
-        let mut book = Book::open(&self.store.whereabouts(&self.data_dir)?)?;
+        let mut book = Book::open(&self.whereabouts()?)?;
         let places = book.places()?;
         Ok((book, places))
     }

@@ -90,7 +90,7 @@ impl ReachArgs {
         server.context("the store can't be used")
     }
 
-    fn whereabouts(&self, text: &str) -> anyhow::Result<Whereabouts> {
+    pub(crate) fn whereabouts(&self, text: &str) -> anyhow::Result<Whereabouts> {
         Ok(if text.contains("://") {
             Whereabouts::Server(self.server(text)?)
         } else {
@@ -111,8 +111,8 @@ pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
         n => format!(" and {n} invitations"),
     };
     print(&format!(
-        "{n_jobs} {jobs} with {n_records} records{invitations} are in the new place. 'queens-coordinator check' proves \
-         both"
+        "{n_jobs} {jobs} with {n_records} records{invitations} are in the new place, and proved \
+         there"
     ))
     .context("failed to write the answer")
 }

@@ -41,6 +41,9 @@ pub enum MoveError {
     /// Who was invited can't be read or written, or others are invited there.
     #[error(transparent)]
     Book(#[from] BookError),
+    /// What is in the other place is not what was in the first.
+    #[error("the {0} has other jobs or records than what was moved: go on with what was there before")]
+    Changed(Place),
     /// Everything was moved but history, of which no count depends.
     #[error("all is moved but what has happened, for people who look: {0}")]
     History(String),
@@ -84,8 +87,8 @@ impl Whereabouts {
     }
 }
 
-/// Moves everything from one store to another in which there are no jobs. Nobody may use either meanwhile. Each row is
-/// looked at on the way. What was there stays there. Invitations, names and decisions go with the jobs: to a server in one transaction with them, to a
+/// Moves everything from one store to another in which there are no jobs. Nobody may use either meanwhile. All jobs are
+/// proved from their records before and after, and each row is looked at on the way. What was there stays there. Invitations, names and decisions go with the jobs: to a server in one transaction with them, to a
 /// directory in one of their own, the last thing before the jobs' ends.
 ///
 /// # Errors
@@ -93,6 +96,7 @@ impl Whereabouts {
 /// then nothing is written. If the other gave no answer at the end, it may have written all.
 pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError> {
     let (source, target) = (from, to);
+    let before = source.audit()?;
     let from = source.open(true)?;
     let mut to = target.open(false)?;
     let book = Contents::of(source)?;
@@ -136,6 +140,17 @@ pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError
         (Err(StoreError::Failed(reason)), None) => return Err(MoveError::Unanswered(reason)),
         (Err(error), None) => return Err(error.into()),
     }
+    move_history(&*from, &*to)?;
+    let place = to.place();
+    drop((from, to));
+    if target.audit()? != before {
+        return Err(MoveError::Changed(place));
+    }
+    Ok(moved)
+}
+
+/// Moves what has happened, for people who look.
+fn move_history(from: &dyn Movable, to: &dyn Movable) -> Result<(), MoveError> {
     if let Some((mut old, mut new)) = from.history().zip(to.history()) {
         let past = old.load();
         let change = Change {
@@ -148,7 +163,7 @@ pub fn move_all(from: &Whereabouts, to: &Whereabouts) -> Result<Moved, MoveError
             NotKept::Failed(reason) | NotKept::Lost(reason) => MoveError::History(reason),
         })?;
     }
-    Ok(moved)
+    Ok(())
 }
 
 /// The boards of all jobs, which the digests of their rows are of.

@@ -21,5 +21,6 @@ mod waiting;
 pub use self::candidate::Candidate;
 pub use self::lead::Contact;
 pub use self::server::{Server, ServerError};
+pub(crate) use self::store::recover;
 pub use self::store::{PostgresStore, audit};
 pub use self::tenure::Tenure;

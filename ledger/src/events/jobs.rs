@@ -142,7 +142,8 @@ fn compare_passes(book: &mut Book, passes: &[JobId]) {
 
 /// Sets a job aside, as what is stored of it can't be true.
 pub(crate) fn set_aside(book: &mut Book, id: JobId, damage: String) {
-    book.set_aside(id, damage);
+    book.cancel_leases_of_job(id);
+    book.change_job(id, |job| job.set_aside(damage));
     feed(book);
 }
 

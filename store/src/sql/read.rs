@@ -111,8 +111,7 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
 /// If something contradicts something.
 pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     let jobs = jobs_and_damage(database)?;
-    let damaged = jobs.iter().find_map(|job| Some((job.entry.id, job.damage.as_ref()?)));
-    match damaged {
+    match jobs.iter().find_map(|job| Some((job.entry.id, job.damage.as_ref()?))) {
         Some((id, reason)) => Err(Fault::Damaged(format!("job {id}: {reason}"))),
         None => Ok(jobs),
     }
@@ -133,8 +132,10 @@ pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>,
         let has_its_own = identities.remove(&entry.id) == Some(entry.identity);
         jobs.push(match stored(database, columns) {
             Ok(job) if has_its_own => job,
-            Ok(_) => set_aside(entry, "its identity is not the one that is kept beside it".to_owned()),
-            Err(Fault::Damaged(reason)) => set_aside(entry, reason),
+            Ok(_) => {
+                StoredJob::damaged(entry, "its identity is not the one that is kept beside it".to_owned())
+            }
+            Err(Fault::Damaged(reason)) => StoredJob::damaged(entry, reason),
             Err(fault) => return Err(fault.at(format_args!("job {}", entry.id))),
         });
     }
@@ -144,11 +145,6 @@ pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>,
         }
         None => Ok(jobs),
     }
-}
-
-fn set_aside(entry: JobEntry, reason: String) -> StoredJob {
-    let (choices, coverage) = (None, Vec::new());
-    StoredJob { entry, choices, coverage, has_second_counts: false, damage: Some(reason) }
 }
 
 /// Whether the rows of all jobs are what was written, and no other row is left of a job that is not there.

@@ -8,8 +8,10 @@ use queens_ledger::store::StoreError;
 use rusqlite::Connection;
 use thiserror::Error;
 
-use super::directory::{DATABASE, check_database, open_to_read};
+use super::directory::{DATABASE, Directory, check_database, open_to_read};
+use super::proof::audit_file;
 use super::schema;
+use crate::sql::audit::JobAudit;
 use crate::sql::fault::Fault;
 use crate::sql::read;
 
@@ -20,7 +22,7 @@ pub enum BackupError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is something where the backup should go.
-    #[error("'{}' is there already: a backup overwrites nothing", .0.display())]
+    #[error("'{}' is there already: nothing is overwritten", .0.display())]
     Exists(PathBuf),
     /// The backup can't be written.
     #[error("failed to write '{}': {reason}", path.display())]
@@ -47,7 +49,8 @@ pub fn backup(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
-    let copied = copy(dir, &unfinished).and_then(|size| put_in_place(&unfinished, file).map(|()| size));
+    let copied = copy(&dir.join(DATABASE), &unfinished)
+        .and_then(|size| put_in_place(&unfinished, file).map(|()| size));
     if copied.is_err() {
         // The reason why it could not be made says more than why it can't be removed.
         _ = fs::remove_file(&unfinished);
@@ -55,15 +58,40 @@ pub fn backup(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     copied
 }
 
-fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
+/// Copies a backup, or the database in a copy of a data directory, into the directory `dir`, which is made if need be,
+/// and proves it before it is there. Returns what is proved.
+///
+/// # Errors
+/// If there is a database in `dir`, or the copy can't be read or proved; then there is none in `dir`.
+pub fn restore(copy_or_dir: &Path, dir: &Path) -> Result<Vec<JobAudit>, BackupError> {
+    let source = if copy_or_dir.is_dir() { copy_or_dir.join(DATABASE) } else { copy_or_dir.to_owned() };
+    let file = dir.join(DATABASE);
+    if file.symlink_metadata().is_ok() {
+        return Err(BackupError::Exists(file));
+    }
+    // No coordinator begins there meanwhile.
+    let _taken = Directory::take(dir)?;
+    let unfinished = dir.join(format!("{DATABASE}.unfinished"));
+    let restored = copy(&source, &unfinished).and_then(|_| {
+        let audits = audit_file(&unfinished)?;
+        put_in_place(&unfinished, &file).map(|()| audits)
+    });
+    if restored.is_err() {
+        // The reason why it could not be made says more than why it can't be removed.
+        _ = fs::remove_file(&unfinished);
+    }
+    restored
+}
+
+fn copy(database: &Path, file: &Path) -> Result<u64, BackupError> {
     let unwritable = |reason: String| BackupError::Unwritable { path: file.to_owned(), reason };
     // Left by a backup that was killed.
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritable(error.to_string())),
         _ => {}
     }
-    let of_source = |fault: Fault| BackupError::from(fault.of_opening(dir));
-    let source = open_to_read(&dir.join(DATABASE)).map_err(of_source)?;
+    let of_source = |fault: Fault| BackupError::from(fault.of_opening(database));
+    let source = open_to_read(database).map_err(of_source)?;
     // Reads one state of the database, and never keeps a writer waiting: the log grows meanwhile.
     let absolute = std::path::absolute(file).map_err(|error| unwritable(error.to_string()))?;
     let name = absolute.to_str().ok_or_else(|| unwritable("its name is no UTF-8".to_owned()))?;
@@ -75,7 +103,7 @@ fn copy(dir: &Path, file: &Path) -> Result<u64, BackupError> {
         read::jobs_and_damage(&copy)?;
         copy.close().map_err(|(_, error)| error.into())
     };
-    finish().map_err(|fault| unwritable(fault.of(dir).to_string()))?;
+    finish().map_err(|fault| unwritable(fault.of(database).to_string()))?;
     let sync = || -> io::Result<u64> {
         let file = File::open(&absolute)?;
         file.sync_all()?;

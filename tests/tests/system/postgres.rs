@@ -14,10 +14,10 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use queens_coordinator::store::postgres::{Candidate, Contact, PostgresStore, Server};
 use queens_ledger::store::StoreError;
+use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, clean, run, wait_until};
-use queens_tests::{TempDir, binary};
+use queens_tests::process::{queens_coordinator, wait_until};
 
 use self::steps::{any_steps, assert_same_records, play};
 
@@ -136,12 +136,6 @@ fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
     let mut command = coordinator_command(listen, data_dir);
     command.args(["--store", address]);
     command
-}
-
-fn queens_coordinator(args: &[&str]) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args);
-    run(command)
 }
 
 /// What `check` says of a store.

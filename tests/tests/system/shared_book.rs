@@ -13,7 +13,7 @@ use queens_messages::{Decision, Name, Party};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
 use queens_tests::postgres::Postgres;
-use queens_tests::process::{Ended, Running, clean, run, wait_until};
+use queens_tests::process::{Running, clean, queens_coordinator, wait_until};
 use queens_tests::{TempDir, binary, http};
 
 fn name(number: usize) -> Name {
@@ -236,12 +236,6 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
     let version = postgres.sql("many", "UPDATE queens.book SET version = 2; SELECT 1").expect("writes");
     let refused = open(&place).invitations().expect_err("a newer program's").to_string();
     assert!(refused.contains("of version 2, and this program knows 1"), "{version} {refused}");
-}
-
-fn queens_coordinator(args: &[&str]) -> Ended {
-    let mut command = clean(Command::new(binary("queens-coordinator")));
-    command.args(args);
-    run(command)
 }
 
 /// Runs `queens-coordinator` with these arguments on a database; what it prints.

@@ -16,6 +16,7 @@ use queens_store::sql::movable::Movable;
 use queens_store::sql::read::cell;
 use queens_store::sql::records::SqlRecords;
 use queens_store::sql::tables::Tables;
+use queens_store::sqlite::{RecoverError, Recovered, recover_view};
 use queens_store::{Archive, Records, seed};
 
 use super::history::PostgresHistory;
@@ -199,4 +200,14 @@ pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
     let truth = |job: &JobEntry, pass: Pass| Truth::of(job.n, job.method, pass);
     let audited = views.view().and_then(|view| audit_all(&*view, &truth));
     audited.map_err(|fault| fault.of_opening(views.place()))
+}
+
+/// Makes a database in `new_dir`, which must be empty or not there, from what proves itself on a server.
+///
+/// # Errors
+/// If a table can't be read, nothing proves itself, or the new directory can't be written.
+pub(crate) fn recover(server: &Server, new_dir: &Path) -> Result<Recovered, RecoverError> {
+    let views = PostgresViews { server: server.clone() };
+    let view = views.view().map_err(|fault| fault.of_opening(views.place()))?;
+    recover_view(&*view, &views.place(), new_dir)
 }

@@ -1,0 +1,342 @@
+//! Makes jobs of the rows that prove themselves in a damaged database.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queens_ledger::store::{Block, JobEntry, Phase, Write};
+use queens_messages::{JobId, JobIdentity, Name, Party, Terms};
+use queens_solver::{BoardSize, Choice, Pass};
+use rusqlite::Connection;
+use rusqlite::types::{Value, ValueRef};
+
+use super::salvage::Candidate;
+use crate::clock::unix_ms;
+use crate::seed;
+use crate::sql::audit::{Truth, other_decomposition, pass};
+use crate::sql::digest::{
+    BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
+};
+use crate::sql::fault::Fault;
+use crate::sql::read::{self, integer, sql_integer};
+use crate::sql::table::Table;
+use crate::sql::tally::Tally;
+use crate::sql::verdicts;
+use crate::sql::write::{self, Known};
+
+/// What was recovered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Jobs in the order of their ids.
+    pub jobs: Vec<RecoveredJob>,
+    /// Names that are blocked, and for what reasons.
+    pub blocked: BTreeMap<Block, String>,
+    /// Pages that the system can't read.
+    pub n_unreadable: u64,
+}
+
+/// What was recovered of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveredJob {
+    /// The job as it is now.
+    pub job: JobEntry,
+    /// Whether nothing but its board was known, from its records and its plan.
+    pub was_lost: bool,
+    /// The records that are kept.
+    pub n_records: u64,
+    /// The subproblems they cover.
+    pub n_recorded: u128,
+    /// The subproblems of its plan; `None` if it has no plan yet.
+    pub n_subproblems: Option<u128>,
+}
+
+/// What calls its second argument with whatever may be a row of these tables, and returns how many pages can't be read.
+pub(super) type Rows<'a> =
+    dyn FnMut(&[&Table], &mut dyn FnMut(Candidate) -> Result<(), Fault>) -> Result<u64, Fault> + 'a;
+
+/// What is being made of a damaged database: all rows that prove themselves, as yet regardless of each other.
+pub(super) struct Salvage<'a> {
+    connection: &'a Connection,
+    boards: BTreeMap<i64, Board>,
+    identities: BTreeMap<i64, JobIdentity>,
+    /// Jobs whose own rows are lost.
+    lost: BTreeSet<i64>,
+    n_unreadable: u64,
+}
+
+impl<'a> Salvage<'a> {
+    /// Takes over all rows with the right digest.
+    pub(super) fn of(connection: &'a Connection, rows: &mut Rows<'_>) -> Result<Self, Fault> {
+        let (boards, identities, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let mut salvage = Self { connection, boards, identities, lost, n_unreadable: 0 };
+        // Jobs first: the digests of their rows are made with their boards.
+        let jobs = [&SOURCE, &BLOCKED_WORKER, &JOB_IDENTITY, &JOB];
+        let n_unreadable = rows(&jobs, &mut |candidate| salvage.keep_job(&candidate))?;
+        rows(&PARTS, &mut |candidate| salvage.keep_part(&candidate))?;
+        salvage.n_unreadable = n_unreadable;
+        Ok(salvage)
+    }
+
+    fn keep_job(&mut self, Candidate { values, is_latest }: &Candidate) -> Result<(), Fault> {
+        if is_proved(&SOURCE, None, values) {
+            SOURCE.put(self.connection, None, values[..SOURCE.columns.len()].to_vec())?;
+        }
+        // A name on a page that was written since may be blocked no more.
+        if *is_latest
+            && is_proved(&BLOCKED_WORKER, None, values)
+            && matches!(values.first(), Some(Value::Text(name)) if name.parse::<Name>().is_ok())
+            && matches!(values.get(1), Some(Value::Text(party)) if party.is_empty() || party.parse::<Party>().is_ok())
+        {
+            BLOCKED_WORKER.put(self.connection, None, values[..BLOCKED_WORKER.columns.len()].to_vec())?;
+        }
+        if is_proved(&JOB_IDENTITY, None, values)
+            && let [Value::Integer(job @ 0..), Value::Text(identity), _] = &values[..]
+            && let Ok(identity) = identity.parse()
+        {
+            self.identities.insert(*job, identity);
+        }
+        if is_proved(&JOB, None, values) && matches!(values.first(), Some(Value::Integer(0..))) {
+            JOB.put(self.connection, None, values[..JOB.columns.len()].to_vec())?;
+            self.note_board(values);
+        }
+        Ok(())
+    }
+
+    /// Notes what the rows of a job are about.
+    fn note_board(&mut self, job: &[Value]) {
+        if let [
+            Value::Integer(id),
+            Value::Text(identity),
+            Value::Integer(n),
+            Value::Integer(decomposition),
+            ..,
+        ] = job
+            && let Ok(identity) = identity.parse()
+            && let (Ok(n), Ok(decomposition)) = (u8::try_from(*n), u32::try_from(*decomposition))
+            && let Some(Value::Text(method)) = job.get(METHOD)
+            && let Ok(method) = method.parse()
+        {
+            let is_second = matches!(job.get(SECOND_OF), Some(Value::Integer(_)));
+            self.boards.insert(*id, Board { identity, n, method, decomposition, is_second });
+        }
+    }
+
+    fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), Fault> {
+        // No job has a number below that: whoever makes digests fit has written it.
+        let Some(Value::Integer(job @ 0..)) = values.first() else { return Ok(()) };
+        for table in PARTS.into_iter().filter(|table| table.columns.len() + 1 == values.len()) {
+            // Of a job whose row is lost, the board is the one that makes the digest right. Of a second pass nobody knows
+            // then of what.
+            let known = self.boards.get(job).copied();
+            let all = self.identities.get(job).into_iter().flat_map(|&identity| Board::all(identity));
+            let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
+            if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
+                table.put(self.connection, Some(board), values[..table.columns.len()].to_vec())?;
+                if known.is_none() {
+                    self.boards.insert(*job, board);
+                    self.lost.insert(*job);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes jobs of the rows.
+    pub(super) fn repair(self) -> Result<Recovered, Fault> {
+        self.replace_lost_sources()?;
+        let mut jobs = Vec::new();
+        for (&number, &board) in &self.boards {
+            let Ok(id) = u64::try_from(number).map(JobId) else { continue };
+            if board.is_second && self.is_without_first(number)? {
+                self.drop_job(number)?;
+                continue;
+            }
+            if board.decomposition != board.method.decomposition() {
+                return Err(other_decomposition(id, board.method, board.decomposition));
+            }
+            let (row, was_planned) = match read::one_job(self.connection, id)? {
+                Some(found) => (found.row, found.plan.is_some()),
+                None => (lost_job(id, board)?, true),
+            };
+            write::put_identity(self.connection, &row)?;
+            jobs.push(self.repair_job(row, was_planned)?);
+        }
+        // Whatever was missed is not to be found out by the next coordinator.
+        read::jobs(self.connection)?;
+        let blocked = read::blocked(self.connection)?;
+        Ok(Recovered { jobs, blocked, n_unreadable: self.n_unreadable })
+    }
+
+    /// Whether nothing is left of the job of which this is the second pass.
+    fn is_without_first(&self, job: i64) -> Result<bool, Fault> {
+        let sql = "SELECT second_of FROM job WHERE id = ?1";
+        let first: Option<i64> = self.connection.query_row(sql, [job], |row| row.get(0))?;
+        Ok(first.is_none_or(|first| !self.boards.contains_key(&first)))
+    }
+
+    /// Forgets all of a job.
+    fn drop_job(&self, job: i64) -> Result<(), Fault> {
+        for table in PARTS {
+            self.connection.execute(&format!("DELETE FROM {} WHERE job = ?1", table.name), [job])?;
+        }
+        self.connection.execute("DELETE FROM job_identity WHERE job = ?1", [job])?;
+        self.connection.execute("DELETE FROM job WHERE id = ?1", [job])?;
+        Ok(())
+    }
+
+    /// Records prove themselves, whoever counted them.
+    fn replace_lost_sources(&self) -> Result<(), Fault> {
+        let sql = "SELECT source FROM record UNION SELECT source FROM second_count
+                   UNION SELECT source FROM verdict UNION SELECT lost_source FROM verdict
+                   EXCEPT SELECT id FROM source";
+        let mut statement = self.connection.prepare(sql)?;
+        let ids = statement.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
+        for id in ids {
+            let text = |text: &str| Value::Text(text.to_owned());
+            // Nobody knows whether two lost ones were of one party: none confirms another.
+            let (unknown, party) = (text("unknown"), Party::of_name(&Name::of_any("lost")));
+            let name = text(&format!("lost-{id}"));
+            let values = vec![id.into(), name, unknown.clone(), unknown, text(&party.to_string())];
+            SOURCE.put(self.connection, None, values)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a job its plan, if it had one, and the coverage that its records come to.
+    fn repair_job(&self, mut row: JobEntry, was_planned: bool) -> Result<RecoveredJob, Fault> {
+        let (id, board) = (row.id, Board::of(&row));
+        let was_lost = self.lost.contains(&sql_integer("job", id.0)?);
+        let mut job =
+            RecoveredJob { job: row.clone(), was_lost, n_records: 0, n_recorded: 0, n_subproblems: None };
+        if !was_planned && !self.has_parts(id)? {
+            return Ok(job);
+        }
+        let truth = Truth::of(row.n, row.method, self.pass(&row)?)
+            .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+        let choices: Vec<Choice> = truth.plan.parts().iter().map(|cross| *cross.choice()).collect();
+        self.drop_foreign(id, &choices)?;
+        write::put_job(self.connection, &row, None)?;
+        let plan = Write::Plan { job: id, choices: choices.clone() };
+        write::apply(self.connection, &mut Known::default(), &plan)?;
+        let mut n_subproblems = 0;
+        for (cross, choice) in (0_u32..).zip(&choices) {
+            let is_counted = row.terms.crosses.is_none_or(|crosses| crosses.contains(cross));
+            let n_counted = if is_counted { choice.n_subproblems } else { 0 };
+            self.drop_overlaps(id, cross, n_counted)?;
+            self.drop_unfounded(id, cross)?;
+            let found = Tally::of(self.connection, id, None, cross, choice.n_subproblems)?;
+            if found.n_records > 0 {
+                let change = found.sum.change(found.sum.recorded.ranges().map(|range| range.start));
+                write::put_coverage(self.connection, board, id, cross, &change)?;
+            }
+            job.n_records += found.n_records;
+            job.n_recorded += u128::from(found.sum.recorded.len());
+            n_subproblems += u128::from(n_counted);
+        }
+        job.n_subproblems = Some(n_subproblems);
+        row.phase = match row.phase {
+            Phase::Done if job.n_recorded < n_subproblems => Phase::Active,
+            // What confirmed it may be lost.
+            Phase::Done if verdicts::check_settled(self.connection, &row).is_err() => Phase::Active,
+            Phase::Planning => Phase::Active,
+            phase => phase,
+        };
+        let plan = read::one_job(self.connection, id)?.and_then(|job| job.plan);
+        write::put_job(self.connection, &row, plan)?;
+        job.job = row;
+        Ok(job)
+    }
+
+    /// The images that a job has to be counted on.
+    fn pass(&self, row: &JobEntry) -> Result<Pass, Fault> {
+        let first = row.terms.second_of.map(|first| read::one_job(self.connection, first)).transpose()?;
+        let first = first.flatten().map(|first| first.row);
+        Ok(pass(row, &first.iter().collect::<Vec<_>>()))
+    }
+
+    /// Whether there are rows of the job besides its own.
+    fn has_parts(&self, job: JobId) -> Result<bool, Fault> {
+        let sql = "SELECT EXISTS (SELECT job FROM plan_cross WHERE job = ?1 UNION ALL SELECT job FROM record WHERE job = ?1
+                   UNION ALL SELECT job FROM second_count WHERE job = ?1 UNION ALL SELECT job FROM verdict WHERE job = ?1)";
+        Ok(self.connection.query_row(sql, [sql_integer("job", job.0)?], |row| row.get(0))?)
+    }
+
+    /// Removes what is stored of a plan, and the records of crosses that it has not or has another image of.
+    fn drop_foreign(&self, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
+        let job = sql_integer("job", id.0)?;
+        let drop_cross = "DELETE FROM record WHERE job = ?1 AND cross = ?2";
+        let mut foreign = Vec::new();
+        read::select(self.connection, &PLAN_CROSS, "WHERE job = ?1", &[job.into()], |row| {
+            let number: usize = integer(row, "number", &"a plan")?;
+            let image = read::choice(row, "a plan")?.image;
+            if choices.get(number).is_some_and(|choice| choice.image != image) {
+                foreign.push(sql_integer("cross", number)?);
+            }
+            Ok::<_, Fault>(())
+        })?;
+        let mut drop = self.connection.prepare_cached(drop_cross)?;
+        foreign.into_iter().try_for_each(|number| drop.execute((job, number)).map(|_| ()))?;
+        let n_crosses = sql_integer("number of crosses", choices.len())?;
+        for table in [&RECORD, &SECOND_COUNT, &VERDICT] {
+            let sql = format!("DELETE FROM {} WHERE job = ?1 AND (cross < 0 OR cross >= ?2)", table.name);
+            self.connection.execute(&sql, (job, n_crosses))?;
+        }
+        self.connection.execute("DELETE FROM plan_cross WHERE job = ?1", [job])?;
+        Ok(())
+    }
+
+    /// Removes the records of a cross that do not lie in it, or overlap one that begins before them: a copy of a page
+    /// may be older than another.
+    fn drop_overlaps(&self, id: JobId, cross: u32, n_subproblems: u64) -> Result<(), Fault> {
+        let job = sql_integer("job", id.0)?;
+        let (mut end, mut dropped) = (0, Vec::new());
+        let (rest, values) = ("WHERE job = ?1 AND cross = ?2 ORDER BY first", [job.into(), cross.into()]);
+        read::select(self.connection, &RECORD, rest, &values, |row| -> Result<(), Fault> {
+            let place = "a record";
+            let first: u64 = integer(row, "first", &place)?;
+            let until: u64 = integer(row, "until", &place)?;
+            if first < end || until <= first || until > n_subproblems {
+                dropped.push(sql_integer("subproblem", first)?);
+            } else {
+                end = until;
+            }
+            Ok(())
+        })?;
+        let sql = "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first = ?3";
+        let mut drop = self.connection.prepare_cached(sql)?;
+        Ok(dropped.into_iter().try_for_each(|first| drop.execute((job, cross, first)).map(|_| ()))?)
+    }
+
+    /// Removes records of a cross that have lost a dispute since, and what is said of spans that no record has.
+    fn drop_unfounded(&self, id: JobId, cross: u32) -> Result<(), Fault> {
+        verdicts::drop_losers(self.connection, sql_integer("job", id.0)?, cross)?;
+        for table in [&SECOND_COUNT, &VERDICT] {
+            let sql = format!(
+                "DELETE FROM {0} WHERE job = ?1 AND cross = ?2 AND NOT EXISTS (SELECT 1 FROM record WHERE job = ?1 \
+                 AND cross = ?2 AND record.first = {0}.first AND record.until = {0}.until)",
+                table.name
+            );
+            self.connection.prepare_cached(&sql)?.execute((sql_integer("job", id.0)?, cross))?;
+        }
+        Ok(())
+    }
+}
+
+/// Tables with rows of jobs that are kept: what is covered is added up again.
+const PARTS: [&Table; 4] = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
+
+/// The columns of jobs that say the method, and of which job one is the second pass.
+const METHOD: usize = 15;
+const SECOND_OF: usize = 19;
+
+/// Whether values are a row of the table with the digest that belongs to it.
+fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
+    let Some((Value::Integer(digest), row)) = values.split_last() else { return false };
+    row.len() == table.columns.len() && *digest == table.digest(board, row.iter().map(ValueRef::from))
+}
+
+/// What can be said of a job of which only the board is known.
+fn lost_job(id: JobId, Board { identity, n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
+    let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
+    let terms = Terms { seed: seed::draw(), ..Terms::default() };
+    let entry = JobEntry::new(id, n, method, unix_ms());
+    Ok(JobEntry { identity, decomposition, phase: Phase::Active, terms, ..entry })
+}

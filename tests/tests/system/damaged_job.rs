@@ -1,0 +1,134 @@
+//! A job that contradicts itself, beside one that does not.
+
+use std::path::Path;
+
+use queens_tests::TempDir;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::data_dir::tamper;
+use queens_tests::http;
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{queens_coordinator, wait_until};
+
+/// What is published of n = 10 and 11.
+const SOLUTIONS_10: &str = "724";
+const SOLUTIONS_11: &str = "2680";
+
+/// As if the database had gone back under its leader: a job is done, and some of its records are gone.
+const LOSE_SOME: [&str; 3] = [
+    "DELETE FROM coverage_range WHERE job = 1 AND \"cross\" >= 3",
+    "DELETE FROM coverage WHERE job = 1 AND \"cross\" >= 3",
+    "DELETE FROM record WHERE job = 1 AND \"cross\" >= 3",
+];
+
+fn count(coordinator: &Coordinator, n: u8, solutions: &str) {
+    let job = coordinator.submit(n);
+    let _worker = coordinator.worker("only");
+    wait_until("the number", || (coordinator.status(&job)["state"] == "done").then_some(()));
+    assert_eq!(coordinator.status(&job)["solutions"], solutions);
+}
+
+#[track_caller]
+fn check_told(coordinator: &Coordinator) {
+    let status = coordinator.status("1");
+    assert_eq!(
+        (&status["state"], &status["failure"]),
+        (&"damaged".into(), &"it is done, but not all of it is recorded".into())
+    );
+    let shown = coordinator.queens(["status", "1"]).stdout;
+    assert!(
+        shown.contains("what is stored of it contradicts itself")
+            && shown.contains("queens-coordinator recover"),
+        "{shown}"
+    );
+    assert!(coordinator.queens(["jobs"]).stdout.contains("damaged"));
+    for args in [["cancel", "1"], ["resume", "1"], ["pause", "1"]] {
+        assert!(coordinator.queens(args).complaint(1).contains("job 1 is damaged and set aside"), "{args:?}");
+    }
+    let refused = coordinator.queens(["export", "1", "/nowhere/q10.certificate"]);
+    assert!(!refused.status.success(), "{refused:?}");
+    let found = coordinator.queens(["doctor"]);
+    assert!(format!("{}{}", found.stdout, found.stderr).contains("job 1 is damaged"), "{found:?}");
+    assert!(coordinator.log().contains("it is set aside"), "{}", coordinator.log());
+}
+
+/// It keeps no other job from being counted, is told wherever jobs are, and what proves itself of it is counted on.
+#[test]
+fn a_damaged_job_keeps_no_other_from_being_counted() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let first = Coordinator::start(&data_dir);
+    count(&first, 10, SOLUTIONS_10);
+    first.stop();
+    LOSE_SOME.into_iter().for_each(|sql| tamper(&data_dir, sql));
+    let refused = queens_coordinator(&["check", text(&data_dir)]);
+    assert!(refused.complaint(1).contains("job 1"), "{}", refused.stderr);
+    let second = Coordinator::start_with_http(&data_dir);
+    check_told(&second);
+    let metrics = http::get(&second.http(), "/metrics");
+    assert!(metrics.body.contains("queens_jobs{state=\"damaged\"} 1"), "{metrics:?}");
+    let events = http::get(&second.http(), "/api/v1/events");
+    assert!(events.body.contains("is damaged and set aside"), "{events:?}");
+    count(&second, 11, SOLUTIONS_11);
+    second.stop();
+    // A backup has it as it is.
+    let backup = scratch.path().join("backup.db");
+    let made = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]);
+    assert!(made.status.success(), "{made:?}");
+    let saved = scratch.path().join("saved");
+    let recovered = queens_coordinator(&["recover", text(&data_dir), text(&saved)]);
+    assert!(recovered.status.success(), "{recovered:?}");
+    finish(&saved);
+}
+
+/// The same in a database on a server, from which what proves itself goes into a directory.
+#[test]
+fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("damaged");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let start = || {
+        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+        command.args(["--store", &address]);
+        Coordinator::start_command(command, &data_dir)
+    };
+    let first = start();
+    count(&first, 10, SOLUTIONS_10);
+    first.stop();
+    for sql in LOSE_SOME {
+        postgres.sql("damaged", &sql.replace("FROM ", "FROM queens.")).expect("it is done");
+    }
+    let second = start();
+    check_told(&second);
+    count(&second, 11, SOLUTIONS_11);
+    second.stop();
+    let there = postgres.database("moved");
+    let moved = queens_coordinator(&["move", "--from", &address, "--to", &there]);
+    assert!(moved.complaint(1).contains("job 1"), "{}", moved.stderr);
+    let saved = scratch.path().join("saved");
+    let recovered = queens_coordinator(&["recover", &address, text(&saved)]);
+    assert!(recovered.status.success(), "{recovered:?}");
+    finish(&saved);
+    let moved = queens_coordinator(&["move", "--from", text(&saved), "--to", &there]);
+    assert!(moved.status.success(), "{moved:?}");
+    assert!(proved(&there).contains(&format!("{SOLUTIONS_11} solutions")));
+}
+
+/// Counts what has to be counted again, and proves both jobs.
+fn finish(saved: &Path) {
+    let last = Coordinator::start(saved);
+    let _worker = last.worker("only");
+    wait_until("the number", || (last.status("1")["state"] == "done").then_some(()));
+    assert_eq!(last.status("1")["solutions"], SOLUTIONS_10);
+    assert_eq!(last.status("2")["solutions"], SOLUTIONS_11);
+    last.stop();
+    let proved = queens_coordinator(&["check", text(saved)]).stdout;
+    assert!(
+        proved.contains(&format!("{SOLUTIONS_10} solutions")) && proved.contains(SOLUTIONS_11),
+        "{proved}"
+    );
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
