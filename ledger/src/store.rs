@@ -156,6 +156,17 @@ impl From<&Path> for Place {
 }
 
 impl StoreError {
+    /// The same of another place, a copy of which it was met in.
+    #[must_use]
+    pub fn at(self, other: &Path) -> Self {
+        match self {
+            Self::Unusable { reason, .. } => Self::Unusable { place: other.into(), reason },
+            Self::Version { reason, .. } => Self::Version { place: other.into(), reason },
+            Self::Damaged { reason, .. } => Self::Damaged { place: other.into(), reason },
+            error => error,
+        }
+    }
+
     /// Whether the same may work later.
     #[must_use]
     pub const fn may_heal(&self) -> bool {

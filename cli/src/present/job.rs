@@ -160,13 +160,14 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         _ => String::new(),
     };
     let share = match progress.n_subproblems {
+        0 if job.state == JobState::Damaged => "not known".to_owned(),
         0 if job.state != JobState::Done => plan(job),
         all => format!("{} ({} of {all} subproblems)", percent(job.fraction()), progress.n_recorded),
     };
     let times = [
         ("submitted", (job.created_ms > 0).then_some(job.created_ms)),
         ("begun", job.started_ms),
-        (if job.state == JobState::Done { "finished" } else { "given up" }, job.finished_ms),
+        (if job.state == JobState::Cancelled { "given up" } else { "finished" }, job.finished_ms),
     ];
     let times: String =
         times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();

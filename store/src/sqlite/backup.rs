@@ -69,11 +69,13 @@ pub fn restore(copy_or_dir: &Path, dir: &Path) -> Result<Vec<JobAudit>, BackupEr
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file));
     }
+    // Before anything is made in `dir`.
+    open_to_read(&source).map_err(|fault| fault.of_opening(copy_or_dir))?;
     // No coordinator begins there meanwhile.
     let _taken = Directory::take(dir)?;
     let unfinished = dir.join(format!("{DATABASE}.unfinished"));
     let restored = copy(&source, &unfinished).and_then(|_| {
-        let audits = audit_file(&unfinished)?;
+        let audits = audit_file(&unfinished).map_err(|error| error.at(copy_or_dir))?;
         put_in_place(&unfinished, &file).map(|()| audits)
     });
     if restored.is_err() {

@@ -245,6 +245,7 @@ pub fn check_database(dir: &Path) -> Result<(), StoreError> {
 pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     check_regular_file(file).map_err(|error| Fault::Unfit(error.to_string()))?;
+    file.metadata().map_err(|error| Fault::Unfit(error.to_string()))?;
     let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     let connection = Connection::open_with_flags(file, flags)?;
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
