@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{StoreError, Write};
 use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
-use queens_messages::{EventKind, Report, ToWorker, WorkerId};
+use queens_messages::{EventKind, JobState, Report, ToWorker, WorkerId};
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -83,9 +83,13 @@ impl EventLoop {
         stop: CancellationToken,
     ) -> (Self, Historian) {
         let (counters, pulse) = (Counters::new(), Pulse::new());
-        let (history, past) = history::open(&*store, &core.ledger().jobs());
+        let jobs = core.ledger().jobs();
+        let (history, past) = history::open(&*store, &jobs);
         let mut journal = Journal::after(&past.events);
         journal.add(EventKind::Store, None, "coordinator started".to_owned());
+        for job in jobs.iter().filter(|job| job.state == JobState::Damaged) {
+            telling::damaged(job.id, job.failure.as_deref().unwrap_or_default(), &mut journal);
+        }
         let planners = Planners::new(n_threads, commands.clone());
         let mut turns = Turns::new(commands);
         let sources =

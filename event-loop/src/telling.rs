@@ -20,8 +20,7 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
         }
         Note::Damaged { job, reason } => {
             error!(%job, reason, "what is stored of a job contradicts itself: it is set aside");
-            let text = format!("is damaged and set aside: {reason}");
-            journal.add(EventKind::Failure, Some(*job), text);
+            damaged(*job, reason, journal);
         }
         Note::Planned { job, method, n_parts, work } => {
             info!(%job, %method, parts = n_parts, %work, "job planned");
@@ -81,9 +80,14 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
         }
         Note::Found(finding) => found(finding, journal),
         Note::StoodStill(late) => {
-            warn!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+            info!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
         }
     }
+}
+
+/// What is stored of a job contradicts itself. At a start, whoever starts the coordinator logs it.
+pub(crate) fn damaged(job: JobId, reason: &str, journal: &mut Journal) {
+    journal.add(EventKind::Failure, Some(job), format!("is damaged and set aside: {reason}"));
 }
 
 /// Tells what came out when records were counted again.

@@ -102,11 +102,13 @@ impl Core {
     /// # Errors
     /// If a job was made under another decomposition.
     pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
-        let ledger = Ledger::restore(stored, run)?;
-        let damaged = |(job, reason): (JobId, &str)| Note::Damaged { job, reason: reason.to_owned() };
-        let notes = ledger.damaged().map(damaged).collect();
-        let (clock, attendance) = (Clock::default(), Attendance::default());
-        Ok(Self { ledger, clock, attendance, notes, date_ms: 0 })
+        Ok(Self {
+            ledger: Ledger::restore(stored, run)?,
+            clock: Clock::default(),
+            attendance: Attendance::default(),
+            notes: Vec::new(),
+            date_ms: 0,
+        })
     }
 
     /// The same, with this to decide how often workers report.

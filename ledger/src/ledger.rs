@@ -177,11 +177,6 @@ impl Ledger {
         self.book.jobs().iter().map(|job| status::job_status(&self.book, &self.paces, job)).collect()
     }
 
-    /// The jobs that are set aside, and what can't be true of each.
-    pub(crate) fn damaged(&self) -> impl Iterator<Item = (JobId, &str)> {
-        self.book.jobs().iter().filter_map(|job| Some((job.id(), job.damage()?)))
-    }
-
     /// What leases of a job name, if there is such a job.
     #[must_use]
     pub fn identity(&self, job: JobId) -> Option<JobIdentity> {

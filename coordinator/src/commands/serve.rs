@@ -12,13 +12,13 @@ use queens_coordinator::store::postgres::{Candidate, Tenure};
 use queens_coordinator::{Standing, grpc};
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
-use queens_messages::ListenAddress;
+use queens_messages::{JobState, ListenAddress};
 use queens_process::{cancel_on_signal, default_threads, go_on_at_hangup, ready};
 use queens_store::Archive;
 use queens_store::sqlite::{DATABASE, SqliteStore};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::door::DoorArgs;
 use super::limits::LimitArgs;
@@ -146,7 +146,12 @@ fn make_key(args: &ServeArgs) {
 }
 
 fn start(args: &ServeArgs, store: Box<dyn Archive>) -> Result<Coordinator, StartError> {
-    Coordinator::start(store, default_threads(), args.limits.reporting())
+    let coordinator = Coordinator::start(store, default_threads(), args.limits.reporting())?;
+    for job in coordinator.handle().snapshot().jobs.iter().filter(|job| job.state == JobState::Damaged) {
+        let (id, reason) = (job.id, job.failure.as_deref().unwrap_or_default());
+        error!(job = %id, reason, "what is stored of a job contradicts itself: it is set aside");
+    }
+    Ok(coordinator)
 }
 
 /// Serves in a runtime of its own, so that nothing of it goes on for long when the lead has ended.

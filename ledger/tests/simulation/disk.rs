@@ -127,7 +127,8 @@ impl Disk {
             return false;
         }
         self.medium = Medium::Memory(store.clone());
-        (self.contents, self.lead, self.state) = (contents.clone(), lead.clone(), *state);
+        (self.contents, self.state) = (contents.clone(), *state);
+        self.lead.put_back(lead);
         true
     }
 

@@ -12,6 +12,8 @@ pub(crate) const RETRY: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lead {
     epoch: u64,
+    /// The last one that was given out, which stays so when an earlier state is put back: epochs are times.
+    last_epoch: u64,
     expires: Option<Duration>,
 }
 
@@ -25,9 +27,15 @@ impl Lead {
         if self.expires.is_some_and(|expires| now <= expires) {
             return None;
         }
-        self.epoch += 1;
+        self.last_epoch += 1;
+        self.epoch = self.last_epoch;
         self.expires = Some(now + TERM);
         Some(self.epoch)
+    }
+
+    /// What an earlier state says, which is put back.
+    pub(crate) fn put_back(&mut self, earlier: &Self) {
+        *self = Self { last_epoch: self.last_epoch, ..earlier.clone() };
     }
 
     /// Holds it for another term, also if the last one has passed, as long as nobody else has taken it.

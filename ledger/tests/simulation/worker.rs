@@ -213,8 +213,14 @@ impl Worker {
     }
 }
 
-/// What a worker is called: several by each name.
+/// Workers with higher numbers come at the end of a history, for whatever nobody who is there may count.
+pub(crate) const FIRST_NEWCOMER: u64 = 1000;
+
+/// What a worker is called: several by each name, and newcomers each by its own.
 pub(crate) fn name(worker: WorkerId) -> Name {
+    if worker.0 > FIRST_NEWCOMER {
+        return Name::of_any(&format!("newcomer {worker}"));
+    }
     Name::of_any(&format!("worker {}", worker.0 % 4))
 }
 

@@ -19,7 +19,7 @@ use super::puzzle::{Library, Puzzle, puzzle};
 use super::random::Random;
 use super::sight::Sight;
 use super::surroundings::Command;
-use super::worker::Worker;
+use super::worker::{FIRST_NEWCOMER, Worker};
 
 /// Without further faults, a history must end within this time and these steps; far fewer do for nearly all, but a
 /// worker that was made slow several times over may sit on its last subproblem for long, or has to count all that the
@@ -250,6 +250,8 @@ impl<'a> World<'a> {
                     self.repeat_operations();
                 }
                 if self.leading().is_some_and(Coordinator::wants_others) {
+                    // Of all that were here, two may be blocked: somebody comes who is neither.
+                    self.n_workers = self.n_workers.max(FIRST_NEWCOMER);
                     self.join(true);
                 }
                 self.after(OVERSEE, Event::Oversee);

@@ -59,7 +59,9 @@ pub(super) struct Lead {
 impl Lead {
     /// Takes the lead, if nobody has it.
     pub(super) fn take(session: &Session, server: &Server, contact: &Contact) -> Result<Option<Self>, Fault> {
-        let take = "UPDATE lease SET epoch = epoch + 1, holder = ?1, pages = ?2, \
+        // Where an earlier state was put back, no epoch is given out again: the time since is longer than an epoch.
+        let take = "UPDATE lease SET epoch = greatest(epoch + 1, \
+                    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint), holder = ?1, pages = ?2, \
                     expires = clock_timestamp() + ?3::bigint * interval '1 millisecond' \
                     WHERE expires NOT BETWEEN clock_timestamp() \
                     AND clock_timestamp() + ?4::bigint * interval '1 millisecond' RETURNING epoch";

@@ -174,7 +174,7 @@ CREATE TABLE lease (
     -- Who leads: the only coordinator that may write. Whoever takes the lead makes the epoch higher, and every
     -- transaction that writes holds this row and its own epoch: none of an earlier leader commits after that.
     one     BIGINT PRIMARY KEY CHECK (one = 1),
-    epoch   BIGINT NOT NULL UNIQUE, -- part of a key: who changes it waits for all that hold the row
+    epoch   BIGINT NOT NULL UNIQUE, -- microseconds since 1970; part of a key: who changes it waits for all that hold the row
     holder  TEXT NOT NULL,          -- where operators and workers reach it
     expires TIMESTAMPTZ NOT NULL,   -- by this server's clock, which is the only one that counts
     pages   TEXT                    -- where its pages are, if it has any
