@@ -367,8 +367,9 @@ impl Coordinator {
         }
         self.drops = false;
         if around.has_gone_back {
-            // What is gone is only what it is about to write again.
+            // What is gone is only what it is about to write again: from here on it leads.
             around.requests.push(Request::GoOn);
+            around.past = None;
         }
         Ok(())
     }
