@@ -1,5 +1,7 @@
 //! PostgreSQL servers of the test's own, on loopback: single ones, and standbys that follow them.
 
+mod archive;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -177,6 +179,18 @@ impl Postgres {
         let state = format!("SELECT sync_state FROM pg_stat_replication WHERE application_name = '{name}'");
         wait_until("a synchronous standby", || {
             (self.sql("postgres", &state).expect("answers") == "sync").then_some(())
+        });
+    }
+
+    /// Has a standby that follows hear nothing more of its server.
+    ///
+    /// # Panics
+    /// If it can't be cut off.
+    pub fn cut_off(&self) {
+        self.set("primary_conninfo", "");
+        wait_until("a standby on its own", || {
+            let hears = self.sql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver");
+            (hears.as_deref() == Ok("0")).then_some(())
         });
     }
 
